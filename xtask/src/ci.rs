@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::repo;
-use plan::Lane;
-use report::Report;
-use step::{Ended, Outcome, Step};
+use plan::StepLane;
+use report::CiReport;
+use step::{FinishedStep, StepOutcome, CiStep};
 
 /// The amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub(crate) enum CheckDepth {
     /// The checks that every change passes.
     Usual,
     /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
@@ -37,9 +37,9 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// When a step failed, when a name is unknown, or when results cannot be read or stored.
-pub(crate) fn run(depth: Depth, names: &[&str]) -> Result<()> {
+pub(crate) fn run(depth: CheckDepth, names: &[&str]) -> Result<()> {
     let start = Instant::now();
-    let folder = repo::target()?.join("ci");
+    let folder = repo::target_dir()?.join("ci");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
@@ -48,36 +48,36 @@ pub(crate) fn run(depth: Depth, names: &[&str]) -> Result<()> {
     let own = std::env::current_exe().context("find this program")?;
     fs::copy(&own, folder.join(step::OWN)).with_context(|| format!("copy {}", own.display()))?;
     // The report of an earlier run is not that of this one.
-    let _ = fs::remove_file(results::junit()?);
-    let run = Run { folder, ended: Mutex::default(), running: Mutex::default() };
-    for phase in plan::only(plan::phases(depth, &run.folder), names)? {
-        run.side_by_side(phase);
+    let _ = fs::remove_file(results::junit_path()?);
+    let run = CiRun { folder, ended: Mutex::default(), running: Mutex::default() };
+    for phase in plan::select_steps(plan::plan_phases(depth, &run.folder), names)? {
+        run.run_lanes(phase);
     }
     let ended = run.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let report = Report::new(&ended, &run.folder, start.elapsed());
+    let report = CiReport::new(&ended, &run.folder, start.elapsed());
     println!("{report}");
     report.save(&run.folder)?;
-    match report.passed() {
+    match report.has_passed() {
         true => Ok(()),
         false => bail!("not everything passed"),
     }
 }
 
 /// The state that lanes share.
-struct Run {
+struct CiRun {
     folder: PathBuf,
-    ended: Mutex<Vec<Ended>>,
+    ended: Mutex<Vec<FinishedStep>>,
     /// The steps that run now, with the time of their start.
-    running: Mutex<Vec<(Step, Instant)>>,
+    running: Mutex<Vec<(CiStep, Instant)>>,
 }
 
-impl Run {
+impl CiRun {
     /// Runs the lanes at the same time and waits for all of them.
-    fn side_by_side(&self, lanes: Vec<Lane>) {
+    fn run_lanes(&self, lanes: Vec<StepLane>) {
         std::thread::scope(|scope| {
             let lanes: Vec<_> = lanes
                 .into_iter()
-                .map(|lane| scope.spawn(|| lane.into_iter().for_each(|step| self.one(step))))
+                .map(|lane| scope.spawn(|| lane.into_iter().for_each(|step| self.run_step(step))))
                 .collect();
             let mut next = Instant::now() + HEARTBEAT;
             while !lanes.iter().all(std::thread::ScopedJoinHandle::is_finished) {
@@ -90,14 +90,14 @@ impl Run {
         });
     }
 
-    fn one(&self, step: Step) {
+    fn run_step(&self, step: CiStep) {
         let failed = lock(&self.ended)
             .iter()
-            .any(|ended: &Ended| step.needs == Some(ended.step.name) && !ended.passed());
+            .any(|ended: &FinishedStep| step.needs == Some(ended.step.name) && !ended.has_passed());
         if let Some(needed) = step.needs.filter(|_| failed) {
             println!("    {:<12} not run: `{needed}` failed", step.name);
-            let (outcome, log) = (Outcome::NotRun(needed), step.log(&self.folder));
-            lock(&self.ended).push(Ended { step, outcome, took: Duration::ZERO, log });
+            let (outcome, log) = (StepOutcome::NotRun(needed), step.log(&self.folder));
+            lock(&self.ended).push(FinishedStep { step, outcome, took: Duration::ZERO, log });
             return;
         }
         println!("==> {:<12} {}", step.name, step.repeat);
@@ -105,7 +105,7 @@ impl Run {
         let name = step.name;
         let ended = step.run(&self.folder);
         lock(&self.running).retain(|(step, _)| step.name != name);
-        println!("    {}", report::line(&ended));
+        println!("    {}", report::format_step(&ended));
         lock(&self.ended).push(ended);
     }
 
@@ -126,7 +126,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Checks licences and advisories of all dependencies.
-pub(crate) fn deny() -> Result<()> {
+pub(crate) fn run_deny() -> Result<()> {
     if !repo::has_subcommand("deny") {
         println!("SKIP deny: cargo-deny is not installed");
         return Ok(());
@@ -135,7 +135,7 @@ pub(crate) fn deny() -> Result<()> {
 }
 
 /// Checks that the libraries break no promise of the last release without saying so in their version.
-pub(crate) fn semver() -> Result<()> {
+pub(crate) fn run_semver() -> Result<()> {
     if !repo::has_subcommand("semver-checks") {
         println!("SKIP semver: cargo-semver-checks is not installed");
         return Ok(());
@@ -163,6 +163,6 @@ pub(crate) fn finish(command: &mut Command, args: &str) -> Result<()> {
 }
 
 /// Returns the path of a log as a person types it.
-fn relative(path: &Path) -> String {
+fn relative_path(path: &Path) -> String {
     path.strip_prefix(repo::root()).unwrap_or(path).display().to_string()
 }

@@ -22,23 +22,23 @@ const FLAG: &str = "--cfg haft_undefended";
 
 /// Builds everything and runs rows, or measures goals: full figures in release mode.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
-    if let Some(rest) = without(args, "--goals") {
+    if let Some(rest) = remove_flag(args, "--goals") {
         let full = rest.contains(&"--full");
         let build = if full { RELEASE } else { BINARIES };
         ci::cargo_run(&build.split(' ').collect::<Vec<_>>())?;
         let profile = if full { "release" } else { "debug" };
-        return start(&repo::target()?.join(profile), &[&["goal"], rest.as_slice()].concat());
+        return start(&repo::target_dir()?.join(profile), &[&["goal"], rest.as_slice()].concat());
     }
     if args.contains(&"--undefended") {
         return run_undefended(args);
     }
     ci::cargo_run(&BINARIES.split(' ').collect::<Vec<_>>())?;
-    start(&repo::target()?.join("debug"), args)
+    start(&repo::target_dir()?.join("debug"), args)
 }
 
 /// Builds with the flag, into a directory where no other build takes the result for its own, and runs rows.
 fn run_undefended(args: &[&str]) -> Result<()> {
-    let target = repo::target()?.join("undefended");
+    let target = repo::target_dir()?.join("undefended");
     let own = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut cargo = repo::cargo();
     cargo.args(UNDEFENDED.split(' ')).env("CARGO_TARGET_DIR", &target);
@@ -49,7 +49,7 @@ fn run_undefended(args: &[&str]) -> Result<()> {
 }
 
 /// The arguments without a flag, if it is among them.
-fn without<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
+fn remove_flag<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
     args.contains(&flag).then(|| args.iter().copied().filter(|arg| *arg != flag).collect())
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A file of the repository, read as text.
 #[derive(Debug)]
-pub struct File {
+pub struct RepoFile {
     /// Relative to the root, with forward slashes.
     pub path: String,
     /// All of it.
@@ -45,7 +45,7 @@ pub fn cargo() -> Command {
 }
 
 /// `cargo metadata` of the workspace.
-pub fn metadata() -> Result<Value> {
+pub fn cargo_metadata() -> Result<Value> {
     let output = cargo()
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .output()
@@ -63,8 +63,8 @@ pub fn has_subcommand(name: &str) -> bool {
 }
 
 /// Returns the path of a binary that was built with a profile.
-pub fn built(profile: &str, name: &str) -> Result<PathBuf> {
-    Ok(target()?.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+pub fn built_binary(profile: &str, name: &str) -> Result<PathBuf> {
+    Ok(target_dir()?.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The tag of the last release before what is checked out; none before the first.
@@ -78,9 +78,9 @@ pub fn last_release() -> Result<Option<String>> {
 }
 
 /// Where cargo builds.
-pub fn target() -> Result<PathBuf> {
-    let metadata = metadata()?;
-    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
+pub fn target_dir() -> Result<PathBuf> {
+    let metadata = cargo_metadata()?;
+    Ok(cargo_metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
 }
 
 /// Returns the hash of the protocol's sources. `docs/protocol.md` carries it, so that no frame changes without a look
@@ -88,20 +88,20 @@ pub fn target() -> Result<PathBuf> {
 pub fn protocol_hash() -> Result<String> {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
-    let files = files("crates/protocol/src")?;
+    let files = text_files("crates/protocol/src")?;
     let bytes =
-        files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
+        text_files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
     // FNV-1a, 64 bits.
     let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     Ok(format!("{hash:016x}"))
 }
 
 /// All text files below `folder` (relative to the root), sorted by path. Build products and git are left out.
-pub fn files(folder: &str) -> Result<Vec<File>> {
+pub fn text_files(folder: &str) -> Result<Vec<RepoFile>> {
     let mut files = Vec::new();
-    collect(&root().join(folder), &mut files)?;
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+    collect(&root().join(folder), &mut text_files)?;
+    text_files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(text_files)
 }
 
 /// The text of one file.
@@ -112,18 +112,18 @@ pub fn read(path: &str) -> Result<String> {
 /// Folders that hold nothing a person wrote.
 const SKIPPED: &[&str] = &[".git", "target", "node_modules", "__pycache__"];
 
-fn collect(folder: &Path, files: &mut Vec<File>) -> Result<()> {
+fn collect(folder: &Path, files: &mut Vec<RepoFile>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
     for entry in entries {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
         let skipped = SKIPPED.iter().any(|name| *name == entry.file_name());
         if kind.is_dir() && !skipped {
-            collect(&path, files)?;
+            collect(&path, text_files)?;
         } else if kind.is_file() && !skipped {
             let relative = path.strip_prefix(root())?.to_string_lossy().replace('\\', "/");
             // What is not UTF-8 is an image or the like.
-            files.extend(fs::read_to_string(&path).ok().map(|text| File { path: relative, text }));
+            text_files.extend(fs::read_to_string(&path).ok().map(|text| RepoFile { path: relative, text }));
         }
     }
     Ok(())

@@ -16,8 +16,8 @@ const WINDOW: &str = "--window-size=859,496";
 
 /// Writes all of them.
 pub(crate) fn run() -> Result<()> {
-    let browser = browser()?;
-    let pages = repo::target()?.join("screens");
+    let browser = find_browser()?;
+    let pages = repo::target_dir()?.join("screens");
     if pages.exists() {
         fs::remove_dir_all(&pages).context("remove the pages of before")?;
     }
@@ -30,14 +30,14 @@ pub(crate) fn run() -> Result<()> {
     for page in fs::read_dir(&pages).context("read the pages")? {
         let page = page.context("read the pages")?.path();
         let name = page.file_stem().unwrap_or(OsStr::new("screen"));
-        picture(browser, &page, &pictures.join(name).with_extension("png"))?;
+        take_screenshot(browser, &page, &pictures.join(name).with_extension("png"))?;
         taken += 1;
     }
     println!("{taken} pictures in docs/screens; look at each before it is committed");
     Ok(())
 }
 
-fn browser() -> Result<&'static str> {
+fn find_browser() -> Result<&'static str> {
     let is_there = |name: &&&str| repo::command(name).arg("--version").output().is_ok();
     match BROWSERS.iter().find(is_there) {
         Some(name) => Ok(name),
@@ -45,7 +45,7 @@ fn browser() -> Result<&'static str> {
     }
 }
 
-fn picture(browser: &str, page: &Path, to: &Path) -> Result<()> {
+fn take_screenshot(browser: &str, page: &Path, to: &Path) -> Result<()> {
     let output = repo::command(browser)
         .args([
             "--headless",

@@ -17,14 +17,14 @@ pub(crate) use language::run as language;
 
 /// Runs every check and reports all findings at once.
 pub(crate) fn run() -> Result<()> {
-    let files = repo::files(".")?;
+    let files = repo::text_files(".")?;
     let mut findings = files::check(&files);
     findings.extend(sources::check(&files));
     findings.extend(sleeps::check(&files));
     findings.extend(tasks::check(&files));
     findings.extend(structure::check(&files));
     findings.extend(language::check(&files));
-    findings.extend(edges::check(&repo::metadata()?));
+    findings.extend(edges::check(&repo::cargo_metadata()?));
     findings.extend(protocol_docs()?);
     if findings.is_empty() {
         return Ok(());

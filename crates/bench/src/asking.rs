@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookSource, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_host::{Host, HostConfig};
-use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::ToolCall;
@@ -144,10 +144,10 @@ pub(crate) fn extension_spec(name: &str, program: &ChildProgram) -> ExtensionSpe
         name: ExtensionName::new(name),
         version: None,
         dir: std::env::temp_dir(),
-        launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
-        dialect: Dialect::Native,
-        origin: Origin::Explicit,
-        roles: Roles::default(),
+        launch: LaunchPlan::Process { program: program.path.clone(), args: program.args.clone() },
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Explicit,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,

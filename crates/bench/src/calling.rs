@@ -8,7 +8,7 @@ use haft_core::hooks::CancellationToken;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::Host;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use tokio::runtime::Runtime;
@@ -45,7 +45,7 @@ impl ToolCallCandidate {
         let start = Instant::now();
         let output = self.runtime.block_on(self.tool.execute(context, self.call.clone()));
         ensure!(!output.is_error, "it failed: {:?}", output.content.first());
-        let kept = output.content.last().and_then(Content::as_text).and_then(saved_output_path).map(ToOwned::to_owned);
+        let kept = output.content.last().and_then(ContentBlock::as_text).and_then(saved_output_path).map(ToOwned::to_owned);
         if on {
             forward_output(output, &mut self.line)?;
         }
@@ -70,16 +70,16 @@ fn saved_output_path(text: &str) -> Option<&str> {
 /// The content as a body's part, and the line of the event that says it.
 fn forward_output(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
     // Made with room for all of it, as a body whose length is nearly known.
-    let most = |content: &Content| match content {
-        Content::Text { text } => text.len() + ROOM,
-        Content::Image(image) => image.data.len() + ROOM,
+    let most = |content: &ContentBlock| match content {
+        ContentBlock::Text { text } => text.len() + ROOM,
+        ContentBlock::Image(image) => image.data.len() + ROOM,
     };
     let mut body = Vec::with_capacity(output.content.iter().map(most).sum());
     serde_json::to_writer(&mut body, &output.content)?;
     // Of an image an event says only what it is and how long.
-    let said = |content: &Content| match content {
-        Content::Text { text } => text.len(),
-        Content::Image(_) => 0,
+    let said = |content: &ContentBlock| match content {
+        ContentBlock::Text { text } => text.len(),
+        ContentBlock::Image(_) => 0,
     };
     let said: usize = output.content.iter().map(said).sum();
     let event = AgentEvent::ToolResult {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
 use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString};
-use haft_core::model::Thinking;
+use haft_core::model::ThinkingLevel;
 use haft_core::sanitize::sanitize;
 use haft_providers::PRESETS;
 
@@ -169,9 +169,9 @@ pub(crate) struct ModelArgs {
         long,
         alias = "reasoning",
         value_name = "LEVEL",
-        value_parser = PossibleValuesParser::new(Thinking::NAMES).try_map(|name| name.parse::<Thinking>()),
+        value_parser = PossibleValuesParser::new(ThinkingLevel::NAMES).try_map(|name| name.parse::<ThinkingLevel>()),
     )]
-    pub(crate) thinking: Option<Thinking>,
+    pub(crate) thinking: Option<ThinkingLevel>,
     /// Ask these models when the first fails; comma-separated
     ///
     /// They are asked while the first one is at its limit, down, or rejects its key.
@@ -435,7 +435,7 @@ mod tests {
         let layer = run.model.layer(&run.agent);
         assert_eq!(
             (layer.values.thinking, layer.values.max_steps),
-            (Some(Thinking::High), NonZeroU32::new(3))
+            (Some(ThinkingLevel::High), NonZeroU32::new(3))
         );
         assert!(!format!("{run:?}").contains("sk-1"), "the key is not shown");
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::session::Session;
-use haft_packages::discovery::Search;
-use haft_providers::Scripted;
+use haft_packages::discovery::DiscoveryOptions;
+use haft_providers::ScriptedModel;
 use serde_json::json;
 
 use crate::console::note;
@@ -30,8 +30,8 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     for dir in &explicit {
         write_manifest(dir)?;
     }
-    let search = Search { explicit: explicit.to_vec(), ..Search::default() };
-    let model = Arc::new(Scripted::from_json(SCRIPT)?);
+    let search = DiscoveryOptions { explicit: explicit.to_vec(), ..DiscoveryOptions::default() };
+    let model = Arc::new(ScriptedModel::from_json(SCRIPT)?);
     let parts = RunParts::with_defaults(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
     note(&format!(
         "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"

@@ -12,14 +12,14 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_config::{
-    TrustRequest, AuthFile, Config, TrustDecision, Home, ConfigLayer, LayerSource, ProcessHook, Project, Trust, TrustFile,
+    TrustRequest, AuthFile, Config, TrustDecision, Home, ConfigLayer, LayerSource, ProcessHook, Project, ProjectTrust, TrustFile,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_launch::sandbox::{SandboxBasis, detect_support};
 use haft_packages::discovery::{Discovery, SkipReason};
-use haft_packages::install::Store;
-use haft_packages::install::lock::{Approved, LockFile};
-use haft_providers::Models;
+use haft_packages::install::ExtensionStore;
+use haft_packages::install::lock::{ApprovalStore, LockFile};
+use haft_providers::ModelsFile;
 use serde_json::json;
 
 use crate::args::{DoctorArgs, ExtensionArgs};
@@ -40,7 +40,7 @@ struct InstallationState {
     distrust_reason: Option<String>,
     config: Config,
     auth: AuthFile,
-    models: Models,
+    models: ModelsFile,
     extensions: Discovery,
     conflicting_hook: Option<ProcessHook>,
     /// The user's approvals. Why it is not read is told of the file.
@@ -79,7 +79,7 @@ impl InstallationState {
         extensions.specs = of_run::merge_specs(extensions.specs, &config.hooks, &ground).specs;
         // Why it could not be read is told of the file.
         let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
-        let approved = Approved::at(home.root()).load().unwrap_or_default();
+        let approved = ApprovalStore::at(home.root()).load().unwrap_or_default();
         Self {
             approved,
             conflicting_hook: ambiguous,
@@ -167,7 +167,7 @@ fn decide_trust(home: &Home, cwd: PathBuf) -> (Project, Option<String>) {
     match TrustDecision::decide(home, cwd.clone(), TrustRequest::Nothing) {
         Ok(decision) => (decision.project, decision.distrust_reason),
         // No digest was asked for that it could lack.
-        Err(error) => (Project { dir: cwd, trust: Trust::Untrusted }, Some(error.to_string())),
+        Err(error) => (Project { dir: cwd, trust: ProjectTrust::Untrusted }, Some(error.to_string())),
     }
 }
 
@@ -213,9 +213,9 @@ fn check_machine(seen: &InstallationState) -> Vec<Finding> {
     let support = detect_support();
     let mut findings =
         vec![sandbox_finding("sandbox standard", support.standard), sandbox_finding("sandbox strict", support.strict)];
-    let store = Store::of_home(seen.home.root(), std::env::var_os("PATH"));
+    let store = ExtensionStore::for_home(seen.home.root(), std::env::var_os("PATH"));
     // The one that would be run, which is none that a project brought.
-    findings.push(match (Store { workspace: Some(seen.cwd.clone()), ..store }).git() {
+    findings.push(match (ExtensionStore { workspace: Some(seen.cwd.clone()), ..store }).find_git() {
         Some(git) => FindingArea::Machine.ok("git", git.display().to_string()),
         None => FindingArea::Machine.note(
             "git",

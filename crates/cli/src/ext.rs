@@ -17,10 +17,10 @@ use anyhow::Context as _;
 use haft_config::{TrustRequest, TrustDecision, Home};
 use haft_core::sanitize::sanitize_line;
 use haft_host::forget_failure;
-use haft_packages::Origin;
+use haft_packages::ExtensionOrigin;
 use haft_packages::discovery::extensions_dir;
-use haft_packages::install::lock::{Approved, Came};
-use haft_packages::install::{InstallError, Kept, Row, Store};
+use haft_packages::install::lock::{ApprovalStore, InstallOrigin};
+use haft_packages::install::{InstallError, PreservedPath, InstalledExtension, ExtensionStore};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::{ExtArgs, ExtCommand, HookImportSource, ExtensionScope, ExtensionSelector};
@@ -37,9 +37,9 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let seen = ProjectStatus { cwd: cwd.clone(), trusted: project.is_trusted(), distrust_reason: told };
     // In the user's own home directory the project's place can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
-    let store = Store {
+    let store = ExtensionStore {
         global: home.extensions_dir(),
-        approved: Approved::at(home.root()),
+        approved: ApprovalStore::at(home.root()),
         project,
         workspace: Some(cwd.clone()),
         path: std::env::var_os("PATH"),
@@ -72,12 +72,12 @@ fn with_error_code(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-fn remove(store: &Store, home: &Home, which: &ExtensionSelector, yes: bool) -> anyhow::Result<Exit> {
+fn remove(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, yes: bool) -> anyhow::Result<Exit> {
     let row = find_extension(store, which).or_exit(Exit::Extensions)?;
     // What lies in the store has no place that anybody knows.
     let what = match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { .. } | Came::Directory { .. }) => row.name.clone(),
-        Some(Came::Placed { .. }) | None => row.dir.display().to_string(),
+        Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => row.name.clone(),
+        Some(InstallOrigin::Placed { .. }) | None => row.dir.display().to_string(),
     };
     if !yes && !io::stdin().is_terminal() {
         return Exit::Extensions.fail(format!("nobody to ask whether to remove {what}; use --yes"));
@@ -88,7 +88,7 @@ fn remove(store: &Store, home: &Home, which: &ExtensionSelector, yes: bool) -> a
     }
     let removed = store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {what}")));
-    if let Some(Kept { to, .. }) = &removed.kept {
+    if let Some(PreservedPath { to, .. }) = &removed.kept {
         note(&sanitize_line(&format!("what lay there and was never approved is kept in {}", to.display())));
     }
     print_warnings(&removed.warnings);
@@ -109,7 +109,7 @@ fn print_warnings(warnings: &[String]) {
     }
 }
 
-fn set_enabled(store: &Store, home: &Home, which: &ExtensionSelector, enabled: bool) -> anyhow::Result<()> {
+fn set_enabled(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, enabled: bool) -> anyhow::Result<()> {
     let row = find_extension(store, which)?;
     let state = if enabled { "enabled" } else { "disabled" };
     let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };
@@ -120,15 +120,15 @@ fn set_enabled(store: &Store, home: &Home, which: &ExtensionSelector, enabled: b
     Ok(())
 }
 
-fn find_extension(store: &Store, which: &ExtensionSelector) -> anyhow::Result<Row> {
+fn find_extension(store: &ExtensionStore, which: &ExtensionSelector) -> anyhow::Result<InstalledExtension> {
     let origin = which.scope.map(|scope| match scope {
-        ExtensionScope::Global => Origin::Global,
-        ExtensionScope::Project => Origin::Project,
+        ExtensionScope::Global => ExtensionOrigin::Global,
+        ExtensionScope::Project => ExtensionOrigin::Project,
     });
     let row = store.find(&which.name, origin)?;
     // Files of a repository are not changed unasked: they are other people's as well.
     anyhow::ensure!(
-        row.origin != Origin::Project || origin == Some(Origin::Project),
+        row.origin != ExtensionOrigin::Project || origin == Some(ExtensionOrigin::Project),
         "{} belongs to the project, in {}; add --scope project to change it there",
         row.name,
         row.dir.display()

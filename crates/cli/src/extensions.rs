@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use haft_config::{Config, GrantSettings, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::{Found, SpecSource};
-use haft_packages::discovery::{Discovery, Search, SkipReason, Skipped};
-use haft_packages::{ExtensionSpec, Origin};
+use haft_host::{DiscoveredExtensions, SpecSource};
+use haft_packages::discovery::{Discovery, DiscoveryOptions, SkipReason, SkippedExtension};
+use haft_packages::{ExtensionSpec, ExtensionOrigin};
 
 use crate::console::{BANNER, note, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
@@ -35,7 +35,7 @@ impl ProjectOnlySettings {
     /// Returns a note about settings of the project for an extension that is not its own.
     fn unused_note(&self, spec: &ExtensionSpec) -> Option<String> {
         let name = spec.name.as_str();
-        let origin = self.names.get(name).filter(|_| spec.origin != Origin::Project)?;
+        let origin = self.names.get(name).filter(|_| spec.origin != ExtensionOrigin::Project)?;
         Some(format!(
             "haft: {origin}: the extension {name} runs as the user's own, so this is not used; project_settings = true in \
              the user's [grant.{name}] lets the project set what the user does not"
@@ -48,8 +48,8 @@ impl ProjectOnlySettings {
 ///
 /// # Errors
 /// What is wrong with the first one that cannot be used.
-pub(crate) fn check_named(search: &Search, config: &Config) -> anyhow::Result<()> {
-    let named = Search { explicit: search.explicit.clone(), path: search.path.clone(), ..Search::default() };
+pub(crate) fn check_named(search: &DiscoveryOptions, config: &Config) -> anyhow::Result<()> {
+    let named = DiscoveryOptions { explicit: search.explicit.clone(), path: search.path.clone(), ..DiscoveryOptions::default() };
     let found = Discovery::run(&named);
     if let Some(error) = found.errors.into_iter().next() {
         return Err(error).or_exit(Exit::RequiredExtension);
@@ -69,7 +69,7 @@ fn banner(spec: &ExtensionSpec, config: &Config) -> String {
 }
 
 /// Those of a project that is not trusted, in one line.
-fn untrusted_note(skipped: &[&Skipped]) -> Option<String> {
+fn untrusted_note(skipped: &[&SkippedExtension]) -> Option<String> {
     let names: Vec<_> = skipped.iter().map(|skipped| skipped.name.as_str()).collect();
     let (first, rest) = names.split_first()?;
     let them = if rest.is_empty() {
@@ -85,7 +85,7 @@ fn untrusted_note(skipped: &[&Skipped]) -> Option<String> {
 /// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
 /// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
 pub(crate) fn spec_source(
-    search: Search,
+    search: DiscoveryOptions,
     hooks: Vec<ProcessHook>,
     ground: HookLaunchContext,
     only_projects: ProjectOnlySettings,
@@ -96,7 +96,7 @@ pub(crate) fn spec_source(
         let told = found
             .skipped
             .iter()
-            .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == Origin::Explicit)
+            .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == ExtensionOrigin::Explicit)
             // What the user has to look at is reported by the host.
             .filter(|skipped| skipped.reason.code().is_none());
         let (untrusted, told): (Vec<_>, Vec<_>) =
@@ -113,7 +113,7 @@ pub(crate) fn spec_source(
         misspelt.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
         let MergedSpecs { specs, notes: told } = hooks::merge_specs(found.specs.clone(), &hooks, &ground);
         told.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
-        Found { specs, ..found.into() }
+        DiscoveredExtensions { specs, ..found.into() }
     })
 }
 

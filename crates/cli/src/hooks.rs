@@ -8,8 +8,8 @@ use haft_config::{
     SettingOrigin, ToolNames,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_packages::discovery::{Discovery, Search};
-use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch, Origin};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
+use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, LaunchPlan, ExtensionOrigin};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
@@ -74,7 +74,7 @@ fn is_same_name(one: &str, other: &str) -> bool {
 ///
 /// # Errors
 /// Which name a hook of the user's has in common with one of the user's extensions.
-pub(crate) fn check_hook_names(hooks: &[ProcessHook], search: &Search, config: &Config) -> anyhow::Result<()> {
+pub(crate) fn check_hook_names(hooks: &[ProcessHook], search: &DiscoveryOptions, config: &Config) -> anyhow::Result<()> {
     if hooks.is_empty() {
         return Ok(());
     }
@@ -119,16 +119,16 @@ pub(crate) fn hook_spec(hook: &ProcessHook, ground: &HookLaunchContext) -> Exten
             ToolNames::Haft => haft_packages::ToolNames::Haft,
             ToolNames::PicoClaw => haft_packages::ToolNames::PicoClaw,
         },
-        of_project: hook.owner == Owner::Project,
+        from_project: hook.owner == Owner::Project,
         code: hook.code_files(&ground.cwd).into_iter().map(|named| named.path).collect(),
         ..HookSpec::new(hook.watch.clone())
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
-    let spec = ExtensionSpec::hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
+    let spec = ExtensionSpec::from_hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
     match ground.start_refusal(hook) {
         None => spec,
         Some(why) => {
-            ExtensionSpec { launch: Launch::Impossible { why: format!("cannot be started: {why}") }, ..spec }
+            ExtensionSpec { launch: LaunchPlan::Impossible { why: format!("cannot be started: {why}") }, ..spec }
         }
     }
 }
@@ -152,7 +152,7 @@ pub(crate) fn shell_word(text: &str) -> String {
 /// Where it is asked, and whether it is told what happens.
 pub(crate) fn hook_points_text(hook: &ProcessHook) -> String {
     let points = hook.watch.intercepts.iter().map(|point| point.name());
-    let told = (!hook.watch.observed.is_nothing()).then_some("told what happens");
+    let told = (!hook.watch.observed.is_empty()).then_some("told what happens");
     points.chain(told).collect::<Vec<_>>().join(", ")
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn find_name_conflict<'a>(
     found: &'a [ExtensionSpec],
     hooks: &'a [ProcessHook],
 ) -> Option<(&'a ProcessHook, &'a ExtensionSpec)> {
-    let own = found.iter().filter(|extension| extension.origin != Origin::Project);
+    let own = found.iter().filter(|extension| extension.origin != ExtensionOrigin::Project);
     let mut own = own.filter_map(|extension| {
         let hook = hooks.iter().find(|hook| is_same_name(&hook.name, extension.name.as_str()))?;
         (hook.owner == Owner::User).then_some((hook, extension))
@@ -285,7 +285,7 @@ pub(crate) fn find_name_conflict<'a>(
 mod tests {
     use std::path::PathBuf;
 
-    use haft_config::{ConfigFiles, Home, ConfigLayer, LayerSource, Project, Trust};
+    use haft_config::{ConfigFiles, Home, ConfigLayer, LayerSource, Project, ProjectTrust};
 
     use super::*;
 
@@ -298,7 +298,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let text = "[hooks.processes.x]\nenabled = true\ncommand = ['sh']\nobserve = ['*']\n";
         std::fs::write(root.path().join("config.toml"), text).unwrap();
-        let project = Project { dir: root.path().join("w"), trust: Trust::Untrusted };
+        let project = Project { dir: root.path().join("w"), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(root.path()), &project).unwrap();
         let config =
             files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
@@ -310,13 +310,13 @@ mod tests {
         named.iter().map(like).collect()
     }
 
-    fn extension(name: &str, origin: Origin) -> ExtensionSpec {
+    fn extension(name: &str, origin: ExtensionOrigin) -> ExtensionSpec {
         let like = hook_spec(&hooks(&[(name, Owner::User)])[0], &ground());
-        ExtensionSpec { origin, dialect: haft_packages::Dialect::Native, dir: PathBuf::from("/e"), ..like }
+        ExtensionSpec { origin, dialect: haft_packages::ExtensionDialect::Native, dir: PathBuf::from("/e"), ..like }
     }
 
     #[track_caller]
-    fn check(extensions: &[(&str, Origin)], named: &[(&str, Owner)], runs: &[(&str, Origin)], told: usize) {
+    fn check(extensions: &[(&str, ExtensionOrigin)], named: &[(&str, Owner)], runs: &[(&str, ExtensionOrigin)], told: usize) {
         let found = extensions.iter().map(|(name, origin)| extension(name, *origin)).collect();
         let joined = merge_specs(found, &hooks(named), &ground());
         let specs: Vec<_> = joined.specs.iter().map(|spec| (spec.name.as_str(), spec.origin)).collect();
@@ -326,16 +326,16 @@ mod tests {
     #[test]
     fn no_hook_of_the_users_gives_way() {
         let (user, project) = (Owner::User, Owner::Project);
-        check(&[], &[("a", user)], &[("a", Origin::Hook)], 0);
-        check(&[("a", Origin::Project)], &[("A", user)], &[("A", Origin::Hook)], 1);
-        check(&[("a", Origin::Global)], &[("a", project)], &[("a", Origin::Global)], 1);
-        check(&[("a", Origin::Project)], &[("a", project)], &[("a", Origin::Project)], 1);
-        check(&[("b", Origin::Global)], &[("a", user)], &[("b", Origin::Global), ("a", Origin::Hook)], 0);
+        check(&[], &[("a", user)], &[("a", ExtensionOrigin::Hook)], 0);
+        check(&[("a", ExtensionOrigin::Project)], &[("A", user)], &[("A", ExtensionOrigin::Hook)], 1);
+        check(&[("a", ExtensionOrigin::Global)], &[("a", project)], &[("a", ExtensionOrigin::Global)], 1);
+        check(&[("a", ExtensionOrigin::Project)], &[("a", project)], &[("a", ExtensionOrigin::Project)], 1);
+        check(&[("b", ExtensionOrigin::Global)], &[("a", user)], &[("b", ExtensionOrigin::Global), ("a", ExtensionOrigin::Hook)], 0);
     }
 
     #[test]
     fn two_of_the_users_with_one_name_are_ambiguous() {
-        let found = [extension("a", Origin::Global), extension("b", Origin::Project)];
+        let found = [extension("a", ExtensionOrigin::Global), extension("b", ExtensionOrigin::Project)];
         let is_ambiguous = |name, owner| find_name_conflict(&found, &hooks(&[(name, owner)])).is_some();
         assert!(is_ambiguous("A", Owner::User));
         assert!(!is_ambiguous("a", Owner::Project) && !is_ambiguous("b", Owner::User));

@@ -15,8 +15,8 @@ use futures::FutureExt as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
-use haft_protocol::rpc::{Line, Request};
-use haft_rpc::{End, Options};
+use haft_protocol::rpc::{ServerLine, RpcRequest};
+use haft_rpc::{EndReason, ServeOptions};
 use haft_tui::terminal;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -152,14 +152,14 @@ async fn serve_screen(
 /// Serves the client that `begin` starts when the first session is open.
 async fn serve_client<'s>(
     program: SessionSource,
-    lines: mpsc::Sender<Line>,
+    lines: mpsc::Sender<ServerLine>,
     is_ready: oneshot::Receiver<()>,
-    begin: impl FnOnce(mpsc::Sender<Line>, mpsc::UnboundedSender<Request>) -> anyhow::Result<&'s mut ScreenThread>,
+    begin: impl FnOnce(mpsc::Sender<ServerLine>, mpsc::UnboundedSender<RpcRequest>) -> anyhow::Result<&'s mut ScreenThread>,
 ) -> anyhow::Result<Exit> {
     let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();
     let (requests, heard) = mpsc::unbounded_channel();
-    let options = Options::new(env!("CARGO_PKG_VERSION"));
+    let options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
     let serving = haft_rpc::serve_local(&cancel, Arc::new(program), heard, lines.clone(), options);
     tokio::pin!(serving);
     tokio::select! {
@@ -183,7 +183,7 @@ async fn serve_client<'s>(
             () = screen.wait_until_over(), if !cancel.is_cancelled() => cancel.cancel(),
             end = &mut serving => return match end {
                 // It was the person who left.
-                Ok(End::Cancelled) if !interrupts.has_received_any() => Ok(Exit::Ok),
+                Ok(EndReason::Cancelled) if !interrupts.has_received_any() => Ok(Exit::Ok),
                 end => exit_for_end(end),
             },
         }

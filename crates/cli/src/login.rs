@@ -3,9 +3,9 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{AuthFile, ConfigFile, ConfigFiles, Home, ConfigLayer, LayerSource, Project, SecretString, Settings, Trust};
+use haft_config::{AuthFile, ConfigFile, ConfigFiles, Home, ConfigLayer, LayerSource, Project, SecretString, Settings, ProjectTrust};
 use haft_providers::{
-    KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
+    KeyError, KeyLocation, SystemProbe, ModelsFile, PRESETS, check_key, key_location, key_server, split_provider,
 };
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -54,12 +54,12 @@ fn is_interrupt(error: &anyhow::Error) -> bool {
 
 fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+    let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let provider = match args.provider {
         Some(name) => name,
         None => ask_provider(&models)?,
     };
-    let KeyHome { stored_as, .. } = require_key_home(&provider, &models)?;
+    let KeyLocation { stored_as, .. } = require_key_home(&provider, &models)?;
     let key = read_key(&stored_as)?;
     if !args.no_probe {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -76,9 +76,9 @@ pub(crate) fn store(
     home: &Home,
     provider: &str,
     key: &SecretString,
-    models: &Models,
+    models: &ModelsFile,
 ) -> anyhow::Result<Vec<String>> {
-    let KeyHome { stored_as, variable } = require_key_home(provider, models)?;
+    let KeyLocation { stored_as, variable } = require_key_home(provider, models)?;
     let file = home.auth_file();
     AuthFile::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
     let stored = format!("stored the key of {stored_as} in {}", file.display());
@@ -92,7 +92,7 @@ fn filter_set_variable(variable: Option<String>) -> Option<String> {
 
 pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+    let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let named = match args.provider {
         Some(name) => name,
         None => only_stored_provider(&AuthFile::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
@@ -102,11 +102,11 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
 }
 
 /// Removes a stored key; what people are told of that.
-pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Result<Vec<String>> {
+pub(crate) fn remove(home: &Home, named: String, models: &ModelsFile) -> anyhow::Result<Vec<String>> {
     let file = home.auth_file();
     // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
-    let (stored_as, variable) = match key_home(&named, models) {
-        Some(KeyHome { stored_as, variable }) => (stored_as, variable),
+    let (stored_as, variable) = match key_location(&named, models) {
+        Some(KeyLocation { stored_as, variable }) => (stored_as, variable),
         None => (named.clone(), None),
     };
     let mut removed = None;
@@ -123,11 +123,11 @@ pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Res
     Ok(std::iter::once(removed).chain(stays).collect())
 }
 
-fn require_key_home(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
-    key_home(name, models).map_or_else(
+fn require_key_home(name: &str, models: &ModelsFile) -> anyhow::Result<KeyLocation> {
+    key_location(name, models).map_or_else(
         || {
             let known: Vec<&str> =
-                PRESETS.iter().map(|preset| preset.name).chain(models.providers()).collect();
+                PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers()).collect();
             let unknown = anyhow::anyhow!(
                 "unknown provider {name:?}; choose one of {}, or name it in models.json",
                 known.join(", ")
@@ -138,11 +138,11 @@ fn require_key_home(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
     )
 }
 
-fn ask_provider(models: &Models) -> anyhow::Result<String> {
+fn ask_provider(models: &ModelsFile) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
         return Exit::Usage.fail("whose key is it? name the provider: haft login PROVIDER");
     }
-    let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
+    let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     note(&format!("providers: {}", names.collect::<Vec<_>>().join(", ")));
     let mut err = io::stderr().lock();
     err.write_all(b"provider [anthropic]: ")?;
@@ -193,12 +193,12 @@ pub(crate) fn parse_key(text: &str) -> anyhow::Result<SecretString> {
 }
 
 /// The address at which a run would ask this provider, where the user's settings name one.
-fn configured_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<Option<String>> {
+fn configured_address(home: &Home, provider: &str, models: &ModelsFile) -> anyhow::Result<Option<String>> {
     // A key is not sent where a project says, whoever trusts it.
-    let project = Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: Trust::Untrusted };
+    let project = Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: ProjectTrust::Untrusted };
     let files = ConfigFiles::read(home, &project).or_exit(Exit::Configuration)?;
     let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, models);
+    let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, models);
     let named = ConfigFile { provider: Some(provider.to_owned()), ..ConfigFile::default() };
     let named = ConfigLayer::new(LayerSource::Flags, named);
     let Settings { base_url, .. } = files.merge_unchecked(named, env, &apart).settings;
@@ -210,11 +210,11 @@ pub(crate) async fn verify_key(
     home: &Home,
     provider: &str,
     key: &SecretString,
-    models: &Models,
+    models: &ModelsFile,
     asking: impl FnOnce(&str),
 ) -> anyhow::Result<()> {
     let base_url = configured_address(home, provider, models)?;
-    let machine = Machine::default();
+    let machine = SystemProbe::default();
     if let Some(server) = key_server(provider, base_url.as_deref(), models, &machine) {
         asking(&format!("asking {server} whether it takes the key"));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use haft_config::{
     ContextFile, ContextFiles, TemplateExpansion, Home, Project, Skill, SkillSet, TemplateSet, UntrustedItem, find_system_prompt,
 };
-use haft_core::prompt::{ContextText, SkillSummary, SystemPrompt};
+use haft_core::prompt::{ContextFileText, SkillSummary, SystemPrompt};
 use haft_tools::SkillSource;
 
 use crate::args::AgentArgs;
@@ -51,7 +51,7 @@ impl PromptResources {
             Some(text) => Some(text.clone()),
             None => self.custom_system_prompt()?.map(|file| file.text),
         };
-        let context = self.context.files.iter().map(|file| ContextText {
+        let context = self.context.files.iter().map(|file| ContextFileText {
             path: file.path.display().to_string(),
             text: file.text.clone(),
             cut: file.cut,

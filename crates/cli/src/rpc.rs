@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_rpc::{End, Options, ServeError};
+use haft_rpc::{EndReason, ServeOptions, ServeError};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{RpcArgs, RunArgs};
@@ -39,7 +39,7 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     }
     let first = chosen.session.clone();
     let outcome = check_named(&setup).and_then(|()| {
-        let mut options = Options::new(env!("CARGO_PKG_VERSION"));
+        let mut options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
         options.token = token;
         let results = setup.home.results_dir();
         let program = SessionSource::new(args, records, setup, chosen);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
 }
 
 /// Serves until the client or a person has enough.
-async fn serve(program: SessionSource, options: Options) -> anyhow::Result<Exit> {
+async fn serve(program: SessionSource, options: ServeOptions) -> anyhow::Result<Exit> {
     let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
@@ -72,15 +72,15 @@ async fn serve(program: SessionSource, options: Options) -> anyhow::Result<Exit>
     }
 }
 
-pub(crate) fn exit_for_end(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
+pub(crate) fn exit_for_end(end: Result<EndReason, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
     match end {
-        Ok(End::Input | End::Requested | End::Gone) => Ok(Exit::Ok),
-        Ok(End::Cancelled) => Ok(Exit::Aborted),
-        Ok(End::Refused) => Err(anyhow::anyhow!(
+        Ok(EndReason::Input | EndReason::Requested | EndReason::Gone) => Ok(Exit::Ok),
+        Ok(EndReason::Cancelled) => Ok(Exit::Aborted),
+        Ok(EndReason::Refused) => Err(anyhow::anyhow!(
             "the client did not show the token that {} has",
             token::VARIABLES.join(" or ")
         )),
-        Ok(End::Stopped) => Exit::RequiredExtension.fail(
+        Ok(EndReason::Stopped) => Exit::RequiredExtension.fail(
             "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do",
         ),
         Err(ServeError::First(error)) => Err(error),
@@ -95,12 +95,12 @@ mod tests {
     #[test]
     fn every_end_has_its_code() {
         for (end, expect) in [
-            (End::Input, Exit::Ok),
-            (End::Requested, Exit::Ok),
-            (End::Gone, Exit::Ok),
-            (End::Cancelled, Exit::Aborted),
-            (End::Refused, Exit::Failure),
-            (End::Stopped, Exit::RequiredExtension),
+            (EndReason::Input, Exit::Ok),
+            (EndReason::Requested, Exit::Ok),
+            (EndReason::Gone, Exit::Ok),
+            (EndReason::Cancelled, Exit::Aborted),
+            (EndReason::Refused, Exit::Failure),
+            (EndReason::Stopped, Exit::RequiredExtension),
         ] {
             let exit = exit_for_end(Ok(end)).unwrap_or_else(|error| Exit::from_error(&error));
             assert_eq!(exit, expect, "{end:?}");

@@ -95,14 +95,14 @@ fn refuse_unbounded(name: &str, granted: &GrantSettings) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{ConfigFiles, Home, ConfigLayer, Project, Trust};
+    use haft_config::{ConfigFiles, Home, ConfigLayer, Project, ProjectTrust};
 
     use super::*;
 
     fn granted_by(text: &str) -> Result<BTreeMap<ExtensionName, Option<SandboxGrant>>, String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
-        let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
+        let project = Project { dir: dir.path().join("w"), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let layer = || ConfigLayer::from_env(|_| None).unwrap();
         sandbox_grants(&files.merge_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))

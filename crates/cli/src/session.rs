@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal as _};
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Label, Name, Tags};
-use haft_core::session::store::{self, Found, Store};
+use haft_core::session::store::{self, SessionFile, SessionStore};
 use haft_core::session::{Durability, Session, SessionError};
 
 use crate::args::{CompactArgs, SessionCommand, SessionCommandArgs, SessionSelector};
@@ -46,7 +46,7 @@ pub(crate) fn run(
         SessionCommand::Label { which, entry, label } => label_entry(&find(&which)?, &entry, label),
         SessionCommand::Tag { which, tags, remove } => change_tags(&find(&which)?, &tags, remove),
         SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
-        SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
+        SessionCommand::Import(args) => import::run(&SessionStore::new(home.sessions_dir()), &cwd, &args),
         SessionCommand::Compact(mut args) => {
             args.cwd = Some(cwd);
             return compact(*args);
@@ -57,7 +57,7 @@ pub(crate) fn run(
 }
 
 /// Prints the id of the copy, and nothing else on standard output.
-fn fork(found: &Found, at: Option<&str>) -> anyhow::Result<()> {
+fn fork(found: &SessionFile, at: Option<&str>) -> anyhow::Result<()> {
     let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     if read.header.is_some_and(|header| header.format_version > FORMAT_VERSION) {
         return Err(explain_error(SessionError::ReadOnly { path: found.path.clone() }, found.id));
@@ -67,18 +67,18 @@ fn fork(found: &Found, at: Option<&str>) -> anyhow::Result<()> {
     print(&copy.id().to_string())
 }
 
-fn rename(found: &Found, name: &str) -> anyhow::Result<()> {
+fn rename(found: &SessionFile, name: &str) -> anyhow::Result<()> {
     append(found, Name { name: name.to_owned() })
 }
 
-fn label_entry(found: &Found, prefix: &str, label: Option<String>) -> anyhow::Result<()> {
+fn label_entry(found: &SessionFile, prefix: &str, label: Option<String>) -> anyhow::Result<()> {
     let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     let target = find_entry(read.entries.iter().map(|entry| entry.id), prefix)?;
     append(found, Label { target, label })
 }
 
 /// Adds words to those that the session has, or takes some away.
-fn change_tags(found: &Found, changed: &[String], remove: bool) -> anyhow::Result<()> {
+fn change_tags(found: &SessionFile, changed: &[String], remove: bool) -> anyhow::Result<()> {
     let mut tags = found.summary().map_err(|error| explain_error(error, found.id))?.tags;
     tags.retain(|tag| !changed.contains(tag));
     if !remove {
@@ -87,12 +87,12 @@ fn change_tags(found: &Found, changed: &[String], remove: bool) -> anyhow::Resul
     append(found, Tags { tags })
 }
 
-fn append(found: &Found, body: impl Into<EntryBody>) -> anyhow::Result<()> {
+fn append(found: &SessionFile, body: impl Into<EntryBody>) -> anyhow::Result<()> {
     add_entry(found, body, note)
 }
 
 /// Adds an entry to a session that is not open; what had to be mended of it is told, as one line each.
-pub(crate) fn add_entry(found: &Found, body: impl Into<EntryBody>, tell: impl Fn(&str)) -> anyhow::Result<()> {
+pub(crate) fn add_entry(found: &SessionFile, body: impl Into<EntryBody>, tell: impl Fn(&str)) -> anyhow::Result<()> {
     let explain = |error| explain_error(error, found.id);
     let session = Session::open(&found.path).map_err(explain)?;
     for repair in session.take_repairs() {
@@ -102,7 +102,7 @@ pub(crate) fn add_entry(found: &Found, body: impl Into<EntryBody>, tell: impl Fn
     futures::executor::block_on(appended).map(drop).map_err(explain)
 }
 
-fn remove(found: Found, yes: bool) -> anyhow::Result<()> {
+fn remove(found: SessionFile, yes: bool) -> anyhow::Result<()> {
     let (id, short) = (found.id, short_id(found.id));
     if !yes && !io::stdin().is_terminal() {
         return Exit::Usage.fail(format!("nobody to ask whether to delete session {short}; use --yes"));
@@ -116,6 +116,6 @@ fn remove(found: Found, yes: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn session_title(found: &Found) -> String {
+fn session_title(found: &SessionFile) -> String {
     SessionRow::from_found(found).map(|row| truncate(&row.text, 40)).unwrap_or_default()
 }

@@ -9,11 +9,11 @@ use haft_config::{
     UntrustedItem,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_packages::discovery::{Discovery, Further, Search, SkipReason};
-use haft_packages::install::lock::Approved;
-use haft_packages::{Origin, ProjectCheck};
+use haft_packages::discovery::{Discovery, ExtraLocation, DiscoveryOptions, SkipReason};
+use haft_packages::install::lock::ApprovalStore;
+use haft_packages::{ExtensionOrigin, ProjectCheck};
 use haft_protocol::event::AgentEvent;
-use haft_providers::{Models, take_apart};
+use haft_providers::{ModelsFile, split_provider};
 
 use crate::args::{ExtensionArgs, RunArgs, TrustProjectArgs};
 use crate::console::note;
@@ -37,8 +37,8 @@ pub(crate) struct RunSetup {
     pub(crate) resources: PromptResources,
     /// The keys in `auth.json`.
     pub(crate) auth: AuthFile,
-    pub(crate) models: Models,
-    pub(crate) search: Search,
+    pub(crate) models: ModelsFile,
+    pub(crate) search: DiscoveryOptions,
     pub(crate) hooks: Vec<ProcessHook>,
 }
 
@@ -50,8 +50,8 @@ impl RunSetup {
         let TrustDecision { project, code, distrust_reason: told } = decide_trust(&home, cwd.clone(), &args.ext.trust)?;
         let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = ConfigFiles::read(&home, &project).or_exit(Exit::Configuration)?;
-        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
-        let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
+        let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
+        let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
         let config = files.merge(args.model.layer(&args.agent), env, &apart).or_exit(Exit::Configuration)?;
         preload_catalog(&config.settings);
         let auth = AuthFile::load(&home.auth_file()).unwrap_or_else(|error| {
@@ -145,15 +145,15 @@ pub(crate) fn read_leniently(
     project: &Project,
     flags: ConfigLayer,
     env: ConfigLayer,
-) -> (Config, Models, Vec<(PathBuf, String)>) {
+) -> (Config, ModelsFile, Vec<(PathBuf, String)>) {
     let (files, found) = ConfigFiles::read_leniently(home, project);
     let mut mistakes: Vec<_> =
         found.iter().map(|mistake| (mistake.path().to_owned(), mistake.to_string())).collect();
-    let models = Models::load(&home.models_file()).unwrap_or_else(|mistake| {
+    let models = ModelsFile::load(&home.models_file()).unwrap_or_else(|mistake| {
         mistakes.push((home.models_file(), mistake.to_string()));
-        Models::default()
+        ModelsFile::default()
     });
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
+    let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
     (files.merge_unchecked(flags, env, &apart), models, mistakes)
 }
 
@@ -174,20 +174,20 @@ pub(crate) fn decide_trust(home: &Home, dir: PathBuf, trust: &TrustProjectArgs) 
     Ok(decision)
 }
 
-pub(crate) fn extension_search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> Search {
-    let further = config.extensions.iter().map(|place| Further {
+pub(crate) fn extension_search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> DiscoveryOptions {
+    let further = config.extensions.iter().map(|place| ExtraLocation {
         dir: place.path.clone(),
         origin: match place.owner {
-            Owner::User => Origin::Global,
-            Owner::Project => Origin::Project,
+            Owner::User => ExtensionOrigin::Global,
+            Owner::Project => ExtensionOrigin::Project,
         },
     });
-    Search {
+    DiscoveryOptions {
         explicit: args.ext.clone(),
         global: (!args.no_ext).then(|| home.extensions_dir()),
         project: (!args.no_ext).then_some(project),
-        further: further.filter(|_| !args.no_ext).collect(),
-        approved: Some(Approved::at(home.root())),
+        extra_locations: further.filter(|_| !args.no_ext).collect(),
+        approved: Some(ApprovalStore::at(home.root())),
         path: std::env::var_os("PATH"),
     }
 }
@@ -200,6 +200,6 @@ fn preload_catalog(settings: &Settings) {
     let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
     if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
         // Without a thread the first request reads it itself.
-        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
+        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload_catalog);
     }
 }

@@ -10,11 +10,11 @@ use std::time::SystemTime;
 
 use haft_core::sanitize::{Sanitizer, sanitize_line};
 use haft_host::{Frontend as _, LastFailure};
-use haft_packages::Origin;
-use haft_packages::install::{Row, State};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::{InstalledExtension, InstallStatus};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
 use haft_test_support::terminal::{ATTACKS, TextSink, terminal_actions, survey};
@@ -38,7 +38,7 @@ fn bytes(event: &AgentEvent) -> Vec<u8> {
 }
 
 fn notify(text: &str) -> Vec<u8> {
-    bytes(&AgentEvent::ExtNotify { extension: name("x"), level: Level::Warn, message: text.into() })
+    bytes(&AgentEvent::ExtNotify { extension: name("x"), level: NoteLevel::Warn, message: text.into() })
 }
 
 fn display(text: &str) -> Vec<u8> {
@@ -112,7 +112,7 @@ fn owner(text: &str) -> Vec<u8> {
         path: format!("/{text}"),
         by: [text.into(), text.into()],
     };
-    let note = AgentEvent::ExtNotify { extension, level: Level::Info, message };
+    let note = AgentEvent::ExtNotify { extension, level: NoteLevel::Info, message };
     let told = [note, blocked, off, conflict, discarded, skipped, renamed];
     told.iter().flat_map(bytes).collect()
 }
@@ -121,7 +121,7 @@ fn tool(text: &str) -> Vec<u8> {
     let args = RawJson::from(serde_json::json!({ "command": text }));
     let id = || ToolCallId::new("1");
     let call = AgentEvent::ToolCall { id: id(), name: text.into(), args };
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let result = AgentEvent::ToolResult {
         id: id(),
         name: text.into(),
@@ -139,8 +139,8 @@ fn answer(text: &str) -> Vec<u8> {
 }
 
 fn listed(text: &str) -> ext::listed::ListedExtension {
-    let row = Row {
-        origin: Origin::Global,
+    let row = InstalledExtension {
+        origin: ExtensionOrigin::Global,
         name: text.into(),
         version: Some(text.into()),
         language: Some(text.into()),
@@ -150,7 +150,7 @@ fn listed(text: &str) -> ext::listed::ListedExtension {
         runs_in: Path::new("/copies").join(text),
         level: None,
         entry: None,
-        state: State::Broken(text.into()),
+        state: InstallStatus::Broken(text.into()),
     };
     ext::listed::ListedExtension {
         row,
@@ -168,7 +168,7 @@ fn listed(text: &str) -> ext::listed::ListedExtension {
 fn failed(text: &str) -> ext::listed::ListedExtension {
     let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
-    (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
+    (listed.row.state, listed.failure) = (InstallStatus::Enabled, Some(failure));
     listed
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use anyhow::Context as _;
-use haft_protocol::rpc::Token;
+use haft_protocol::rpc::AuthToken;
 
 use crate::exit::{Exit, OrExit as _};
 
@@ -15,7 +15,7 @@ pub(crate) const VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
 ///
 /// # Errors
 /// When one is no text, so that no client could show it.
-pub(crate) fn token_from_env(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<Token>> {
+pub(crate) fn token_from_env(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<AuthToken>> {
     let set =
         VARIABLES.into_iter().filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
     let Some((name, value)) = set.into_iter().next() else { return Ok(None) };
@@ -24,7 +24,7 @@ pub(crate) fn token_from_env(var: impl Fn(&str) -> Option<OsString>) -> anyhow::
         .ok()
         .with_context(|| format!("{name} is not UTF-8 text"))
         .or_exit(Exit::Configuration)?;
-    Ok(Some(Token(token)))
+    Ok(Some(AuthToken(token)))
 }
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ mod tests {
     #[track_caller]
     fn check(haft: Option<&str>, zot: Option<&str>, expect: Option<&str>) {
         let var = |name: &str| if name == "HAFT_RPC_TOKEN" { haft } else { zot }.map(OsString::from);
-        assert_eq!(token_from_env(var).unwrap().map(|Token(token)| token).as_deref(), expect);
+        assert_eq!(token_from_env(var).unwrap().map(|AuthToken(token)| token).as_deref(), expect);
     }
 
     #[test]

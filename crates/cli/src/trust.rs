@@ -117,7 +117,7 @@ fn list(home: &Home) -> anyhow::Result<()> {
             Ok(_) => "  (changed since, so it is not trusted)",
             Err(_) => "  (cannot be read, so it is not trusted)",
         };
-        print(&sanitize_line(&format!("{}  {}  {path}{state}", record.digest.short(), record.time)))?;
+        print(&sanitize_line(&format!("{}  {}  {path}{state}", record.digest.short_hex(), record.time)))?;
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ fn trust_status_lines(snapshot: &Snapshot, recorded: Option<&TrustRecord>) -> Ve
         lines.push("it brings nothing that haft would run or obey".to_owned());
     }
     lines.push(format!("files: {}", snapshot.files().len()));
-    lines.push(format!("digest: {} ({})", snapshot.digest(), snapshot.digest().short()));
+    lines.push(format!("digest: {} ({})", snapshot.digest(), snapshot.digest().short_hex()));
     lines.push(match recorded {
         None => "it is not trusted".to_owned(),
         Some(record) if record.digest == snapshot.digest() => {

@@ -9,13 +9,13 @@ mod outputs;
 
 use std::process::ExitCode;
 
-use outputs::Mode;
+use outputs::RunMode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let mode = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Mode::Write,
-        ["--check"] => Mode::Check,
+        [] => RunMode::Write,
+        ["--check"] => RunMode::Check,
         _ => {
             eprintln!("usage: haft-codegen [--check]");
             return ExitCode::from(2);

@@ -147,7 +147,7 @@ pub fn find_system_prompt(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_protocol::project::Trust;
+    use haft_protocol::project::ProjectTrust;
 
     struct Ground(tempfile::TempDir);
 
@@ -163,7 +163,7 @@ mod tests {
             ground
         }
 
-        fn find(&self, trust: Trust) -> ContextFiles {
+        fn find(&self, trust: ProjectTrust) -> ContextFiles {
             let home = Home::at(self.0.path().join("home"));
             ContextFiles::find(&home, &Project { dir: self.0.path().join("src/repo/a/b"), trust })
         }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_users_file_comes_first_and_the_nearest_last() {
         let ground = Ground::new(&ALL);
-        let found = ground.find(Trust::Trusted);
+        let found = ground.find(ProjectTrust::Trusted);
         let names = ground.names(found.files.iter().map(|file| file.path.clone()));
         assert_eq!(names, ["home/AGENTS.md", "src/AGENTS.md", "src/repo/CLAUDE.md", "src/repo/a/AGENTS.md"]);
         let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn of_an_untrusted_project_nothing_is_read() {
         let ground = Ground::new(&ALL);
-        let found = ground.find(Trust::Untrusted);
+        let found = ground.find(ProjectTrust::Untrusted);
         assert_eq!(ground.names(found.files.into_iter().map(|file| file.path)), ["home/AGENTS.md"]);
         let unused = ground.names(found.unused.into_iter().map(|unused| unused.path));
         assert_eq!(
@@ -232,7 +232,7 @@ mod tests {
             ("src/repo/a/AGENTS.md", &long),
             ("home/AGENTS.md", "x"),
         ]);
-        let found = ground.find(Trust::Trusted);
+        let found = ground.find(ProjectTrust::Trusted);
         let cuts: Vec<_> = found.files.iter().map(|file| file.cut).collect();
         let whole = 80 * 1024;
         assert_eq!(cuts, [0, whole - MAX_CONTEXT_FILE + 1, whole - MAX_CONTEXT_FILE]);
@@ -252,7 +252,7 @@ mod tests {
         let root = ground.0.path();
         std::fs::create_dir(root.join("src/repo/AGENTS.md")).unwrap();
         std::os::unix::fs::symlink(root.join("home/AGENTS.md"), root.join("src/repo/a/AGENTS.md")).unwrap();
-        let found = ground.find(Trust::Trusted);
+        let found = ground.find(ProjectTrust::Trusted);
         let names = ground.names(found.files.into_iter().map(|file| file.path));
         assert_eq!(names, ["home/AGENTS.md", "src/repo/CLAUDE.md"]);
     }
@@ -269,9 +269,9 @@ mod tests {
             found.map(|file| (file.path, file.text))
         };
         let projects = (dir.join(".haft/SYSTEM.md"), "projects".to_owned());
-        assert_eq!(prompt(Trust::Trusted), Some(projects));
-        assert_eq!(prompt(Trust::Untrusted), Some((home.system_prompt_file(), "users".to_owned())));
+        assert_eq!(prompt(ProjectTrust::Trusted), Some(projects));
+        assert_eq!(prompt(ProjectTrust::Untrusted), Some((home.system_prompt_file(), "users".to_owned())));
         std::fs::remove_file(home.system_prompt_file()).unwrap();
-        assert_eq!(prompt(Trust::Untrusted), None);
+        assert_eq!(prompt(ProjectTrust::Untrusted), None);
     }
 }

@@ -204,7 +204,7 @@ fn line_of(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
     use crate::keys::OnTimeout;
-    use haft_protocol::thinking::Thinking;
+    use haft_protocol::thinking::ThinkingLevel;
 
     fn parse(text: &str) -> Result<ParsedConfigFile, ConfigError> {
         ParsedConfigFile::parse(Path::new("config.toml"), text)
@@ -217,7 +217,7 @@ mod tests {
              [grant.guard]\non_timeout = 'allow'\n\n[grant.weather]\nenv = ['WEATHER_TOKEN']\n\
              [extension.weather]\nunits.wind = 'knots'\n";
         let file = parse(text).unwrap();
-        assert_eq!(file.content.thinking, Some(Thinking::High));
+        assert_eq!(file.content.thinking, Some(ThinkingLevel::High));
         assert_eq!(file.content.context_files, Some(false));
         assert_eq!(file.content.grant["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.content.grant["weather"].env, Some(vec!["WEATHER_TOKEN".to_owned()]));

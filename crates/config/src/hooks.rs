@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_protocol::hook::{InterceptPoint, Kind, Watch, WatchError};
+use haft_protocol::hook::{InterceptPoint, HookEventKind, HookSubscriptions, WatchError};
 
 use crate::keys::{EventKind, HookProcess, Hooks, OnTimeout, ToolNames};
 use crate::nearest::nearest_name;
@@ -36,7 +36,7 @@ pub struct ProcessHook {
     /// Variables beside those of haft's own environment, or in their place.
     pub env: BTreeMap<String, String>,
     /// The questions and events that it gets.
-    pub watch: Watch,
+    pub watch: HookSubscriptions,
     /// The older spelling of events, if it uses that.
     pub event_kind: Option<EventKind>,
     /// The tool names that it knows.
@@ -204,10 +204,10 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), String> {
     }
 }
 
-fn parse_watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
+fn parse_watch(process: &HookProcess) -> Result<HookSubscriptions, (&'static str, String)> {
     let observe = process.observe.as_deref().unwrap_or_default();
     let intercept = process.intercept.as_deref().unwrap_or_default();
-    Watch::parse(observe, intercept).map_err(|error| {
+    HookSubscriptions::parse(observe, intercept).map_err(|error| {
         let told = |nearest: Option<&str>| match nearest {
             Some(nearest) => format!("{error}; did you mean `{nearest}`?"),
             None => error.to_string(),
@@ -218,7 +218,7 @@ fn parse_watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
                 (".intercept", told(nearest_name(&name.to_ascii_lowercase(), known)))
             }
             WatchError::UnsupportedEvent(event) => {
-                let known = Kind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
+                let known = HookEventKind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
                 (".observe", told(nearest_name(&event.name.to_ascii_lowercase(), known)))
             }
             WatchError::Nothing => {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -119,9 +119,9 @@ keys! {
             flag: "--base-url",
         }
         /// How much the model should think before it answers.
-        thinking: Thinking = "thinking" | "reasoning" {
-            kind: Choice(&Thinking::NAMES),
-            default: Thinking::Default,
+        thinking: ThinkingLevel = "thinking" | "reasoning" {
+            kind: Choice(&ThinkingLevel::NAMES),
+            default: ThinkingLevel::Default,
             unset: "whatever the provider does",
             reach: TrustedProject,
             variables: &["HAFT_THINKING", "HAFT_REASONING"],

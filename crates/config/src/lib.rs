@@ -37,7 +37,7 @@ pub use auth::{AuthFile, AuthError};
 pub use context::{ContextFile, ContextFiles, find_system_prompt};
 pub use edit::{AddHooksError, EditError, SetKeyError, add_hooks, set_key};
 pub use file::{ConfigError, ParsedConfigFile};
-pub use haft_protocol::project::{Project, Trust};
+pub use haft_protocol::project::{Project, ProjectTrust};
 pub use home::{Home, HomeError};
 pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
@@ -55,6 +55,6 @@ pub use secrecy::{ExposeSecret, SecretString};
 pub use skill::{Skill, SkillSet};
 pub use template::{TemplateExpansion, Template, TemplateSet};
 pub use trust::{
-    TrustRequest, TrustDecision, Difference, ProjectDigest, NoDigest, ProjectDigestError, TrustRecord, Snapshot, SnapshotError, TrustError,
+    TrustRequest, TrustDecision, ChangeSet, ProjectDigest, ParseDigestError, ProjectDigestError, TrustRecord, Snapshot, SnapshotError, TrustError,
     TrustFile,
 };

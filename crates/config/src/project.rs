@@ -21,12 +21,12 @@ pub struct UntrustedItem {
 
 /// Settings of the project, as [`ConfigFile`](crate::ConfigFile).
 pub(crate) fn config_file(project: &Project) -> PathBuf {
-    project.own_dir().join("config.toml")
+    project.haft_dir().join("config.toml")
 }
 
 /// A system prompt of the project that replaces haft's own, and the user's.
 pub(crate) fn system_prompt_file(project: &Project) -> PathBuf {
-    project.own_dir().join("SYSTEM.md")
+    project.haft_dir().join("SYSTEM.md")
 }
 
 impl UntrustedItem {
@@ -80,13 +80,13 @@ fn truncate_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::project::Trust;
+    use haft_protocol::project::ProjectTrust;
 
     use super::*;
 
     #[test]
     fn what_is_not_used_is_one_sentence() {
-        let project = Project { dir: "/w".into(), trust: Trust::Untrusted };
+        let project = Project { dir: "/w".into(), trust: ProjectTrust::Untrusted };
         let config =
             UntrustedItem { path: "/w/.haft/config.toml".into(), sets: vec!["base_url".into(), "model".into()] };
         let context = UntrustedItem { path: "/AGENTS.md".into(), sets: Vec::new() };

@@ -133,12 +133,12 @@ mod tests {
     use crate::file::ParsedConfigFile;
     use crate::keys::{ConfigLayer, LayerSource};
     use crate::layers::ConfigFiles;
-    use crate::{Home, Project, Trust};
+    use crate::{Home, Project, ProjectTrust};
 
     fn rows(text: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
-        let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
+        let project = Project { dir: dir.path().join("w"), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let flags = ConfigFile { model: Some("f".into()), ..ConfigFile::default() };
         let flags = ConfigLayer::new(LayerSource::Flags, flags);

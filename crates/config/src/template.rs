@@ -123,7 +123,7 @@ impl TemplateSet {
 
 /// Where a project has its templates; none where they are the user's own, or it has none.
 fn projects_dir(home: &Home, project: &Project) -> Option<PathBuf> {
-    let dir = project.own_dir().join("prompts");
+    let dir = project.haft_dir().join("prompts");
     let is_users = || dir.canonicalize().ok() == home.prompts_dir().canonicalize().ok();
     (dir.is_dir() && !is_users()).then_some(dir)
 }

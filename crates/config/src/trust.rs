@@ -9,13 +9,13 @@ mod store;
 use sha2::{Digest as _, Sha256};
 
 pub use decision::{TrustRequest, TrustDecision, ProjectDigestError};
-pub use haft_protocol::difference::Difference;
-pub use haft_protocol::digest::NoDigest;
+pub use haft_protocol::difference::ChangeSet;
+pub use haft_protocol::digest::ParseDigestError;
 pub use snapshot::{Snapshot, SnapshotError};
 pub use store::{TrustRecord, TrustError, TrustFile};
 
 /// A SHA-256 digest. Written as 64 hexadecimal digits.
-pub type ProjectDigest = haft_protocol::digest::Digest<false>;
+pub type ProjectDigest = haft_protocol::digest::Sha256Digest<false>;
 
 fn digest_of(hasher: Sha256) -> ProjectDigest {
     ProjectDigest::new(hasher.finalize().into())

@@ -4,18 +4,18 @@ mod builder;
 
 use std::sync::Arc;
 
-use haft_protocol::message::{Message, Usage};
+use haft_protocol::message::{Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_state::{AgentState, ToolSchemaError};
-use crate::call::Caller;
-use crate::compact::{CompactError, Compacted};
+use crate::call::ExtensionToolRunner;
+use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
-use crate::model::{Model, ModelFacts, ModelInfo, Thinking};
-use crate::queue::{Prompt, Queue, QueueError, Queued, Waiting};
+use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
+use crate::queue::{Prompt, QueueKind, QueueError, QueueDelivery, QueuedMessages};
 use crate::run::Run;
 use crate::session::{Durability, Session, SessionError};
-use crate::stats::Stats;
+use crate::stats::SessionStats;
 use crate::tool::{ToolSet, ToolSpec};
 use crate::turn;
 
@@ -70,7 +70,7 @@ impl Agent {
     /// Works without a new prompt: on the messages that wait, or on a transcript whose last message has no answer yet,
     /// because the answer failed or the program ended. Fails as
     /// [`NothingToDo`](crate::error::TurnErrorKind::NothingToDo) when there is neither.
-    pub fn go_on(&self) -> Run {
+    pub fn resume(&self) -> Run {
         Run::new(self.inner.clone(), None)
     }
 
@@ -84,14 +84,14 @@ impl Agent {
         &self,
         cancel: CancellationToken,
         instructions: Option<String>,
-    ) -> Result<Compacted, CompactError> {
+    ) -> Result<CompactionOutcome, CompactError> {
         turn::compact(self.inner.clone(), cancel, instructions).await
     }
 
     /// Returns the runner of tools for extensions, under the hooks of this agent, with or without a run. It does not
     /// keep the agent alive.
-    pub fn caller(&self) -> Caller {
-        Caller::new(&self.inner)
+    pub fn tool_runner(&self) -> ExtensionToolRunner {
+        ExtensionToolRunner::new(&self.inner)
     }
 
     /// The transcript so far.
@@ -118,16 +118,16 @@ impl Agent {
     }
 
     /// Everything used since the session began.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> TokenUsage {
         self.inner.transcript.usage()
     }
 
     /// Returns the usage of the session and of its context. Estimates the messages that no provider has counted yet:
     /// takes a while only in a long transcript without an answer.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> SessionStats {
         let (tally, messages) = self.inner.transcript.tally();
-        let window = self.facts().window;
-        Stats { usage: tally.usage, context: tally.context(&messages, window) }
+        let window = self.model_facts().window;
+        SessionStats { usage: tally.usage, context: tally.context_usage(&messages, window) }
     }
 }
 
@@ -164,24 +164,24 @@ impl Agent {
     ///
     /// # Errors
     /// [`QueueError`] when too many messages wait, or this one is empty.
-    pub fn steer(&self, prompt: impl Into<Prompt>) -> Result<Queued, QueueError> {
-        self.inner.queues.push(Queue::Steering, prompt.into())
+    pub fn steer(&self, prompt: impl Into<Prompt>) -> Result<QueueDelivery, QueueError> {
+        self.inner.queues.push(QueueKind::Steering, prompt.into())
     }
 
     /// Says what comes next: the agent is told when it would stop, and goes on. Its steps are counted anew.
     ///
     /// # Errors
     /// [`QueueError`] when too many messages wait, or this one is empty.
-    pub fn follow_up(&self, prompt: impl Into<Prompt>) -> Result<Queued, QueueError> {
-        self.inner.queues.push(Queue::FollowUp, prompt.into())
+    pub fn follow_up(&self, prompt: impl Into<Prompt>) -> Result<QueueDelivery, QueueError> {
+        self.inner.queues.push(QueueKind::FollowUp, prompt.into())
     }
 
     /// Puts a message before the next prompt. No run goes on or begins because of it.
     ///
     /// # Errors
     /// [`QueueError`] when too many messages wait, or this one is empty.
-    pub fn next_turn(&self, prompt: impl Into<Prompt>) -> Result<Queued, QueueError> {
-        self.inner.queues.push(Queue::NextTurn, prompt.into())
+    pub fn next_turn(&self, prompt: impl Into<Prompt>) -> Result<QueueDelivery, QueueError> {
+        self.inner.queues.push(QueueKind::NextTurn, prompt.into())
     }
 
     /// Has the run under way come to an end in good order: the tools that run now end, the calls that have not begun are
@@ -193,18 +193,18 @@ impl Agent {
     }
 
     /// The messages that wait.
-    pub fn queued(&self) -> Waiting {
-        self.inner.queues.waiting()
+    pub fn queued_messages(&self) -> QueuedMessages {
+        self.inner.queues.queued_messages()
     }
 
     /// Takes back all messages that wait, so that the user can change them.
-    pub fn take_queued(&self) -> Waiting {
+    pub fn take_queued(&self) -> QueuedMessages {
         self.inner.queues.clear()
     }
 
     /// True if a run is under way that takes what waits, and tells when that changes.
     pub fn takes_queued(&self) -> bool {
-        self.inner.queues.is_taken_from()
+        self.inner.queues.has_active_run()
     }
 
     /// Returns the model.
@@ -214,7 +214,7 @@ impl Agent {
 
     /// Returns the known facts of the model that would be asked now: window, prices, thinking. May look into a large
     /// table.
-    pub fn facts(&self) -> ModelFacts {
+    pub fn model_facts(&self) -> ModelFacts {
         self.inner.setup().model.facts()
     }
 
@@ -229,8 +229,8 @@ impl Agent {
     ///
     /// # Errors
     /// [`SessionError`], as [`Session::append`].
-    pub async fn note_setup(&self, copy: &Session) -> Result<(), SessionError> {
-        let (changes, _) = self.inner.setup().changes(&copy.context().settings);
+    pub async fn record_setup(&self, copy: &Session) -> Result<(), SessionError> {
+        let (changes, _) = self.inner.setup().changes_since(&copy.context().settings);
         for change in changes {
             copy.append(change, Durability::Soon).await?;
         }
@@ -238,12 +238,12 @@ impl Agent {
     }
 
     /// Returns the thinking level.
-    pub fn thinking(&self) -> Thinking {
+    pub fn thinking(&self) -> ThinkingLevel {
         self.inner.setup().thinking
     }
 
     /// Has the model think more or less from the next step on.
-    pub fn set_thinking(&self, thinking: Thinking) {
+    pub fn set_thinking(&self, thinking: ThinkingLevel) {
         self.inner.change_setup(|setup| setup.thinking = thinking);
     }
 
@@ -259,7 +259,7 @@ impl Agent {
 
     /// Returns the specifications of the current tools, in order, as the model is told them.
     pub fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        self.inner.tools().offered(&self.inner.setup())
+        self.inner.tools().offered_specs(&self.inner.setup())
     }
 
     /// All tools there are, offered or not, in order.

@@ -19,12 +19,12 @@ use tokio::time::Instant;
 
 use crate::hooks::{FinishedCall, Refusal, ResultDecision};
 use crate::run_context::{NoDecision, RunContext};
-use crate::session::intervention::Action;
+use crate::session::intervention::InterventionAction;
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 
-pub use caller::{Callable, Called, Caller, ExtensionCall};
-pub(crate) use gate::{Cancelled, Scope, ToolGate, fit};
+pub use caller::{CallableTool, ExtensionCallResult, ExtensionToolRunner, ExtensionCall};
+pub(crate) use gate::{CallCancelled, GateScope, ToolGate, validate_args};
 
 /// A call that every gate has approved.
 pub(crate) struct ApprovedCall<'a> {
@@ -55,7 +55,7 @@ impl ApprovedCall<'_> {
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         tell(AgentEvent::ToolEnd { id: call.id.clone(), name: call.name.clone(), duration_ms });
         let finished = FinishedCall { call: self.call, took };
-        CallResult::reviewed(self.run, &finished, output).await
+        CallResult::apply_result_hooks(self.run, &finished, output).await
     }
 
     /// Runs the tool. A cancelled tool may return what it has for a moment, then it is dropped.
@@ -75,25 +75,25 @@ impl ApprovedCall<'_> {
             Some(outcome) => outcome,
             None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
                 Ok(outcome) => outcome,
-                Err(_) => return ToolOutput::error(given_up(&call.name)),
+                Err(_) => return ToolOutput::error(cancelled_tool_text(&call.name)),
             },
         };
         outcome.unwrap_or_else(|panic| {
-            ToolOutput::error(format!("{} panicked: {}", call.name, text_of(&*panic)))
+            ToolOutput::error(format!("{} panicked: {}", call.name, panic_message(&*panic)))
         })
     }
 }
 
 impl CallResult {
     /// Has the hooks review a result that nobody has reviewed yet.
-    async fn reviewed(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
+    async fn apply_result_hooks(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
         let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
-        for hook in run.agent.hooks().after_tool_execute {
+        for hook in run.agent.current_hooks().after_tool_execute {
             let before = output.clone();
-            output = match run.ask(hook.after_tool_execute(&run.cancel, finished, output)).await {
+            output = match run.await_decision(hook.after_tool_execute(&run.cancel, finished, output)).await {
                 Ok(ResultDecision::Show(output)) => output,
-                Ok(ResultDecision::Refuse(refused)) => withheld(refusal.insert(refused)),
+                Ok(ResultDecision::Refuse(refused)) => withheld_output(refusal.insert(refused)),
                 // A hook that was to redact the result and did not must not let it through.
                 Err(NoDecision::Cancelled) => {
                     ToolOutput::error("result withheld: the turn ended before a hook had looked at it")
@@ -112,27 +112,27 @@ impl CallResult {
             }
         }
         if !edited_by.is_empty() {
-            run.note(Some(&finished.call.id), Action::Edited, edited_by);
+            run.record_intervention(Some(&finished.call.id), InterventionAction::Edited, edited_by);
         }
         Self { output, refusal }
     }
 
     /// Has the hooks review a result that a hook gave in place of the tool.
-    async fn in_place_of_tool(run: &RunContext, call: ToolCall, output: ToolOutput) -> Self {
-        Self::reviewed(run, &FinishedCall { call, took: Duration::ZERO }, output).await
+    async fn from_hook_response(run: &RunContext, call: ToolCall, output: ToolOutput) -> Self {
+        Self::apply_result_hooks(run, &FinishedCall { call, took: Duration::ZERO }, output).await
     }
 }
 
-fn withheld(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
+fn withheld_output(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
     ToolOutput::error(format!("result withheld: {by} ended the turn: {reason}"))
 }
 
 /// The result of a tool that did not stop in time. A change of a file runs to its end even if nobody waits for it.
-fn given_up(name: &str) -> String {
+fn cancelled_tool_text(name: &str) -> String {
     format!("{name} was cancelled; may have done part of its work or all of it")
 }
 
-fn text_of(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

@@ -28,15 +28,15 @@ use crate::tool::ToolOutput;
 #[derive(Debug)]
 pub struct ToolChain {
     called: Arc<str>,
-    stands: ChainCall,
-    hooks: Vec<Hook>,
-    phase: Phase,
-    changes: Vec<Change>,
-    response: Option<Response>,
+    current: ChainCall,
+    hooks: Vec<HookState>,
+    phase: ChainPhase,
+    changes: Vec<CallRewrite>,
+    response: Option<HookResponse>,
 }
 
 #[derive(Debug)]
-struct Hook {
+struct HookState {
     /// Its part in calls of the tool, if it has one.
     role: Option<HookRole>,
     /// The call that the hook decided on, or wrote, last.
@@ -45,7 +45,7 @@ struct Hook {
 
 /// The answer of a hook in place of the tool.
 #[derive(Debug)]
-struct Response {
+struct HookResponse {
     index: usize,
     /// The call that the hook was asked about.
     answers: ChainCall,
@@ -54,16 +54,16 @@ struct Response {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum ChainPhase {
     Ordered,
     Check { rewriter: usize, renamed: bool },
-    Final { open: Vec<Open> },
+    Final { open: Vec<PendingDecision> },
     Decided { verdict: Verdict, by: Option<usize> },
 }
 
 /// One hook in the last phase.
 #[derive(Debug)]
-struct Open {
+struct PendingDecision {
     index: usize,
     /// `None` while the hook has not answered; then its refusal, if it refused.
     answer: Option<Option<Refusal>>,
@@ -85,7 +85,7 @@ pub enum ChainStep {
     /// [`step`](ToolChain::step) returns something else. The rest need not be waited for.
     AskAll(Vec<usize>),
     /// Stop; this is the outcome.
-    Done(Outcome),
+    Done(ChainOutcome),
 }
 
 impl ToolChain {
@@ -96,55 +96,55 @@ impl ToolChain {
         args: RawJson,
         roles: impl IntoIterator<Item = impl Into<Option<HookRole>>>,
     ) -> Self {
-        let hooks = roles.into_iter().map(|role| Hook { role: role.into(), seen: None }).collect();
+        let hooks = roles.into_iter().map(|role| HookState { role: role.into(), seen: None }).collect();
         let called: Arc<str> = tool.into();
         let stands = ChainCall { tool: called.clone(), args };
-        Self { called, stands, hooks, phase: Phase::Ordered, changes: Vec::new(), response: None }
+        Self { called, current: stands, hooks, phase: ChainPhase::Ordered, changes: Vec::new(), response: None }
     }
 
     /// The call as it stands.
     pub fn call(&self) -> &ChainCall {
-        &self.stands
+        &self.current
     }
 
     /// Returns the next thing to do.
     pub fn step(&mut self) -> ChainStep {
         loop {
             self.phase = match &self.phase {
-                Phase::Ordered => match self.next_ordered() {
+                ChainPhase::Ordered => match self.next_ordered() {
                     Some(index) => return ChainStep::Ask(index),
-                    None => Phase::Final { open: self.who_must_see() },
+                    None => ChainPhase::Final { open: self.pending_decisions() },
                 },
-                Phase::Check { rewriter, renamed } => {
+                ChainPhase::Check { rewriter, renamed } => {
                     return ChainStep::Check { hook: *rewriter, renamed: *renamed };
                 }
-                Phase::Final { open } => match self.settled(open) {
-                    Some((verdict, by)) => Phase::Decided { verdict, by },
-                    None => return ChainStep::AskAll(unanswered(open)),
+                ChainPhase::Final { open } => match self.final_verdict(open) {
+                    Some((verdict, by)) => ChainPhase::Decided { verdict, by },
+                    None => return ChainStep::AskAll(unanswered_hooks(open)),
                 },
-                Phase::Decided { verdict, by } => return ChainStep::Done(self.outcome(verdict.clone(), *by)),
+                ChainPhase::Decided { verdict, by } => return ChainStep::Done(self.build_outcome(verdict.clone(), *by)),
             };
         }
     }
 
-    fn outcome(&self, verdict: Verdict, decided_by: Option<usize>) -> Outcome {
-        let call = self.response.as_ref().map_or(&self.stands, |response| &response.answers).clone();
-        Outcome { verdict, decided_by, call, changes: self.changes.clone() }
+    fn build_outcome(&self, verdict: Verdict, decided_by: Option<usize>) -> ChainOutcome {
+        let call = self.response.as_ref().map_or(&self.current, |response| &response.answers).clone();
+        ChainOutcome { verdict, decided_by, call, changes: self.changes.clone() }
     }
 
     /// Takes the decision of a hook that [`step`](Self::step) named; returns what it changed. An answer that was not
     /// asked for counts for nothing.
-    pub fn answer(&mut self, index: usize, decision: ToolDecision) -> Option<&Change> {
+    pub fn answer(&mut self, index: usize, decision: ToolDecision) -> Option<&CallRewrite> {
         let next = self.next_ordered();
         match &mut self.phase {
-            Phase::Ordered if next == Some(index) => self.ordered_answer(index, decision),
-            Phase::Final { open } => {
+            ChainPhase::Ordered if next == Some(index) => self.apply_ordered_decision(index, decision),
+            ChainPhase::Final { open } => {
                 let gate = self.hooks.get(index).is_some_and(|hook| hook.role == Some(HookRole::Gate));
                 let slot = open.iter_mut().find(|open| open.index == index && open.answer.is_none())?;
                 slot.answer = Some(final_refusal(gate, decision));
                 None
             }
-            Phase::Ordered | Phase::Check { .. } | Phase::Decided { .. } => None,
+            ChainPhase::Ordered | ChainPhase::Check { .. } | ChainPhase::Decided { .. } => None,
         }
     }
 
@@ -152,18 +152,18 @@ impl ToolChain {
     /// calls, in the order of the hooks; otherwise the list is empty.
     ///
     /// [`Misfit`] refuses the call.
-    pub fn checked(&mut self, outcome: Result<Vec<Option<HookRole>>, Misfit>) {
-        let Phase::Check { rewriter, .. } = self.phase else { return };
+    pub fn resolve_check(&mut self, outcome: Result<Vec<Option<HookRole>>, InvalidRewrite>) {
+        let ChainPhase::Check { rewriter, .. } = self.phase else { return };
         self.phase = match outcome {
             Ok(roles) => {
                 for (hook, role) in self.hooks.iter_mut().zip(roles) {
                     hook.role = role;
                 }
-                Phase::Ordered
+                ChainPhase::Ordered
             }
             Err(misfit) => {
                 let by = self.changes.last().map(|change| change.by.clone()).unwrap_or_default();
-                Phase::Decided { verdict: Verdict::Refuse(misfit.refusal(by)), by: Some(rewriter) }
+                ChainPhase::Decided { verdict: Verdict::Refuse(misfit.to_refusal(by)), by: Some(rewriter) }
             }
         };
     }
@@ -174,51 +174,51 @@ impl ToolChain {
     }
 
     /// The hooks that have a part in the final call and have not seen it. No gate has seen any.
-    fn who_must_see(&self) -> Vec<Open> {
+    fn pending_decisions(&self) -> Vec<PendingDecision> {
         let sees_again = is_up(Defence::FinalArguments);
         let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| match &hook.seen {
-            Some(seen) => sees_again && hook.role.is_some() && *seen != self.stands,
+            Some(seen) => sees_again && hook.role.is_some() && *seen != self.current,
             None => hook.role.is_some(),
         });
-        unseen.map(|(index, _)| Open { index, answer: None }).collect()
+        unseen.map(|(index, _)| PendingDecision { index, answer: None }).collect()
     }
 
-    fn ordered_answer(&mut self, index: usize, decision: ToolDecision) -> Option<&Change> {
+    fn apply_ordered_decision(&mut self, index: usize, decision: ToolDecision) -> Option<&CallRewrite> {
         let mut changed = false;
         match decision {
             ToolDecision::Allow => {}
             ToolDecision::Rewrite { by, tool, args } => {
-                let tool = tool.filter(|tool| *tool != *self.stands.tool);
-                let same = args.same_value(&self.stands.args);
+                let tool = tool.filter(|tool| *tool != *self.current.tool);
+                let same = args.same_value(&self.current.args);
                 if tool.is_some() || !same {
-                    let args = if same { self.stands.args.clone() } else { args };
-                    self.phase = Phase::Check { rewriter: index, renamed: tool.is_some() };
-                    self.rewrite(by, tool, args);
+                    let args = if same { self.current.args.clone() } else { args };
+                    self.phase = ChainPhase::Check { rewriter: index, renamed: tool.is_some() };
+                    self.apply_rewrite(by, tool, args);
                     changed = true;
                 }
             }
             ToolDecision::Respond { by, output } => {
-                let answers = self.stands.clone();
-                _ = self.response.get_or_insert(Response { index, answers, by, output });
+                let answers = self.current.clone();
+                _ = self.response.get_or_insert(HookResponse { index, answers, by, output });
             }
             ToolDecision::Refuse(refusal) => {
-                self.phase = Phase::Decided { verdict: Verdict::Refuse(refusal), by: Some(index) };
+                self.phase = ChainPhase::Decided { verdict: Verdict::Refuse(refusal), by: Some(index) };
             }
         }
         if let Some(hook) = self.hooks.get_mut(index) {
-            hook.seen = Some(self.stands.clone());
+            hook.seen = Some(self.current.clone());
         }
         self.changes.last().filter(|_| changed)
     }
 
-    fn rewrite(&mut self, by: String, tool: Option<String>, args: RawJson) {
-        let stands = &mut self.stands;
-        let changed = if stands.args == args { Vec::new() } else { diff::changed(&stands.args, &args) };
-        let mut conflicts: Vec<Conflict> = Vec::new();
+    fn apply_rewrite(&mut self, by: String, tool: Option<String>, args: RawJson) {
+        let stands = &mut self.current;
+        let changed = if stands.args == args { Vec::new() } else { diff::changed_pointers(&stands.args, &args) };
+        let mut conflicts: Vec<RewriteConflict> = Vec::new();
         for path in &changed {
             let others = self.changes.iter().filter(|change| change.by != by);
-            for earlier in others.filter(|change| change.changed.iter().any(|old| diff::overlap(old, path))) {
-                let conflict = Conflict { path: path.clone(), first: earlier.by.clone() };
+            for earlier in others.filter(|change| change.changed.iter().any(|old| diff::pointers_overlap(old, path))) {
+                let conflict = RewriteConflict { path: path.clone(), first: earlier.by.clone() };
                 if !conflicts.contains(&conflict) {
                     conflicts.push(conflict);
                 }
@@ -228,27 +228,27 @@ impl ToolChain {
             stands.tool = tool.as_str().into();
         }
         stands.args = args;
-        self.changes.push(Change { by, tool, changed, conflicts });
+        self.changes.push(CallRewrite { by, tool, changed, conflicts });
     }
 
     /// The outcome of the last phase, as soon as it is certain: a refusal counts when everybody before it has passed.
-    fn settled(&self, open: &[Open]) -> Option<(Verdict, Option<usize>)> {
-        for Open { index, answer } in open {
+    fn final_verdict(&self, open: &[PendingDecision]) -> Option<(Verdict, Option<usize>)> {
+        for PendingDecision { index, answer } in open {
             match answer.as_ref()? {
                 None => {}
                 Some(refusal) => return Some((Verdict::Refuse(refusal.clone()), Some(*index))),
             }
         }
-        if let Some(Response { index, by, output, .. }) = &self.response {
+        if let Some(HookResponse { index, by, output, .. }) = &self.response {
             return Some((Verdict::Respond { by: by.clone(), output: output.clone() }, Some(*index)));
         }
-        let ChainCall { tool, args } = &self.stands;
+        let ChainCall { tool, args } = &self.current;
         let tool = (*tool != self.called).then(|| tool.to_string());
         Some((Verdict::Run { tool, args: args.clone() }, None))
     }
 }
 
-fn unanswered(open: &[Open]) -> Vec<usize> {
+fn unanswered_hooks(open: &[PendingDecision]) -> Vec<usize> {
     open.iter().filter(|open| open.answer.is_none()).map(|open| open.index).collect()
 }
 
@@ -301,7 +301,7 @@ impl Verdict {
 
 /// The end of a [`ToolChain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ChainOutcome {
     /// The decision.
     pub verdict: Verdict,
     /// The hook that decided alone: by its refusal, its unfit rewrite, or its response.
@@ -310,7 +310,7 @@ pub struct Outcome {
     /// made of it; otherwise the call as it stands.
     pub call: ChainCall,
     /// The changes of the call, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<CallRewrite>,
 }
 
 /// A call inside the chain: a tool and its arguments.
@@ -324,14 +324,14 @@ pub struct ChainCall {
 
 /// A rewritten call that cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Misfit {
+pub enum InvalidRewrite {
     /// The other tool cannot be called.
     Tool(String),
     /// The arguments do not fit the schema of the tool.
     Args(String),
 }
 
-impl Misfit {
+impl InvalidRewrite {
     /// Returns the mistake in words.
     pub fn detail(&self) -> &str {
         match self {
@@ -340,7 +340,7 @@ impl Misfit {
     }
 
     /// The refusal of a call that a hook has rewritten to one that cannot run.
-    fn refusal(&self, by: String) -> Refusal {
+    fn to_refusal(&self, by: String) -> Refusal {
         let reason = match self {
             Self::Tool(detail) => format!("{by} has another tool called: {detail}"),
             Self::Args(detail) => format!("arguments rewritten by {by} do not fit the tool: {detail}"),
@@ -351,7 +351,7 @@ impl Misfit {
 
 /// One rewrite of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct CallRewrite {
     /// The hook that changed the call.
     pub by: String,
     /// The tool that the call is of from here on, if that is another.
@@ -359,12 +359,12 @@ pub struct Change {
     /// JSON pointers of what is not as it was in the arguments; `""` is the whole.
     pub changed: Vec<String>,
     /// Those of them that somebody else had changed before, each with who that was.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<RewriteConflict>,
 }
 
 /// A field that two hooks changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct RewriteConflict {
     /// JSON pointer of the field.
     pub path: String,
     /// The hook that changed it first.

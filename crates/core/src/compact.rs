@@ -13,23 +13,23 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 pub use haft_protocol::event::CompactReason;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::message::{Message, Rfc3339Time};
 use serde::Deserialize;
 
 use crate::model::ModelError;
 use crate::session::EntryId;
-use crate::session::entry::{Answer, Compaction, Entry, EntryBody, Said};
+use crate::session::entry::{ResponseMetadata, Compaction, SessionEntry, EntryBody, Said};
 use crate::stats::estimated_tokens;
 
 pub use prompt::entry_text;
-pub(crate) use prompt::{SYSTEM, question, within};
+pub(crate) use prompt::{SYSTEM, summary_prompt, truncate_summary};
 
 /// The conversation that is about to be summarized.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compacting {
+pub struct PendingCompaction {
     /// Why.
     pub reason: CompactReason,
     /// The user's instructions for the summary.
@@ -39,7 +39,7 @@ pub struct Compacting {
     /// The number of tokens that the model can read and write in one request, where known.
     pub window: Option<u64>,
     /// The entries that the context is made of, oldest first.
-    pub entries: Vec<Arc<Entry>>,
+    pub entries: Vec<Arc<SessionEntry>>,
     /// The first of them that is still sent word for word; none if the summary stands for all of them.
     pub first_kept: Option<EntryId>,
     /// The summary of an earlier compaction: it stands for what was before the entries.
@@ -50,25 +50,25 @@ pub struct Compacting {
     pub files_modified: Vec<String>,
 }
 
-impl Compacting {
+impl PendingCompaction {
     /// The entries that the summary will stand for.
-    pub fn summed_up(&self) -> &[Arc<Entry>] {
+    pub fn summarized_entries(&self) -> &[Arc<SessionEntry>] {
         let kept = self.entries.iter().position(|entry| Some(entry.id) == self.first_kept);
         self.entries.get(..kept.unwrap_or(self.entries.len())).unwrap_or_default()
     }
 
     /// The entries that the kept part may begin with: no result of a tool, and none between a call and its result.
     pub fn cut_points(&self) -> impl Iterator<Item = EntryId> + '_ {
-        points(&self.entries).filter_map(|at| self.entries.get(at)).map(|entry| entry.id)
+        cut_positions(&self.entries).filter_map(|at| self.entries.get(at)).map(|entry| entry.id)
     }
 
     /// The same, with another part kept; `None` if the kept part cannot begin there.
-    pub(crate) fn keeping_from(mut self, first: EntryId) -> Option<Self> {
+    pub(crate) fn with_first_kept(mut self, first: EntryId) -> Option<Self> {
         if !self.cut_points().any(|id| id == first) {
             return None;
         }
         self.first_kept = Some(first);
-        let files = Files::of(self.summed_up(), previous(&self.entries));
+        let files = TouchedFiles::from_entries(self.summarized_entries(), previous_compaction(&self.entries));
         (self.files_read, self.files_modified) = (files.read, files.modified);
         Some(self)
     }
@@ -76,7 +76,7 @@ impl Compacting {
 
 /// A compaction that was done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compacted {
+pub struct CompactionOutcome {
     /// The summary for the model from here on.
     pub summary: String,
     /// Tokens of the context before, partly estimated.
@@ -90,24 +90,24 @@ pub struct Compacted {
     /// The hook that wrote the summary.
     pub by: Option<String>,
     /// The model that wrote it, and what that used; none if a hook did.
-    pub answer: Option<Answer>,
+    pub answer: Option<ResponseMetadata>,
 }
 
-pub(crate) fn previous(branch: &[Arc<Entry>]) -> Option<&Compaction> {
+pub(crate) fn previous_compaction(branch: &[Arc<SessionEntry>]) -> Option<&Compaction> {
     branch.iter().rev().find_map(|entry| {
         if let EntryBody::Compaction(compaction) = &entry.body { Some(compaction) } else { None }
     })
 }
 
 /// Returns the message of an entry for the model; `None` for an entry outside the conversation.
-fn message_of(entry: &Entry) -> Option<std::borrow::Cow<'_, Message>> {
+fn entry_message(entry: &SessionEntry) -> Option<std::borrow::Cow<'_, Message>> {
     use std::borrow::Cow;
-    let told = |content, time: &Time| Cow::Owned(Message::User { content, time: time.clone() });
+    let told = |content, time: &Rfc3339Time| Cow::Owned(Message::User { content, time: time.clone() });
     match &entry.body {
         EntryBody::Said(Said { message, .. }) => Some(Cow::Borrowed(message)),
         EntryBody::CustomMessage(custom) => Some(told(custom.content.clone(), &entry.time)),
         EntryBody::BranchSummary(branch) => {
-            Some(told(vec![Content::text(branch.summary.clone())], &entry.time))
+            Some(told(vec![ContentBlock::text(branch.summary.clone())], &entry.time))
         }
         EntryBody::ModelChange(_)
         | EntryBody::ThinkingChange(_)
@@ -122,8 +122,8 @@ fn message_of(entry: &Entry) -> Option<std::borrow::Cow<'_, Message>> {
     }
 }
 
-pub(crate) fn tokens_of(entry: &Entry) -> u64 {
-    message_of(entry).map_or(0, |message| estimated_tokens(&message))
+pub(crate) fn entry_tokens(entry: &SessionEntry) -> u64 {
+    entry_message(entry).map_or(0, |message| estimated_tokens(&message))
 }
 
 /// When the context is summed up, and how much of it is kept word for word.
@@ -158,7 +158,7 @@ const QUESTION: u64 = 1_000;
 
 /// The division of a window's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Budget {
+pub(crate) struct TokenBudget {
     pub(crate) full: u64,
     /// The tokens that are kept word for word.
     pub(crate) keep: u64,
@@ -171,20 +171,20 @@ pub(crate) struct Budget {
 
 impl CompactSettings {
     /// Shares out a window of which the system prompt and the tools take `fixed`.
-    pub(crate) fn budget(&self, window: u64, fixed: u64) -> Budget {
+    pub(crate) fn token_budget(&self, window: u64, fixed: u64) -> TokenBudget {
         let usual = RESERVE.min(window.saturating_mul(RESERVE_PERCENT) / 100);
         let full = window - self.reserve.unwrap_or(usual).min(window / 2);
         let free = full.saturating_sub(fixed);
         let keep = self.keep.unwrap_or(KEEP.min(free / 3)).min(free / 2);
         let summary = SUMMARY.min(free / 6);
         let conversation = full.saturating_sub(2 * summary + QUESTION).max(full / 4);
-        Budget { full, keep, keep_at_most: free / 2, summary, conversation }
+        TokenBudget { full, keep, keep_at_most: free / 2, summary, conversation }
     }
 }
 
 /// The number of tokens that are kept word for word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keep {
+pub(crate) struct RetentionLimits {
     pub(crate) usual: u64,
     /// And when the last step alone takes more, up to this.
     pub(crate) at_most: u64,
@@ -192,17 +192,17 @@ pub(crate) struct Keep {
 
 /// The first entry that is kept; the end of the branch if nothing can be. The kept part is as long as it may be. What
 /// the user said last is kept however long it is: no summary of it would be what was asked.
-pub(crate) fn cut(branch: &[Arc<Entry>], keep: Keep) -> usize {
+pub(crate) fn find_cut(branch: &[Arc<SessionEntry>], keep: RetentionLimits) -> usize {
     let mut behind = vec![0; branch.len() + 1];
     let mut sum = 0;
     for (at, entry) in branch.iter().enumerate().rev() {
-        sum += tokens_of(entry);
+        sum += entry_tokens(entry);
         if let Some(slot) = behind.get_mut(at) {
             *slot = sum;
         }
     }
     let tokens = |at: usize| behind.get(at).copied().unwrap_or_default();
-    let points: Vec<usize> = points(branch).collect();
+    let points: Vec<usize> = cut_positions(branch).collect();
     if let Some(at) = points.iter().copied().find(|at| tokens(*at) <= keep.usual) {
         return at;
     }
@@ -213,9 +213,9 @@ pub(crate) fn cut(branch: &[Arc<Entry>], keep: Keep) -> usize {
 
 /// Where a kept part may begin, in order: with a message that is no tool's result, while no call waits for one. So a
 /// turn may be cut between its steps.
-fn points(branch: &[Arc<Entry>]) -> impl Iterator<Item = usize> + '_ {
+fn cut_positions(branch: &[Arc<SessionEntry>]) -> impl Iterator<Item = usize> + '_ {
     let mut open: HashSet<ToolCallId> = HashSet::new();
-    branch.iter().enumerate().filter_map(move |(at, entry)| match message_of(entry)?.as_ref() {
+    branch.iter().enumerate().filter_map(move |(at, entry)| match entry_message(entry)?.as_ref() {
         Message::Tool(result) => {
             open.remove(&result.call_id);
             None
@@ -229,8 +229,8 @@ fn points(branch: &[Arc<Entry>]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn is_user(entry: &Entry) -> bool {
-    message_of(entry).is_some_and(|message| matches!(*message, Message::User { .. }))
+fn is_user(entry: &SessionEntry) -> bool {
+    entry_message(entry).is_some_and(|message| matches!(*message, Message::User { .. }))
 }
 
 /// Why a context was not summed up. It is as it was before, unless the disk failed behind the summary: then
@@ -272,40 +272,40 @@ pub enum CompactError {
 /// Files by how they were touched, each once; the last one touched is the last. One that was changed is not among those
 /// that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Files {
+pub(crate) struct TouchedFiles {
     pub(crate) read: Vec<String>,
     pub(crate) modified: Vec<String>,
 }
 
-type Calls = HashMap<ToolCallId, (String, RawJson)>;
+type ToolCallIndex = HashMap<ToolCallId, (String, RawJson)>;
 
 #[derive(Deserialize)]
-struct Args {
+struct FileToolArgs {
     path: String,
 }
 
-impl Files {
+impl TouchedFiles {
     /// The files that these entries touched, and those of the summary before.
-    pub(crate) fn of(entries: &[Arc<Entry>], previous: Option<&Compaction>) -> Self {
+    pub(crate) fn from_entries(entries: &[Arc<SessionEntry>], previous: Option<&Compaction>) -> Self {
         let mut files = Self::default();
         if let Some(previous) = previous {
             files.read.clone_from(&previous.files_read);
             files.modified.clone_from(&previous.files_modified);
         }
-        let mut calls = Calls::new();
+        let mut calls = ToolCallIndex::new();
         for entry in entries {
             if let EntryBody::Said(Said { message, .. }) = &entry.body {
-                files.hear(message, &mut calls);
+                files.record_message(message, &mut calls);
             } else if let EntryBody::ToolStart(start) = &entry.body {
                 // A hook may have changed the arguments.
                 calls.insert(start.call_id.clone(), (start.name.clone(), start.args.clone()));
             }
         }
-        files.tidy();
+        files.dedup_paths();
         files
     }
 
-    fn hear(&mut self, message: &Message, calls: &mut Calls) {
+    fn record_message(&mut self, message: &Message, calls: &mut ToolCallIndex) {
         match message {
             Message::Assistant(said) => {
                 let said = said.tool_calls().cloned();
@@ -313,25 +313,25 @@ impl Files {
             }
             Message::Tool(result) if !result.is_error => {
                 if let Some((name, args)) = calls.get(&result.call_id) {
-                    self.touch(name, args);
+                    self.record_file_call(name, args);
                 }
             }
             Message::Tool(_) | Message::User { .. } => {}
         }
     }
 
-    fn touch(&mut self, tool: &str, args: &RawJson) {
+    fn record_file_call(&mut self, tool: &str, args: &RawJson) {
         let list = match tool {
             "read" => &mut self.read,
             "edit" | "write" => &mut self.modified,
             _ => return,
         };
-        if let Ok(Args { path }) = serde_json::from_str(args.as_str()) {
+        if let Ok(FileToolArgs { path }) = serde_json::from_str(args.as_str()) {
             list.push(path);
         }
     }
 
-    fn tidy(&mut self) {
+    fn dedup_paths(&mut self) {
         let mut seen = HashSet::new();
         for list in [&mut self.modified, &mut self.read] {
             let mut newest: Vec<String> = std::mem::take(list);

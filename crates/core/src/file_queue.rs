@@ -23,16 +23,16 @@ use crate::timeouts;
 /// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever.
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
-    line: Arc<Line>,
+    line: Arc<ClaimQueue>,
 }
 
 impl FileQueue {
     /// Takes the next place in line, for a file that is named later. Everybody behind it waits until it is.
-    pub fn enter(&self) -> Place {
-        let mut claims = self.line.claims();
+    pub fn take_ticket(&self) -> QueueTicket {
+        let mut claims = self.line.lock_claims();
         let ticket = claims.last_key_value().map_or(0, |(last, _)| last + 1);
-        claims.insert(ticket, Claim::Resolving);
-        Place { line: Arc::clone(&self.line), ticket }
+        claims.insert(ticket, FileClaim::Resolving);
+        QueueTicket { line: Arc::clone(&self.line), ticket }
     }
 
     /// Waits until the file is free. `path` should be absolute; the file need not exist, its directory must.
@@ -42,36 +42,36 @@ impl FileQueue {
     /// # Errors
     /// When the path cannot be resolved: its directory does not exist or may not be searched.
     pub async fn lock(&self, path: &Path) -> io::Result<FileGuard> {
-        self.enter().lock(path).await
+        self.take_ticket().lock(path).await
     }
 }
 
 /// A place in line, given up when dropped.
 #[derive(Debug)]
 #[must_use = "the place is lost as soon as it is dropped"]
-pub struct Place {
-    line: Arc<Line>,
+pub struct QueueTicket {
+    line: Arc<ClaimQueue>,
     ticket: u64,
 }
 
-impl Place {
+impl QueueTicket {
     /// Waits until the file is free; see [`FileQueue::lock`].
     ///
     /// # Errors
     /// When the path cannot be resolved.
     pub async fn lock(self, path: &Path) -> io::Result<FileGuard> {
-        let mut known = match look_off_thread(path).await {
+        let mut known = match identify_off_thread(path).await {
             // Somebody in front may be about to make the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.wait_until(|patient| !patient || self.line.front_is_named(self.ticket)).await;
-                look_off_thread(path).await?
+                identify_off_thread(path).await?
             }
             known => known?,
         };
         loop {
             self.wait(known.keys.clone()).await;
             // Whoever held the file may have replaced it meanwhile.
-            let now = look_off_thread(path).await?;
+            let now = identify_off_thread(path).await?;
             if now == known {
                 return Ok(FileGuard { path: known.path, _place: self });
             }
@@ -80,8 +80,8 @@ impl Place {
     }
 
     /// Waits for everybody in front who wants this file, and for whoever has it.
-    async fn wait(&self, keys: Vec<Key>) {
-        self.line.set(self.ticket, Claim::Waiting(keys));
+    async fn wait(&self, keys: Vec<FileIdentity>) {
+        self.line.set(self.ticket, FileClaim::Waiting(keys));
         self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
     }
 
@@ -104,9 +104,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
-        self.line.claims().remove(&self.ticket);
+        self.line.lock_claims().remove(&self.ticket);
         self.line.moved.notify_waiters();
     }
 }
@@ -116,7 +116,7 @@ impl Drop for Place {
 #[must_use = "the file is free again as soon as the guard is dropped"]
 pub struct FileGuard {
     path: PathBuf,
-    _place: Place,
+    _place: QueueTicket,
 }
 
 impl FileGuard {
@@ -128,65 +128,65 @@ impl FileGuard {
 
 /// Everybody who has a file or waits for one, by the order of coming.
 #[derive(Debug, Default)]
-struct Line {
-    claims: Mutex<BTreeMap<u64, Claim>>,
+struct ClaimQueue {
+    claims: Mutex<BTreeMap<u64, FileClaim>>,
     /// Told whenever somebody may have become free.
     moved: Notify,
 }
 
 #[derive(Debug)]
-enum Claim {
+enum FileClaim {
     /// It has not said yet which file it wants.
     Resolving,
-    Waiting(Vec<Key>),
-    Running(Vec<Key>),
+    Waiting(Vec<FileIdentity>),
+    Running(Vec<FileIdentity>),
 }
 
-impl Line {
-    fn claims(&self) -> MutexGuard<'_, BTreeMap<u64, Claim>> {
+impl ClaimQueue {
+    fn lock_claims(&self) -> MutexGuard<'_, BTreeMap<u64, FileClaim>> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, ticket: u64, claim: Claim) {
-        self.claims().insert(ticket, claim);
+    fn set(&self, ticket: u64, claim: FileClaim) {
+        self.lock_claims().insert(ticket, claim);
         self.moved.notify_waiters();
     }
 
     fn front_is_named(&self, ticket: u64) -> bool {
-        self.claims().range(..ticket).all(|(_, claim)| !matches!(claim, Claim::Resolving))
+        self.lock_claims().range(..ticket).all(|(_, claim)| !matches!(claim, FileClaim::Resolving))
     }
 
     /// Lets a waiting claim run if nobody is in its way. Nobody who runs waits, and everybody else waits only for
     /// those in front, so there is no cycle to wait in.
     fn start(&self, ticket: u64, patient: bool) -> bool {
-        let mut claims = self.claims();
-        let Some(Claim::Waiting(keys)) = claims.get(&ticket) else { return true };
+        let mut claims = self.lock_claims();
+        let Some(FileClaim::Waiting(keys)) = claims.get(&ticket) else { return true };
         let blocked = claims.iter().any(|(&other, claim)| match claim {
-            Claim::Resolving => patient && other < ticket,
-            Claim::Waiting(theirs) => other < ticket && common(keys, theirs),
-            Claim::Running(theirs) => other != ticket && common(keys, theirs),
+            FileClaim::Resolving => patient && other < ticket,
+            FileClaim::Waiting(theirs) => other < ticket && share_identity(keys, theirs),
+            FileClaim::Running(theirs) => other != ticket && share_identity(keys, theirs),
         });
         if blocked && is_up(Defence::FileQueue) {
             return false;
         }
         let keys = keys.clone();
-        claims.insert(ticket, Claim::Running(keys));
+        claims.insert(ticket, FileClaim::Running(keys));
         true
     }
 }
 
-fn common(left: &[Key], right: &[Key]) -> bool {
+fn share_identity(left: &[FileIdentity], right: &[FileIdentity]) -> bool {
     left.iter().any(|key| right.contains(key))
 }
 
-async fn look_off_thread(path: &Path) -> io::Result<Looked> {
+async fn identify_off_thread(path: &Path) -> io::Result<ResolvedFile> {
     let path = path.to_owned();
-    tokio::task::spawn_blocking(move || look(&path)).await.map_err(io::Error::other)?
+    tokio::task::spawn_blocking(move || identify_file(&path)).await.map_err(io::Error::other)?
 }
 
 /// Two claims that have one of these in common are about one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
+enum FileIdentity {
     /// Device and inode of the file.
     #[cfg(unix)]
     File(u64, u64),
@@ -201,16 +201,16 @@ enum Key {
 
 /// Where a path leads, and what is there.
 #[derive(Debug, PartialEq, Eq)]
-struct Looked {
+struct ResolvedFile {
     path: PathBuf,
-    keys: Vec<Key>,
+    keys: Vec<FileIdentity>,
 }
 
 /// Blocks.
-fn look(path: &Path) -> io::Result<Looked> {
+fn identify_file(path: &Path) -> io::Result<ResolvedFile> {
     let path = resolve(path)?;
     let keys = keys(&path)?;
-    Ok(Looked { path, keys })
+    Ok(ResolvedFile { path, keys })
 }
 
 /// The path without links; of a file that does not exist, its directory's with the name behind it.
@@ -227,15 +227,15 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 #[cfg(unix)]
-fn keys(path: &Path) -> io::Result<Vec<Key>> {
+fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
     use std::os::unix::fs::MetadataExt;
     let mut keys = Vec::new();
     if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
         let data = dir.metadata()?;
-        keys.push(Key::Name(data.dev(), data.ino(), name.to_string_lossy().to_lowercase()));
+        keys.push(FileIdentity::Name(data.dev(), data.ino(), name.to_string_lossy().to_lowercase()));
     }
     match path.metadata() {
-        Ok(data) => keys.push(Key::File(data.dev(), data.ino())),
+        Ok(data) => keys.push(FileIdentity::File(data.dev(), data.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
@@ -244,7 +244,7 @@ fn keys(path: &Path) -> io::Result<Vec<Key>> {
 
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
-fn keys(path: &Path) -> io::Result<Vec<Key>> {
+fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
     Ok(vec![Key::Path(path.to_owned())])
 }
 

@@ -72,11 +72,11 @@ mod tool_call;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 pub use tokio_util::sync::CancellationToken;
 
-use crate::compact::Compacting;
+use crate::compact::PendingCompaction;
 use crate::session::EntryId;
 use crate::tool::Tool;
 
@@ -85,7 +85,7 @@ pub use model_call::{
     ResponseDecision,
 };
 pub use tool_call::{
-    AfterBlock, AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, FinishedCall, HookRole,
+    AfterBlock, AfterToolExecute, ApproverDecision, ApproveTool, BeforeToolExecute, FinishedCall, HookRole,
     ResultDecision, ToolDecision,
 };
 
@@ -97,7 +97,7 @@ pub trait Observer: Send + Sync {
 
 /// All hooks of an agent, each list in the order it is asked.
 #[derive(Clone, Default)]
-pub struct Hooks {
+pub struct HookSet {
     /// Asked once a prompt.
     pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
     /// Asked once a step.
@@ -120,7 +120,7 @@ pub struct Hooks {
     pub observers: Vec<Arc<dyn Observer>>,
 }
 
-impl Hooks {
+impl HookSet {
     /// Appends the hooks of `other` behind these.
     pub fn extend(&mut self, other: Self) {
         self.before_agent_start.extend(other.before_agent_start);
@@ -136,7 +136,7 @@ impl Hooks {
     }
 }
 
-impl std::fmt::Debug for Hooks {
+impl std::fmt::Debug for HookSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hooks")
             .field("before_agent_start", &self.before_agent_start.len())
@@ -159,7 +159,7 @@ impl std::fmt::Debug for Hooks {
 #[async_trait]
 pub trait HookSource: Send + Sync {
     /// The hooks at this moment, in order.
-    fn hooks(&self) -> Hooks;
+    fn hooks(&self) -> HookSet;
 
     /// A tool that the agent does not have and the model calls: that of an extension which is still starting, when it has
     /// come. None when there is none of this name, or the run was cancelled.
@@ -193,7 +193,7 @@ pub trait BeforeAgentStart: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentStart {
     /// The user's prompt.
-    pub prompt: Vec<Content>,
+    pub prompt: Vec<ContentBlock>,
     /// The system prompt as it stands, sections of earlier hooks included.
     pub system_prompt: String,
 }
@@ -281,7 +281,7 @@ pub enum MessageDecision {
 #[async_trait]
 pub trait BeforeCompact: Send + Sync {
     /// Decides whether it is, and what the summary says.
-    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision;
+    async fn before_compact(&self, cancel: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision;
 
     /// It wanted to keep what is kept from this entry on. The kept part cannot begin there, so what it decided does not
     /// count.
@@ -343,12 +343,12 @@ impl Refusal {
     }
 
     /// Refuses the work of a whole turn, which ends with an error that has the reason.
-    pub fn of_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn for_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalScope::Turn, by, reason)
     }
 
     /// Refuses a whole turn, which ends without an error, and removes the turn from the context.
-    pub fn discarding(by: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn for_discarded_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalScope::DiscardedTurn, by, reason)
     }
 }

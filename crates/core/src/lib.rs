@@ -33,9 +33,9 @@ mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use agent_state::ToolSchemaError;
-pub use call::{Callable, Called, Caller, ExtensionCall};
-pub use queue::{Prompt, QueueError, Queued, Waiting};
+pub use call::{CallableTool, ExtensionCallResult, ExtensionToolRunner, ExtensionCall};
+pub use queue::{Prompt, QueueError, QueueDelivery, QueuedMessages};
 pub use run::{Run, RunHandle};
-pub use stats::{ContextUsage, Stats, estimated_tokens};
+pub use stats::{ContextUsage, SessionStats, estimated_tokens};
 
 pub use haft_protocol as protocol;

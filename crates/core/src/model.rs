@@ -11,13 +11,13 @@ use async_trait::async_trait;
 use futures::{Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Native, Stop, Usage};
-pub use haft_protocol::thinking::Thinking;
+use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
+pub use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
 
 use crate::tool::ToolSpec;
 
-pub use facts::{ModelFacts, Prices};
+pub use facts::{ModelFacts, TokenPrices};
 
 /// A language model behind some API, or a script of one. `haft-providers` has both.
 ///
@@ -150,7 +150,7 @@ pub struct ModelRequest {
     /// The tools the model may call, in the order they are shown.
     pub tools: Vec<Arc<ToolSpec>>,
     /// The thinking level. A level that the model does not have becomes its nearest.
-    pub thinking: Thinking,
+    pub thinking: ThinkingLevel,
     /// Further options of the answer.
     pub options: RequestOptions,
 }
@@ -247,16 +247,16 @@ pub struct ModelResponse {
     /// model wrote them, wrapped by [`broken_args`].
     pub content: Vec<AssistantBlock>,
     /// Why the model stopped: [`Stop::End`], [`Stop::ToolUse`] or [`Stop::Length`].
-    pub stop: Stop,
+    pub stop: StopCause,
     /// The usage of the request.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Data that only this provider can read again.
-    pub native: Option<Native>,
+    pub native: Option<NativeMessage>,
 }
 
 /// A model's arguments that are not JSON at all, kept as a JSON string so that the transcript stays valid; the
 /// schema check before the tool runs then tells the model.
-pub fn broken_args(text: &str) -> haft_protocol::RawJson {
+pub fn wrap_invalid_args(text: &str) -> haft_protocol::RawJson {
     haft_protocol::RawJson::from_value(text).unwrap_or_else(|_| haft_protocol::RawJson::empty_object())
 }
 
@@ -303,13 +303,13 @@ impl ModelResponse {
     /// An answer in text, after which the model has no more to say.
     pub fn text(text: impl Into<String>) -> Self {
         let content = vec![AssistantBlock::Text { text: text.into() }];
-        Self { content, stop: Stop::End, usage: Usage::default(), native: None }
+        Self { content, stop: StopCause::End, usage: TokenUsage::default(), native: None }
     }
 
     /// An answer that calls tools, and waits for their results.
-    pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
+    pub fn with_tool_calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let content = calls.into_iter().map(AssistantBlock::ToolCall).collect();
-        Self { content, stop: Stop::ToolUse, usage: Usage::default(), native: None }
+        Self { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None }
     }
 
     /// The answer as a stream: each block in one piece, then [`ModelEvent::Done`].
@@ -326,13 +326,13 @@ impl ModelResponse {
     /// # }
     /// ```
     pub fn into_stream(self) -> ModelStream {
-        let mut events: Vec<ModelEvent> = self.content.iter().flat_map(pieces).collect();
+        let mut events: Vec<ModelEvent> = self.content.iter().flat_map(block_events).collect();
         events.push(ModelEvent::Done(self));
         stream::iter(events.into_iter().map(Ok)).boxed()
     }
 }
 
-fn pieces(block: &AssistantBlock) -> Vec<ModelEvent> {
+fn block_events(block: &AssistantBlock) -> Vec<ModelEvent> {
     match block {
         AssistantBlock::Text { text } => vec![ModelEvent::Text(text.clone())],
         AssistantBlock::Thinking { text } => vec![ModelEvent::Thinking(text.clone())],
@@ -355,8 +355,8 @@ mod tests {
     async fn a_call_comes_with_its_arguments() {
         let id = ToolCallId::new("t1");
         let args = RawJson::parse(r#"{"n":1}"#).unwrap();
-        let answer = ModelResponse::calls([ToolCall { id: id.clone(), name: "echo".into(), args }]);
-        assert_eq!(answer.stop, Stop::ToolUse);
+        let answer = ModelResponse::with_tool_calls([ToolCall { id: id.clone(), name: "echo".into(), args }]);
+        assert_eq!(answer.stop, StopCause::ToolUse);
         let events: Vec<_> = answer.clone().into_stream().map(Result::unwrap).collect().await;
         assert_eq!(
             events,

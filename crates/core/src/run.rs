@@ -12,13 +12,13 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent_state::AgentState;
-use crate::emitter::{self, Emitter, RunMark};
+use crate::emitter::{self, EventEmitter, RunToken};
 use crate::error::{TurnError, TurnErrorKind};
-use crate::queue::{Prompt, Queue, QueueError};
+use crate::queue::{Prompt, QueueKind, QueueError};
 use crate::turn;
 
 /// The outcome of a run; none while it has not ended.
-type Outcome = Option<Result<(), TurnError>>;
+type RunOutcome = Option<Result<(), TurnError>>;
 
 /// One prompt being worked on: a stream of events that does the work as it is polled. The last event is
 /// [`AgentEvent::Done`]. Dropping it cancels the work. Who else has to do with it has a [`handle`](Self::handle).
@@ -48,9 +48,9 @@ type Outcome = Option<Result<(), TurnError>>;
 pub struct Run {
     work: Option<BoxFuture<'static, Result<(), TurnError>>>,
     /// Dropped behind the work: who waits for the end of a run that is dropped finds the agent free.
-    outcome: watch::Sender<Outcome>,
+    outcome: watch::Sender<RunOutcome>,
     agent: Weak<AgentState>,
-    events: emitter::Receiver,
+    events: emitter::EventReceiver,
     done: bool,
     cancel: CancellationToken,
     _cancel_on_drop: DropGuard,
@@ -58,11 +58,11 @@ pub struct Run {
 
 impl Run {
     pub(crate) fn new(agent: Arc<AgentState>, prompt: Option<Prompt>) -> Self {
-        let (sender, events) = emitter::channel();
+        let (sender, events) = emitter::event_channel();
         let cancel = CancellationToken::new();
-        let emitter = Emitter::new(agent.hooks().observers, sender);
+        let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
         let weak = Arc::downgrade(&agent);
-        let work = turn::work(agent, prompt, emitter, cancel.clone()).boxed();
+        let work = turn::run_prompt(agent, prompt, emitter, cancel.clone()).boxed();
         Self {
             work: Some(work),
             outcome: watch::Sender::new(None),
@@ -77,13 +77,13 @@ impl Run {
     /// For everybody who has to do with this run and does not take its events: says more, aborts, waits for the end.
     pub fn handle(&self) -> RunHandle {
         let run = self.events.run().clone();
-        RunHandle::new(self.agent.clone(), run, self.cancellation(), self.outcome.subscribe())
+        RunHandle::new(self.agent.clone(), run, self.cancellation_token(), self.outcome.subscribe())
     }
 
     /// Cancelling this stops the model, hooks and tools; the run then ends with [`TurnErrorKind::Aborted`].
     ///
     /// [`TurnErrorKind::Aborted`]: crate::error::TurnErrorKind::Aborted
-    pub fn cancellation(&self) -> CancellationToken {
+    pub fn cancellation_token(&self) -> CancellationToken {
         self.cancel.clone()
     }
 
@@ -208,17 +208,17 @@ impl std::fmt::Debug for Run {
 #[derive(Clone)]
 pub struct RunHandle {
     agent: Weak<AgentState>,
-    run: RunMark,
+    run: RunToken,
     cancel: CancellationToken,
-    outcome: watch::Receiver<Outcome>,
+    outcome: watch::Receiver<RunOutcome>,
 }
 
 impl RunHandle {
     fn new(
         agent: Weak<AgentState>,
-        run: RunMark,
+        run: RunToken,
         cancel: CancellationToken,
-        outcome: watch::Receiver<Outcome>,
+        outcome: watch::Receiver<RunOutcome>,
     ) -> Self {
         Self { agent, run, cancel, outcome }
     }
@@ -231,7 +231,7 @@ impl RunHandle {
     /// # Errors
     /// [`QueueError`]: the run is over, the message is empty, or too many wait.
     pub fn steer(&self, prompt: impl Into<Prompt>) -> Result<(), QueueError> {
-        self.say(Queue::Steering, prompt.into())
+        self.push_message(QueueKind::Steering, prompt.into())
     }
 
     /// Says what comes next, as [`Agent::follow_up`](crate::Agent::follow_up) does: the agent is told when it would stop,
@@ -240,18 +240,18 @@ impl RunHandle {
     /// # Errors
     /// [`QueueError`]: the run is over, the message is empty, or too many wait.
     pub fn follow_up(&self, prompt: impl Into<Prompt>) -> Result<(), QueueError> {
-        self.say(Queue::FollowUp, prompt.into())
+        self.push_message(QueueKind::FollowUp, prompt.into())
     }
 
-    fn say(&self, queue: Queue, prompt: Prompt) -> Result<(), QueueError> {
-        let agent = self.agent().ok_or(QueueError::NotUnderWay)?;
+    fn push_message(&self, queue: QueueKind, prompt: Prompt) -> Result<(), QueueError> {
+        let agent = self.live_agent().ok_or(QueueError::NotUnderWay)?;
         agent.queues.push_for(&self.run, queue, prompt)
     }
 
     /// Has this run come to an end in good order, with an answer, as [`Agent::interrupt`](crate::Agent::interrupt) does.
     /// Says whether it is under way.
     pub fn interrupt(&self, hint: impl Into<Prompt>) -> bool {
-        self.agent().is_some_and(|agent| agent.queues.interrupt(Some(&self.run), hint.into()))
+        self.live_agent().is_some_and(|agent| agent.queues.interrupt(Some(&self.run), hint.into()))
     }
 
     /// Ends this run at once: model, hooks and tools are cancelled, and it ends with [`TurnErrorKind::Aborted`]. What the
@@ -279,7 +279,7 @@ impl RunHandle {
         ended.unwrap_or(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }))
     }
 
-    fn agent(&self) -> Option<Arc<AgentState>> {
+    fn live_agent(&self) -> Option<Arc<AgentState>> {
         self.agent.upgrade().filter(|_| !self.is_over())
     }
 }

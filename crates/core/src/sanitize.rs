@@ -34,8 +34,8 @@ pub fn sanitize_line(text: &str) -> String {
 /// [`sanitize`] for a text that comes in pieces; a sequence that is cut in two by the pieces is removed too.
 #[derive(Debug, Clone, Default)]
 pub struct Sanitizer {
-    sequence: Sequence,
-    neighbours: Neighbours,
+    sequence: EscapeState,
+    neighbours: HiddenCharFilter,
 }
 
 impl Sanitizer {
@@ -45,13 +45,13 @@ impl Sanitizer {
             return piece.to_owned();
         }
         let text = piece.chars().filter(|&c| self.sequence.is_text(c));
-        text.filter_map(|c| self.neighbours.shown(c)).collect()
+        text.filter_map(|c| self.neighbours.filter_char(c)).collect()
     }
 }
 
 /// Where the last piece ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Sequence {
+enum EscapeState {
     #[default]
     Text,
     Escape,
@@ -65,7 +65,7 @@ enum Sequence {
     StringEscape,
 }
 
-impl Sequence {
+impl EscapeState {
     /// True if this character is text: no control character but newline and tab, and no part of a sequence.
     fn is_text(&mut self, c: char) -> bool {
         // Newline, CAN and SUB end every sequence: a broken one cannot swallow the lines that follow.
@@ -75,7 +75,7 @@ impl Sequence {
         }
         match self {
             Self::Text => {}
-            Self::Escape => return self.behind_escape(c),
+            Self::Escape => return self.after_escape(c),
             Self::EscapeTail if matches!(c, ' '..='/') => return false,
             Self::Control if matches!(c, ' '..='?') => return false,
             Self::EscapeTail | Self::Control if matches!(c, '0'..='~') => {
@@ -91,13 +91,13 @@ impl Sequence {
             Self::StringEscape => {
                 // ESC \ ends the string; ESC with anything else ends it too and begins a sequence of its own.
                 *self = Self::Text;
-                return if c == '\\' { false } else { self.behind_escape(c) };
+                return if c == '\\' { false } else { self.after_escape(c) };
             }
         }
-        self.outside(c)
+        self.is_plain_text(c)
     }
 
-    fn behind_escape(&mut self, c: char) -> bool {
+    fn after_escape(&mut self, c: char) -> bool {
         *self = match c {
             '\u{1b}' => Self::Escape,
             '[' => Self::Control,
@@ -106,7 +106,7 @@ impl Sequence {
             '0'..='~' => Self::Text,
             _ => {
                 *self = Self::Text;
-                return self.outside(c);
+                return self.is_plain_text(c);
             }
         };
         false
@@ -120,7 +120,7 @@ impl Sequence {
         }
     }
 
-    fn outside(&mut self, c: char) -> bool {
+    fn is_plain_text(&mut self, c: char) -> bool {
         match c {
             '\u{1b}' => *self = Self::Escape,
             '\u{9b}' => *self = Self::Control,
@@ -136,27 +136,27 @@ const REPLACEMENT: char = '\u{fffd}';
 
 /// Decides about each character by the one that is shown before it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Neighbours {
+struct HiddenCharFilter {
     /// The last character that was shown; NUL at the beginning.
     previous: char,
     /// True if a replacement stands for hidden characters that go on.
     in_run: bool,
 }
 
-impl Neighbours {
-    fn shown(&mut self, c: char) -> Option<char> {
+impl HiddenCharFilter {
+    fn filter_char(&mut self, c: char) -> Option<char> {
         let was_in_run = self.in_run;
-        self.in_run = is_hidden(c) || !has_its_place(c, self.previous);
+        self.in_run = is_hidden(c) || !is_well_placed(c, self.previous);
         self.previous = if self.in_run { REPLACEMENT } else { c };
         (!(self.in_run && was_in_run)).then_some(self.previous)
     }
 }
 
 /// True if a joiner or selector stands where one is needed; every other character has its place anywhere.
-fn has_its_place(c: char, previous: char) -> bool {
+fn is_well_placed(c: char, previous: char) -> bool {
     match c {
-        '\u{200c}' => is_of_joining_script(previous),
-        '\u{200d}' => is_of_joining_script(previous) || is_emoji(previous) || previous == '\u{fe0f}',
+        '\u{200c}' => is_joining_script(previous),
+        '\u{200d}' => is_joining_script(previous) || is_emoji(previous) || previous == '\u{fe0f}',
         '\u{180b}'..='\u{180f}' => matches!(previous, '\u{1800}'..='\u{180a}' | '\u{1810}'..='\u{18af}'),
         '\u{fe0e}' | '\u{fe0f}' => is_emoji(previous) || is_ideograph(previous) || has_two_forms(previous),
         '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}' => is_ideograph(previous),
@@ -166,7 +166,7 @@ fn has_its_place(c: char, previous: char) -> bool {
 
 /// Scripts whose letters change their form beside a joiner: Arabic and its relatives, those of India and South-East
 /// Asia, Mongolian.
-fn is_of_joining_script(c: char) -> bool {
+fn is_joining_script(c: char) -> bool {
     matches!(c,
         '\u{620}'..='\u{6ff}' | '\u{700}'..='\u{8ff}'
         | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
@@ -192,7 +192,7 @@ fn is_ideograph(c: char) -> bool {
 
 /// A text that a model can be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForModel<'a> {
+pub struct ModelSafeText<'a> {
     /// The text without what was taken out.
     pub text: Cow<'a, str>,
     /// The number of characters that were taken out.
@@ -213,7 +213,7 @@ pub struct ForModel<'a> {
 /// let read = for_model(&text);
 /// assert_eq!((read.text.as_ref(), read.hidden), ("16 degrees, fog", 10));
 /// ```
-pub fn for_model(text: &str) -> ForModel<'_> {
+pub fn strip_hidden_chars(text: &str) -> ModelSafeText<'_> {
     let mut after_selector = false;
     let mut hidden = 0;
     let mut keeps = |c: char| {
@@ -230,10 +230,10 @@ pub fn for_model(text: &str) -> ForModel<'_> {
     let meant = memchr::memchr2(0xf3, 0xef, text.as_bytes()).unwrap_or(text.len());
     let (_, doubtful) = text.split_at(meant);
     let Some(first) = doubtful.char_indices().find_map(|(at, c)| (!keeps(c)).then_some(meant + at)) else {
-        return ForModel { text: Cow::Borrowed(text), hidden: 0 };
+        return ModelSafeText { text: Cow::Borrowed(text), hidden: 0 };
     };
     let (clean, rest) = text.split_at(first);
     let mut kept = clean.to_owned();
     kept.extend(rest.chars().skip(1).filter(|&c| keeps(c)));
-    ForModel { text: Cow::Owned(kept), hidden }
+    ModelSafeText { text: Cow::Owned(kept), hidden }
 }

@@ -25,12 +25,12 @@ const MAX_PATTERN: usize = 256 * 1024;
 
 /// A schema, compiled. Never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
 /// no check takes more than a bounded number of steps, whatever the schema.
-pub struct Validator {
+pub struct SchemaValidator {
     compiled: jsonschema::Validator,
     schema: Value,
 }
 
-impl Validator {
+impl SchemaValidator {
     /// Compiles a schema.
     ///
     /// # Errors
@@ -42,14 +42,14 @@ impl Validator {
             return Err(SchemaError("a tool's schema must be a JSON object".to_owned()));
         }
         if is_up(Defence::SchemaWork) {
-            inspect(&schema, &mut 0).map_err(SchemaError)?;
+            check_schema(&schema, &mut 0).map_err(SchemaError)?;
             let nothing = Value::Object(Map::new());
-            work::measure(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
+            work::count_steps(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
         }
         let compiled = jsonschema::options()
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
             .build(&schema)
-            .map_err(|error| SchemaError(shortened(error.to_string())))?;
+            .map_err(|error| SchemaError(shorten(error.to_string())))?;
         Ok(Self { compiled, schema })
     }
 
@@ -63,23 +63,23 @@ impl Validator {
             return Err(ArgsError(format!("arguments must be a JSON object, got {start}")));
         }
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
-        work::measure(&self.schema, &value)
+        work::count_steps(&self.schema, &value)
             .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
         if !is_up(Defence::ArgumentSchema) {
             return Ok(());
         }
         let faults: Vec<String> =
-            self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe(&error)).collect();
+            self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe_error(&error)).collect();
         if faults.is_empty() { Ok(()) } else { Err(ArgsError(faults.join("; "))) }
     }
 }
 
 /// Looks at all of a schema, whether or not arguments would ever come to it: every reference stays inside, and there
 /// are not too many patterns.
-fn inspect(schema: &Value, patterns: &mut usize) -> Result<(), String> {
+fn check_schema(schema: &Value, patterns: &mut usize) -> Result<(), String> {
     let Value::Object(keywords) = schema else {
         let elements = schema.as_array().into_iter().flatten();
-        return elements.into_iter().try_for_each(|element| inspect(element, patterns));
+        return elements.into_iter().try_for_each(|element| check_schema(element, patterns));
     };
     for (keyword, value) in keywords {
         match (keyword.as_str(), value) {
@@ -96,7 +96,7 @@ fn inspect(schema: &Value, patterns: &mut usize) -> Result<(), String> {
             ("patternProperties", Value::Object(all)) => *patterns += all.len(),
             _ => {}
         }
-        inspect(value, patterns)?;
+        check_schema(value, patterns)?;
     }
     if *patterns > MAX_PATTERNS { Err(format!("more than {MAX_PATTERNS} patterns")) } else { Ok(()) }
 }
@@ -105,13 +105,13 @@ fn excerpt(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-fn describe(error: &jsonschema::ValidationError<'_>) -> String {
+fn describe_error(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().as_str().to_owned();
-    shortened(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
+    shorten(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
 }
 
 /// Both ends of a long text: the path is at the beginning, what is wrong at the end.
-fn shortened(text: String) -> String {
+fn shorten(text: String) -> String {
     if text.len() <= MAX_FAULT {
         return text;
     }
@@ -120,7 +120,7 @@ fn shortened(text: String) -> String {
     format!("{start} … {end}")
 }
 
-impl fmt::Debug for Validator {
+impl fmt::Debug for SchemaValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Validator")
     }
@@ -142,9 +142,9 @@ mod tests {
 
     use super::*;
 
-    fn city() -> Validator {
+    fn city() -> SchemaValidator {
         let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
-        Validator::compile(&RawJson::parse(schema).unwrap()).unwrap()
+        SchemaValidator::compile(&RawJson::parse(schema).unwrap()).unwrap()
     }
 
     #[track_caller]
@@ -165,8 +165,8 @@ mod tests {
         check("[1]", "arguments must be a JSON object, got [1]");
     }
 
-    fn compiled(schema: Value) -> Result<Validator, String> {
-        Validator::compile(&RawJson::from(schema)).map_err(|error| error.to_string())
+    fn compiled(schema: Value) -> Result<SchemaValidator, String> {
+        SchemaValidator::compile(&RawJson::from(schema)).map_err(|error| error.to_string())
     }
 
     #[track_caller]

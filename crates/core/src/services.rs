@@ -11,7 +11,7 @@ use haft_protocol::ids::ExtensionName;
 use crate::tool::Tool;
 
 /// The tools that are run for extensions. Given by the program around them.
-pub trait Services: Send + Sync {
+pub trait ExtensionToolSource: Send + Sync {
     /// The tools `read`, `write`, `edit` and `bash` for one extension, which must not reach further with those that read
     /// and change files. Asked once for each process of an extension, when that makes its first call; may block.
     ///
@@ -26,14 +26,14 @@ pub struct ServiceReach {
     /// Which extension.
     pub extension: ExtensionName,
     /// The files that it may read and change; all files of the user, if not set.
-    pub within: Option<Within>,
+    pub within: Option<AllowedPaths>,
     /// The directory of its data, which it may always read and change.
     pub data: Option<PathBuf>,
 }
 
 /// Files, and directories with all below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Within {
+pub struct AllowedPaths {
     /// To read.
     pub read: Vec<PathBuf>,
     /// To read and to change.

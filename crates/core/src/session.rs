@@ -31,18 +31,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{fmt, io};
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::message::{Message, Rfc3339Time};
 
 use crate::timeouts;
 use disk::{Disk, RealDisk};
-use entry::{Entry, EntryBody, FORMAT_VERSION, Header, Origin, Said};
-use state::{State, Work, Written};
-use sync::{Synced, Syncer};
+use entry::{SessionEntry, EntryBody, FORMAT_VERSION, SessionHeader, ForkOrigin, Said};
+use state::{SessionState, SyncTask, AppendOutcome};
+use sync::{SyncReceiver, SyncHandle};
 
-pub use context::{Context, INTERRUPTED, NOT_RUN, context};
-pub(crate) use context::{answered, closing};
+pub use context::{SessionContext, INTERRUPTED, NOT_RUN, build_context};
+pub(crate) use context::{complete_tool_calls, missing_result};
 pub use id::{EntryId, SessionId};
-pub use recover::{Recovered, Repair, recover};
+pub use recover::{RecoveredSession, SessionRepair, recover};
 pub use tree::labels;
 
 /// The guarantee that an entry needs before it is acknowledged. Either way it survives the end of the program.
@@ -57,7 +57,7 @@ pub enum Durability {
 impl Durability {
     /// Returns the usual guarantee of an entry: at once for what the user said, an answer that ends a turn, the start
     /// of a tool, a compaction.
-    pub fn of(body: &EntryBody) -> Self {
+    pub fn for_body(body: &EntryBody) -> Self {
         match body {
             EntryBody::Said(Said { message: Message::User { .. }, .. })
             | EntryBody::ToolStart(_)
@@ -112,16 +112,16 @@ impl Durability {
 /// ```
 #[derive(Clone)]
 pub struct Session {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSession>,
     clock: Clock,
 }
 
-type Clock = Arc<dyn Fn() -> Time + Send + Sync>;
+type Clock = Arc<dyn Fn() -> Rfc3339Time + Send + Sync>;
 
 impl Session {
     /// One that leaves no file.
     pub fn in_memory(cwd: &Path) -> Self {
-        Self::new(State::in_memory(header(cwd, None)))
+        Self::new(SessionState::in_memory(header(cwd, None)))
     }
 
     /// A new one whose file will lie in `dir`. The file is made when there is something to keep: the first message, a
@@ -133,7 +133,7 @@ impl Session {
     fn create_on(disk: Arc<dyn Disk>, dir: &Path, cwd: &Path) -> Self {
         let header = header(cwd, None);
         let path = dir.join(header.id.file_name());
-        Self::new(State::unborn(disk, header, path))
+        Self::new(SessionState::not_created(disk, header, path))
     }
 
     /// Opens a session's file to go on with it, and locks it. A torn end is cut off and saved. The file of a newer
@@ -147,7 +147,7 @@ impl Session {
     }
 
     fn open_on(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
-        State::open(disk, path).map(Self::new)
+        SessionState::open(disk, path).map(Self::new)
     }
 
     /// Opens a session's file to look at it, whoever else has it open. Nothing can be appended.
@@ -155,17 +155,17 @@ impl Session {
     /// # Errors
     /// [`SessionError::Io`].
     pub fn open_read_only(path: &Path) -> Result<Self, SessionError> {
-        State::open_read_only(path).map(Self::new)
+        SessionState::open_read_only(path).map(Self::new)
     }
 
-    fn new(state: State) -> Self {
-        let shared = Shared { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
-        Self { shared: Arc::new(shared), clock: Arc::new(now) }
+    fn new(state: SessionState) -> Self {
+        let shared = SharedSession { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
+        Self { shared: Arc::new(shared), clock: Arc::new(current_time) }
     }
 
     /// With another clock for the times of entries, for output that is the same each time.
     #[must_use]
-    pub fn with_clock(mut self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+    pub fn with_clock(mut self, clock: impl Fn() -> Rfc3339Time + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
@@ -188,7 +188,7 @@ impl Session {
         let written = self.shared.append(body.into(), (self.clock)(), durability);
         async move {
             let (id, synced) = written?;
-            wait(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error)))?;
+            wait_synced(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error)))?;
             Ok(id)
         }
     }
@@ -199,7 +199,7 @@ impl Session {
     /// [`SessionError::Io`].
     pub fn flush(&self) -> impl Future<Output = Result<(), SessionError>> + Send + 'static {
         let synced = self.shared.flush();
-        async move { wait(synced?).await }
+        async move { wait_synced(synced?).await }
     }
 
     /// Returns the event for front ends.
@@ -214,7 +214,7 @@ impl Session {
     }
 
     /// Returns the header of its file.
-    pub fn header(&self) -> Header {
+    pub fn header(&self) -> SessionHeader {
         self.shared.lock().header.clone()
     }
 
@@ -244,33 +244,33 @@ impl Session {
     }
 
     /// One entry, if it was read: those of the branch, and all that were appended, are.
-    pub fn entry(&self, id: EntryId) -> Option<Arc<Entry>> {
+    pub fn entry(&self, id: EntryId) -> Option<Arc<SessionEntry>> {
         self.shared.lock().entry(id)
     }
 
     /// The entries that lead to the leaf, oldest first: from the root, or from what the last compaction kept.
-    pub fn branch(&self) -> Vec<Arc<Entry>> {
+    pub fn branch(&self) -> Vec<Arc<SessionEntry>> {
         self.shared.lock().branch()
     }
 
     /// Returns the context of the branch for the model. Every tool call in it has exactly one result: while tools run,
     /// those that are missing are given in their stead.
-    pub fn context(&self) -> Context {
-        context(&self.branch())
+    pub fn context(&self) -> SessionContext {
+        build_context(&self.branch())
     }
 
     /// Takes the repairs of the file, each reported once. The runs of an agent on this session take them and tell them
     /// as [events](Self::take_repair_events).
-    pub fn take_repairs(&self) -> Vec<Repair> {
+    pub fn take_repairs(&self) -> Vec<SessionRepair> {
         std::mem::take(&mut self.shared.lock().repairs)
     }
 
     /// Takes the repairs as front ends are told of them: behind one that had the session go on in another file comes where
     /// it is now.
     pub fn take_repair_events(&self) -> Vec<AgentEvent> {
-        let events = |repair: Repair| {
+        let events = |repair: SessionRepair| {
             let (id, message) = (self.id().to_string(), repair.to_string());
-            let moved = matches!(repair, Repair::Moved { .. }).then(|| self.event());
+            let moved = matches!(repair, SessionRepair::Moved { .. }).then(|| self.event());
             std::iter::once(AgentEvent::SessionRepaired { id, message }).chain(moved)
         };
         self.take_repairs().into_iter().flat_map(events).collect()
@@ -284,7 +284,7 @@ impl fmt::Debug for Session {
     }
 }
 
-async fn wait(synced: Option<Synced>) -> Result<(), SessionError> {
+async fn wait_synced(synced: Option<SyncReceiver>) -> Result<(), SessionError> {
     match synced {
         Some(synced) => synced.await.unwrap_or(Err(SessionError::Unknown)),
         None => Ok(()),
@@ -292,73 +292,73 @@ async fn wait(synced: Option<Synced>) -> Result<(), SessionError> {
 }
 
 /// The current time in the form of all time stamps, for where the embedder gives none.
-pub(crate) fn now() -> Time {
+pub(crate) fn current_time() -> Rfc3339Time {
     let now = jiff::Timestamp::now();
-    Time(format!("{now:.3}"))
+    Rfc3339Time(format!("{now:.3}"))
 }
 
-fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
-    Header {
+fn header(cwd: &Path, forked_from: Option<ForkOrigin>) -> SessionHeader {
+    SessionHeader {
         id: SessionId::new(),
         format_version: FORMAT_VERSION,
         cwd: cwd.to_string_lossy().into_owned(),
-        created: now(),
+        created: current_time(),
         forked_from,
     }
 }
 
 /// The state that the clones of a session share with its thread.
-struct Shared {
-    state: Arc<Mutex<State>>,
-    syncer: OnceLock<Syncer>,
+struct SharedSession {
+    state: Arc<Mutex<SessionState>>,
+    syncer: OnceLock<SyncHandle>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedSession {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
         lock(&self.state)
     }
 
     fn append(
         &self,
         body: EntryBody,
-        time: Time,
+        time: Rfc3339Time,
         durability: Durability,
-    ) -> Result<(EntryId, Option<Synced>), SessionError> {
+    ) -> Result<(EntryId, Option<SyncReceiver>), SessionError> {
         let mut state = self.lock();
         // Started before anything is written: an error of this says that nothing is.
-        let syncer = state.disk_of(&body).map(|disk| self.syncer(disk)).transpose()?;
+        let syncer = state.disk_for(&body).map(|disk| self.sync_handle(disk)).transpose()?;
         let (id, written) = state.append(body, time)?;
         let Some(syncer) = syncer else { return Ok((id, None)) };
         let synced = match (durability, written) {
-            (Durability::Now, _) | (Durability::Soon, Written::Owed) => Some(syncer.now()),
-            (Durability::Soon, Written::Handed) => {
-                syncer.soon();
+            (Durability::Now, _) | (Durability::Soon, AppendOutcome::Deferred) => Some(syncer.request_sync()),
+            (Durability::Soon, AppendOutcome::Written) => {
+                syncer.schedule_sync();
                 None
             }
         };
         Ok((id, synced))
     }
 
-    fn flush(&self) -> Result<Option<Synced>, SessionError> {
+    fn flush(&self) -> Result<Option<SyncReceiver>, SessionError> {
         let state = self.lock();
-        let disk = state.disk().filter(|_| !state.is_safe());
-        disk.map(|disk| self.syncer(disk).map(Syncer::now)).transpose()
+        let disk = state.disk().filter(|_| !state.is_synced());
+        disk.map(|disk| self.sync_handle(disk).map(SyncHandle::request_sync)).transpose()
     }
 
     /// The thread, started if there is none. Called with the state locked.
-    fn syncer(&self, disk: &dyn Disk) -> Result<&Syncer, SessionError> {
+    fn sync_handle(&self, disk: &dyn Disk) -> Result<&SyncHandle, SessionError> {
         if let Some(syncer) = self.syncer.get() {
             return Ok(syncer);
         }
         let state = Arc::clone(&self.state);
-        let started = Syncer::start(disk, move || sync(&state), timeouts::GROUP_COMMIT).map_err(|error| {
-            SessionError::io("start the thread that syncs", Path::new("the session"), error)
+        let started = SyncHandle::start(disk, move || sync(&state), timeouts::GROUP_COMMIT).map_err(|error| {
+            SessionError::from_io("start the thread that syncs", Path::new("the session"), error)
         })?;
         Ok(self.syncer.get_or_init(|| started))
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedSession {
     fn drop(&mut self) {
         // The thread may still have to sync; whoever wants the session next need not wait for it.
         self.lock().close();
@@ -367,27 +367,27 @@ impl Drop for Shared {
 
 /// Brings everything that was appended so far to the disk. Whatever takes long is done without the lock, which whoever
 /// appends needs.
-fn sync(state: &Mutex<State>) -> Result<(), SessionError> {
+fn sync(state: &Mutex<SessionState>) -> Result<(), SessionError> {
     loop {
-        let work = lock(state).work()?;
+        let work = lock(state).next_sync_task()?;
         match work {
-            Work::Nothing => return Ok(()),
-            Work::Sync { file, given } => {
+            SyncTask::Nothing => return Ok(()),
+            SyncTask::Sync { file, given } => {
                 let outcome = file.sync();
-                if lock(state).synced(&file, given, outcome) {
+                if lock(state).finish_sync(&file, given, outcome) {
                     return Ok(());
                 }
             }
-            Work::Move(moving) => {
+            SyncTask::Move(moving) => {
                 let moved = moving.carry_out()?;
                 // What was added while it was made, somebody waits for in the next round.
-                return lock(state).moved(moved);
+                return lock(state).finish_relocation(moved);
             }
         }
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<SessionState>) -> MutexGuard<'_, SessionState> {
     // Whatever panicked: the file is as the state says, or the next append notices.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -450,7 +450,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+    fn from_io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::WouldBlock {
             return Self::Locked { path: path.to_owned() };
         }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, Message, Usage};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 
 use crate::session::Session;
-use crate::session::entry::{Entry, EntryBody};
+use crate::session::entry::{SessionEntry, EntryBody};
 
 /// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stats {
+pub struct SessionStats {
     /// Tokens and cost of everything since the session began, earlier processes included, branches that were left not.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The use of the context.
     pub context: ContextUsage,
 }
@@ -36,9 +36,9 @@ pub fn estimated_tokens(message: &Message) -> u64 {
     /// The tokens around a message.
     const FRAME: u64 = 4;
     let said: u64 = match message {
-        Message::User { content, .. } => content.iter().map(of_content).sum(),
-        Message::Tool(result) => result.content.iter().map(of_content).sum(),
-        Message::Assistant(said) => said.content.iter().map(of_block).sum(),
+        Message::User { content, .. } => content.iter().map(content_tokens).sum(),
+        Message::Tool(result) => result.content.iter().map(content_tokens).sum(),
+        Message::Assistant(said) => said.content.iter().map(block_tokens).sum(),
     };
     FRAME + said
 }
@@ -46,44 +46,44 @@ pub fn estimated_tokens(message: &Message) -> u64 {
 /// The tokens of a large picture, which a provider shrinks.
 const IMAGE: u64 = 1_600;
 
-fn of_content(content: &Content) -> u64 {
+fn content_tokens(content: &ContentBlock) -> u64 {
     match content {
-        Content::Text { text } => of_text(text),
-        Content::Image(_) => IMAGE,
+        ContentBlock::Text { text } => text_tokens(text),
+        ContentBlock::Image(_) => IMAGE,
     }
 }
 
-fn of_block(block: &AssistantBlock) -> u64 {
+fn block_tokens(block: &AssistantBlock) -> u64 {
     match block {
-        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => of_text(text),
-        AssistantBlock::ToolCall(call) => of_text(&call.name) + of_text(call.args.as_str()),
+        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => text_tokens(text),
+        AssistantBlock::ToolCall(call) => text_tokens(&call.name) + text_tokens(call.args.as_str()),
     }
 }
 
 /// A token for four bytes.
-pub(crate) fn of_text(text: &str) -> u64 {
+pub(crate) fn text_tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
 
 /// The known token counts while a transcript grows.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) usage: Usage,
+pub(crate) struct UsageTally {
+    pub(crate) usage: TokenUsage,
     /// The tokens of the context when the provider last counted them, and how many messages those were.
     counted: Option<(u64, usize)>,
 }
 
-impl Tally {
+impl UsageTally {
     /// Counts a branch that sends the model this many messages.
-    pub(crate) fn of(session: &Session, branch: &[Arc<Entry>], messages: usize) -> Self {
-        let mut tally = Self { usage: before(session, branch), counted: None };
+    pub(crate) fn from_branch(session: &Session, branch: &[Arc<SessionEntry>], messages: usize) -> Self {
+        let mut tally = Self { usage: usage_before(session, branch), counted: None };
         let mut behind = 0;
         for entry in branch {
-            tally.usage += used(&entry.body);
+            tally.usage += body_usage(&entry.body);
             match &entry.body {
                 EntryBody::Said(said) => {
                     behind += 1;
-                    let counted = said.answer.as_ref().and_then(|answer| counted(answer.usage, 0));
+                    let counted = said.answer.as_ref().and_then(|answer| provider_count(answer.usage, 0));
                     if counted.is_some() {
                         (tally.counted, behind) = (counted, 0);
                     }
@@ -114,13 +114,13 @@ impl Tally {
     }
 
     /// An answer came, and is the last of this many messages.
-    pub(crate) fn answered(&mut self, usage: Usage, messages: usize) {
+    pub(crate) fn add_response(&mut self, usage: TokenUsage, messages: usize) {
         self.usage += usage;
-        self.counted = counted(usage, messages).or(self.counted);
+        self.counted = provider_count(usage, messages).or(self.counted);
     }
 
     /// Everything used so far is this; the context is another one, which no provider has counted yet.
-    pub(crate) fn compacted(used: Usage) -> Self {
+    pub(crate) fn after_compaction(used: TokenUsage) -> Self {
         Self { usage: used, counted: None }
     }
 
@@ -129,7 +129,7 @@ impl Tally {
         self.counted.is_some()
     }
 
-    pub(crate) fn context(&self, messages: &[Message], window: Option<u64>) -> ContextUsage {
+    pub(crate) fn context_usage(&self, messages: &[Message], window: Option<u64>) -> ContextUsage {
         let (counted, known) = self.counted.unwrap_or_default();
         let estimated = messages.iter().skip(known).map(estimated_tokens).sum();
         ContextUsage { tokens: counted + estimated, estimated, window }
@@ -137,22 +137,22 @@ impl Tally {
 }
 
 /// Returns the usage before a branch that begins at what a compaction kept.
-fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
-    let mut usage = Usage::default();
+fn usage_before(session: &Session, branch: &[Arc<SessionEntry>]) -> TokenUsage {
+    let mut usage = TokenUsage::default();
     let mut next = branch.first().and_then(|entry| entry.parent);
     while let Some(entry) = next.and_then(|id| session.entry(id)) {
-        usage += used(&entry.body);
+        usage += body_usage(&entry.body);
         next = entry.parent;
     }
     usage
 }
 
-fn used(body: &EntryBody) -> Usage {
+fn body_usage(body: &EntryBody) -> TokenUsage {
     body.answer().map(|answer| answer.usage).unwrap_or_default()
 }
 
 /// Returns the count of the provider, unless it counted nothing: an aborted answer has no count.
-fn counted(usage: Usage, messages: usize) -> Option<(u64, usize)> {
+fn provider_count(usage: TokenUsage, messages: usize) -> Option<(u64, usize)> {
     let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
     (tokens > 0).then_some((tokens, messages))
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use crate::sanitize::for_model;
+use crate::sanitize::strip_hidden_chars;
 
 /// Something the model can call.
 ///
@@ -76,7 +76,7 @@ pub struct ToolSpec {
     /// The owner of the tool.
     pub owner: ToolOwner,
     /// The concurrency of calls of the same message.
-    pub concurrency: Concurrency,
+    pub concurrency: ToolConcurrency,
 }
 
 impl ToolSpec {
@@ -88,7 +88,7 @@ impl ToolSpec {
             schema: RawJson::empty_object_schema(),
             guidelines: Vec::new(),
             owner: ToolOwner::Embedder,
-            concurrency: Concurrency::default(),
+            concurrency: ToolConcurrency::default(),
         }
     }
 
@@ -123,7 +123,7 @@ impl ToolOwner {
 
 /// The concurrency of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Concurrency {
+pub enum ToolConcurrency {
     /// Beside any other parallel call of the same message.
     #[default]
     Parallel,
@@ -202,39 +202,39 @@ impl fmt::Debug for ToolContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
     /// The content for the model.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// True if the call failed.
     pub is_error: bool,
     /// Data for people and programs that the model is not shown: an object, such as the diff of a change. It goes away
     /// when a hook changes the result, because it would show what the hook took out.
     pub details: Option<RawJson>,
     /// The kind of failure, where a program can act on it.
-    pub failure: Option<Failure>,
+    pub failure: Option<ToolFailureKind>,
     /// The user has it already, and need not be told of it: when all calls of a message were handled and no message of
     /// the user waits, the turn ends without asking the model again.
     pub handled: bool,
     /// The text for the user beside the result, once that result counts.
-    pub display: Option<Display>,
+    pub display: Option<DisplayText>,
 }
 
 /// Text that somebody shows the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Display {
+pub struct DisplayText {
     /// The owner of the text.
     pub by: ExtensionName,
     /// The text.
     pub text: String,
 }
 
-impl From<Display> for AgentEvent {
-    fn from(Display { by, text }: Display) -> Self {
+impl From<DisplayText> for AgentEvent {
+    fn from(DisplayText { by, text }: DisplayText) -> Self {
         Self::ExtDisplay { extension: by, text }
     }
 }
 
 /// A kind of failure that a program can do something about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum ToolFailureKind {
     /// There is no such file.
     NotFound,
     /// The file must be read before it is changed.
@@ -255,7 +255,7 @@ impl ToolOutput {
     /// A successful call with text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
-            content: vec![Content::text(text)],
+            content: vec![ContentBlock::text(text)],
             is_error: false,
             details: None,
             failure: None,
@@ -270,17 +270,17 @@ impl ToolOutput {
     }
 
     /// A failed call of a known kind; the model reads the text.
-    pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
+    pub fn failed(failure: ToolFailureKind, text: impl Into<String>) -> Self {
         Self { failure: Some(failure), ..Self::error(text) }
     }
 
     /// The same without what only a model would see (see [`for_model`]), and with a note that says how much that was.
     #[must_use]
-    pub fn legible(mut self) -> Self {
+    pub fn without_hidden_text(mut self) -> Self {
         let mut hidden = 0;
         for block in &mut self.content {
-            if let Content::Text { text } = block {
-                let read = for_model(text);
+            if let ContentBlock::Text { text } = block {
+                let read = strip_hidden_chars(text);
                 hidden += read.hidden;
                 if let Cow::Owned(clean) = read.text {
                     *text = clean;
@@ -289,7 +289,7 @@ impl ToolOutput {
         }
         if hidden > 0 {
             self.content
-                .push(Content::text(format!("[{hidden} characters that nobody can see were left out]")));
+                .push(ContentBlock::text(format!("[{hidden} characters that nobody can see were left out]")));
         }
         self
     }

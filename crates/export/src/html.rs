@@ -13,8 +13,8 @@ mod tool;
 
 use std::fmt::Write as _;
 
-use haft_core::session::Recovered;
-use haft_protocol::message::Usage;
+use haft_core::session::RecoveredSession;
+use haft_protocol::message::TokenUsage;
 
 use crate::select::{NoSuchEntry, EntrySelection};
 use entries::ThreadWriter;
@@ -35,10 +35,10 @@ const CONTENTS_FROM: usize = 3;
 ///
 /// # Errors
 /// [`NoEntry`].
-pub fn render_page(session: &Recovered, selection: &EntrySelection) -> Result<String, NoSuchEntry> {
+pub fn render_page(session: &RecoveredSession, selection: &EntrySelection) -> Result<String, NoSuchEntry> {
     let branch = selection.branch_indices(&session.entries)?;
     let thread = BranchTree::new(&session.entries).thread_along(&branch, selection.all);
-    let turns: Vec<Usage> =
+    let turns: Vec<TokenUsage> =
         thread.steps().filter_map(|step| step.answer).map(|answer| answer.usage).collect();
     let facts = SessionFacts::from_session(session);
     let mut body = ThreadWriter::new(&session.entries);

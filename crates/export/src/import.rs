@@ -7,9 +7,9 @@ mod zot;
 
 use std::fmt;
 
-use haft_core::session::entry::{Entry, FORMAT_VERSION, Header, Name, Origin};
+use haft_core::session::entry::{SessionEntry, FORMAT_VERSION, SessionHeader, Name, ForkOrigin};
 use haft_core::session::{EntryId, SessionId};
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
 use maker::EntryBuilder;
@@ -58,9 +58,9 @@ pub struct ImportedSession {
     /// The program it belonged to.
     pub format: SessionFormat,
     /// Of a new session in the directory that was given.
-    pub header: Header,
+    pub header: SessionHeader,
     /// Each behind its parent.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SessionEntry>,
     /// Parts that could not be read as they were meant.
     pub problems: Vec<ImportProblem>,
 }
@@ -68,9 +68,9 @@ pub struct ImportedSession {
 impl ImportedSession {
     /// Gives the session a name.
     pub fn set_name(&mut self, name: &str) {
-        let Some(Entry { id, time, .. }) = self.entries.last() else { return };
+        let Some(SessionEntry { id, time, .. }) = self.entries.last() else { return };
         let body = Name { name: name.to_owned() }.into();
-        let named = Entry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
+        let named = SessionEntry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
         self.entries.push(named);
     }
 }
@@ -134,7 +134,7 @@ pub fn import_session(bytes: &[u8], cwd: &str, limits: &ImportLimits) -> Result<
     let ParsedSession { entries, problems, created, origin } = source;
     let first = entries.first().ok_or(ImportError::Empty)?;
     let created = created.unwrap_or_else(|| first.time.clone());
-    let header = Header {
+    let header = SessionHeader {
         id: SessionId::new(),
         format_version: FORMAT_VERSION,
         cwd: cwd.to_owned(),
@@ -146,14 +146,14 @@ pub fn import_session(bytes: &[u8], cwd: &str, limits: &ImportLimits) -> Result<
 
 /// The session that the reader of one format found.
 struct ParsedSession {
-    entries: Vec<Entry>,
+    entries: Vec<SessionEntry>,
     problems: Vec<ImportProblem>,
-    created: Option<Time>,
-    origin: Option<Origin>,
+    created: Option<Rfc3339Time>,
+    origin: Option<ForkOrigin>,
 }
 
 impl ParsedSession {
-    fn from_builder(maker: EntryBuilder, created: Option<Time>) -> Self {
+    fn from_builder(maker: EntryBuilder, created: Option<Rfc3339Time>) -> Self {
         let (entries, problems) = maker.finish();
         Self { entries, problems, created, origin: None }
     }

@@ -2,9 +2,9 @@
 
 mod paths;
 
-use haft_core::session::entry::{Entry, EntryBody, FORMAT_VERSION, Header, Said};
-use haft_core::session::{Recovered, SessionError, SessionId};
-use haft_protocol::message::{AssistantMessage, Message, Time};
+use haft_core::session::entry::{SessionEntry, EntryBody, FORMAT_VERSION, SessionHeader, Said};
+use haft_core::session::{RecoveredSession, SessionError, SessionId};
+use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 
 use crate::select::{NoSuchEntry, EntrySelection};
 use paths::PathStripper;
@@ -33,7 +33,7 @@ pub enum PortableError {
 /// # Errors
 /// [`PortableError`].
 pub fn export_portable(
-    session: &Recovered,
+    session: &RecoveredSession,
     selection: &EntrySelection,
     places: &SenderDirectories,
 ) -> Result<Vec<u8>, PortableError> {
@@ -50,19 +50,19 @@ pub fn export_portable(
     Ok(file)
 }
 
-fn portable_header(session: &Recovered) -> Header {
-    let Recovered { header, entries, .. } = session;
-    let made = || Header {
+fn portable_header(session: &RecoveredSession) -> SessionHeader {
+    let RecoveredSession { header, entries, .. } = session;
+    let made = || SessionHeader {
         id: SessionId::new(),
         format_version: FORMAT_VERSION,
         cwd: String::new(),
-        created: entries.first().map_or_else(|| Time(String::new()), |entry| entry.time.clone()),
+        created: entries.first().map_or_else(|| Rfc3339Time(String::new()), |entry| entry.time.clone()),
         forked_from: None,
     };
-    Header { cwd: ".".to_owned(), ..header.clone().unwrap_or_else(made) }
+    SessionHeader { cwd: ".".to_owned(), ..header.clone().unwrap_or_else(made) }
 }
 
-fn without_native(entry: &Entry) -> Entry {
+fn without_native(entry: &SessionEntry) -> SessionEntry {
     let mut entry = entry.clone();
     if let EntryBody::Said(Said { message: Message::Assistant(AssistantMessage { native, .. }), .. }) =
         &mut entry.body

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Output};
 
 use anyhow::{Context, Result, ensure};
-use haft_packages::discovery::{Discovery, Search};
-use haft_packages::install::lock::How;
-use haft_packages::install::{Row, Source, Store};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{InstalledExtension, InstallSource, ExtensionStore};
 
 use crate::installer;
 use crate::strace;
@@ -58,7 +58,7 @@ impl StoreChange {
     }
 
     /// Installs what must be there before, and puts the new version into the source directory.
-    fn prepare(self, store: &Store, dir: &Path) -> Result<()> {
+    fn prepare(self, store: &ExtensionStore, dir: &Path) -> Result<()> {
         let installed: &[&str] = match self {
             Self::Install => &[],
             Self::Update | Self::Remove => &["one"],
@@ -72,12 +72,12 @@ impl StoreChange {
         }
     }
 
-    fn apply(self, store: &Store, dir: &Path) -> Result<()> {
+    fn apply(self, store: &ExtensionStore, dir: &Path) -> Result<()> {
         match self {
             Self::Install | Self::Update => accept_source(store, dir),
             Self::RollBack => {
                 let row = find_row(store)?.context("nothing is there")?;
-                store.roll_back(&row, &store.older(&row)?).map(drop).map_err(Into::into)
+                store.roll_back(&row, &store.find_rollback_target(&row)?).map(drop).map_err(Into::into)
             }
             Self::Remove => {
                 store.remove(&find_row(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
@@ -122,15 +122,15 @@ impl StoreChange {
         let there = installed_state(&store)?;
         ensure!(self.may_leave(&there), "there is {there:?}");
         // As a start of haft does.
-        let search = Search {
+        let search = DiscoveryOptions {
             global: Some(store.global.clone()),
             approved: Some(store.approved.clone()),
-            ..Search::default()
+            ..DiscoveryOptions::default()
         };
         let found = Discovery::run(&search);
         ensure!(found.errors.is_empty(), "a start finds {:?}", found.errors);
         ensure!(found.specs.len() == usize::from(there != InstalledState::Nothing), "a start finds {:?}", found.specs);
-        let scraps = leftovers(store.approved.trees().dir());
+        let scraps = leftovers(store.approved.tree_store().dir());
         ensure!(scraps.is_empty(), "left behind by a start: {scraps:?}");
         // It goes on as if nothing had happened, and sweeps up.
         install(&store, dir, "two")?;
@@ -209,18 +209,18 @@ pub(crate) fn run(change: &str, dir: &Path) -> ExitCode {
     }
 }
 
-fn store(dir: &Path) -> Store {
-    Store::of_home(&dir.join("home"), std::env::var_os("PATH"))
+fn store(dir: &Path) -> ExtensionStore {
+    ExtensionStore::for_home(&dir.join("home"), std::env::var_os("PATH"))
 }
 
-fn install(store: &Store, dir: &Path, version: &str) -> Result<()> {
+fn install(store: &ExtensionStore, dir: &Path, version: &str) -> Result<()> {
     source(dir, version)?;
     accept_source(store, dir)
 }
 
 /// Installs the version in the source directory.
-fn accept_source(store: &Store, dir: &Path) -> Result<()> {
-    store.propose(&Source::Directory(dir.join("source")))?.accept(How::Yes, "test")?;
+fn accept_source(store: &ExtensionStore, dir: &Path) -> Result<()> {
+    store.propose(&InstallSource::Directory(dir.join("source")))?.accept(ApprovalMethod::Yes, "test")?;
     Ok(())
 }
 
@@ -248,7 +248,7 @@ fn source(dir: &Path, version: &str) -> Result<()> {
     Ok(())
 }
 
-fn find_row(store: &Store) -> Result<Option<Row>> {
+fn find_row(store: &ExtensionStore) -> Result<Option<InstalledExtension>> {
     let (rows, error) = store.list();
     if let Some(error) = error {
         return Err(error).context("the lock file");
@@ -257,12 +257,12 @@ fn find_row(store: &Store) -> Result<Option<Row>> {
 }
 
 /// Returns the extensions that may run according to the lock file, if all of it is there.
-fn installed_state(store: &Store) -> Result<InstalledState> {
+fn installed_state(store: &ExtensionStore) -> Result<InstalledState> {
     let Some(row) = find_row(store)? else { return Ok(InstalledState::Nothing) };
     let entry = row.entry.context("it is there and not approved")?;
-    let trees = store.approved.trees();
+    let trees = store.approved.tree_store();
     trees.verify(&entry.tree).context("it may run and is not whole")?;
-    let place = trees.place(&entry.tree);
+    let place = trees.tree_path(&entry.tree);
     let version = fs::read_to_string(place.join("lib/version")).context("its version")?;
     ensure!(place.join(&version).is_file(), "{version} lacks a file");
     Ok(InstalledState::Whole(version))
@@ -275,10 +275,10 @@ fn leftovers(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Nothing of what was prepared or thrown away is left.
-fn check_swept(store: &Store, dir: &Path) -> Result<()> {
+fn check_swept(store: &ExtensionStore, dir: &Path) -> Result<()> {
     let file = store.approved.load().context("the lock file")?;
     let entries = file.extensions.values().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
-    let trees: Vec<PathBuf> = entries.map(|entry| store.approved.trees().place(&entry.tree)).collect();
+    let trees: Vec<PathBuf> = entries.map(|entry| store.approved.tree_store().tree_path(&entry.tree)).collect();
     let names = |place: &Path| {
         let entries = fs::read_dir(place).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
@@ -288,10 +288,10 @@ fn check_swept(store: &Store, dir: &Path) -> Result<()> {
         names(&dir.join("home"))
             .into_iter()
             .filter(|path| !known.iter().any(|name| path.ends_with(name)))
-            .chain(names(store.approved.trees().dir()).into_iter().filter(|path| {
+            .chain(names(store.approved.tree_store().dir()).into_iter().filter(|path| {
                 !path.ends_with(".lock") && !path.ends_with(".scraps") && !trees.contains(path)
             }))
-            .chain(leftovers(store.approved.trees().dir()))
+            .chain(leftovers(store.approved.tree_store().dir()))
             .collect::<Vec<_>>();
     ensure!(scraps.is_empty(), "left behind: {scraps:?}");
     // It runs in a copy, which has all of the new version; a file of the one before may be taken for the extension's own.

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use haft_packages::{ExtensionSpec, HookCommand, HookSpec, HookTimeouts};
-use haft_protocol::hook::Watch;
+use haft_protocol::hook::HookSubscriptions;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -148,7 +148,7 @@ pub(crate) fn faulty_hook_spec(setup: &WorldSetup, fault: &str, point: &str, nam
 /// A process hook that this command starts. No deadline of it passes unless the case shortens it.
 pub(crate) fn hook_spec(setup: &WorldSetup, name: &str, command: Vec<String>) -> Result<ExtensionSpec> {
     let (observe, intercept) = WATCHED;
-    let watch = Watch::parse(observe, intercept).map_err(anyhow::Error::msg)?;
+    let watch = HookSubscriptions::parse(observe, intercept).map_err(anyhow::Error::msg)?;
     let long = setup.config.timeouts.intercept;
     let hook = HookSpec {
         timeouts: HookTimeouts { interceptor: long, approval: long },
@@ -156,7 +156,7 @@ pub(crate) fn hook_spec(setup: &WorldSetup, name: &str, command: Vec<String>) ->
         ..HookSpec::new(watch)
     };
     let command = HookCommand { command, dir: None };
-    let mut spec = ExtensionSpec::hook(ExtensionName::new(name), hook, &command, &setup.dir);
+    let mut spec = ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, &setup.dir);
     spec.lifecycle.hello = Some(setup.config.timeouts.hello);
     Ok(spec)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use haft_packages::install::lock::How;
-use haft_packages::install::{InstallError, Source, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{InstallError, InstallSource, ExtensionStore};
 
 use crate::defence;
 use crate::world::sibling_binary;
@@ -95,8 +95,8 @@ fn make_writable(dir: &Path) -> std::io::Result<()> {
 
 fn install(home: &Path, source: &str) -> Result<PathBuf, InstallError> {
     let cwd = std::env::current_dir().unwrap_or_default();
-    let store = Store::of_home(home, std::env::var_os("PATH"));
-    let source = Source::parse(source, &cwd)?;
-    let accepted = store.propose(&source)?.accept(How::Yes, "test")?;
-    Ok(store.approved.trees().place(&accepted.entry.tree))
+    let store = ExtensionStore::for_home(home, std::env::var_os("PATH"));
+    let source = InstallSource::parse(source, &cwd)?;
+    let accepted = store.propose(&source)?.accept(ApprovalMethod::Yes, "test")?;
+    Ok(store.approved.tree_store().tree_path(&accepted.entry.tree))
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::AgentBuilder;
 use haft_core::tool::ToolContext;
-use haft_host::{ExtensionState, Found, Frontend, HeadlessFrontend, Host, HostConfig};
+use haft_host::{ExtensionState, DiscoveredExtensions, Frontend, HeadlessFrontend, Host, HostConfig};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
@@ -49,7 +49,7 @@ pub(crate) struct World {
     pub(crate) tag: String,
     pub(crate) events: EventLog,
     /// The extensions that the next reload finds.
-    found: Arc<Mutex<Found>>,
+    found: Arc<Mutex<DiscoveredExtensions>>,
     pub(crate) screen: Arc<RecordingFrontend>,
     pub(crate) canary: CanaryMonitor,
     pub(crate) tally: QuestionTally,
@@ -70,7 +70,7 @@ impl World {
         let WorldSetup { config, specs, mode, dir, tag, screen, headless } = setup;
         let frontend: Arc<dyn Frontend> = if headless { Arc::new(HeadlessFrontend) } else { screen.clone() };
         let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
-        let found = Arc::new(Mutex::new(Found::from(specs)));
+        let found = Arc::new(Mutex::new(DiscoveredExtensions::from(specs)));
         let source = Arc::clone(&found);
         let host = host.source(move || source.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let host = host.start().await;
@@ -108,7 +108,7 @@ impl World {
     }
 
     /// Changes what the next reload finds.
-    pub(crate) fn find(&self, change: impl FnOnce(&mut Found)) {
+    pub(crate) fn find(&self, change: impl FnOnce(&mut DiscoveredExtensions)) {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 

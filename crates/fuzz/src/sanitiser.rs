@@ -1,6 +1,6 @@
 //! Text for a terminal, judged by a terminal's own parser, and text for a model.
 
-use haft_core::sanitize::{ForModel, Sanitizer, for_model, sanitize, sanitize_line};
+use haft_core::sanitize::{ModelSafeText, Sanitizer, strip_hidden_chars, sanitize, sanitize_line};
 
 use crate::pieces;
 
@@ -11,9 +11,9 @@ pub fn check(data: &[u8]) {
     let safe = sanitize(&text);
     only_prints(&safe);
     assert_eq!(sanitize(&safe), safe, "again");
-    assert!(!text.chars().all(harmless) || safe == text, "harmless text was changed");
+    assert!(!text.chars().all(is_harmless) || safe == text, "harmless text was changed");
 
-    assert!(!safe.chars().any(hidden), "{safe:?} hides something");
+    assert!(!safe.chars().any(is_hidden), "{safe:?} hides something");
     only_seen(&text);
 
     let line = sanitize_line(&text);
@@ -25,48 +25,48 @@ pub fn check(data: &[u8]) {
     assert_eq!(by_char, safe, "character by character");
 
     let mut sanitizer = Sanitizer::default();
-    let in_pieces: String = uneven(&text).into_iter().map(|piece| sanitizer.push(piece)).collect();
+    let in_pieces: String = uneven_text_pieces(&text).into_iter().map(|piece| sanitizer.push(piece)).collect();
     assert_eq!(in_pieces, safe, "in uneven pieces");
 }
 
 /// Nothing that could carry a hidden message reaches a model, nothing else is taken away, and what is, is counted.
 fn only_seen(text: &str) {
-    let ForModel { text: seen, hidden } = for_model(text);
+    let ModelSafeText { text: seen, hidden } = strip_hidden_chars(text);
     assert_eq!(seen.chars().count() + hidden, text.chars().count(), "the count of what was taken out");
     let mut chars = text.chars();
     assert!(seen.chars().all(|kept| chars.any(|char| char == kept)), "{seen:?} was not in {text:?}");
-    assert!(!seen.chars().any(tag), "{seen:?} holds tags");
+    assert!(!seen.chars().any(is_tag), "{seen:?} holds tags");
     let pairs = seen.chars().zip(seen.chars().skip(1));
-    assert!(!pairs.into_iter().any(|(a, b)| selector(a) && selector(b)), "{seen:?} holds a row of selectors");
-    assert!(text.chars().any(|char| tag(char) || selector(char)) || hidden == 0, "plain text was changed");
+    assert!(!pairs.into_iter().any(|(a, b)| is_variation_selector(a) && is_variation_selector(b)), "{seen:?} holds a row of selectors");
+    assert!(text.chars().any(|char| is_tag(char) || is_variation_selector(char)) || hidden == 0, "plain text was changed");
 }
 
 /// Marks of direction, and what has no width and is needed by no letter.
-fn hidden(char: char) -> bool {
+fn is_hidden(char: char) -> bool {
     let marks = ['\u{61c}', '\u{ad}', '\u{200b}', '\u{200e}', '\u{200f}', '\u{feff}', '\u{3164}'];
     marks.contains(&char) || matches!(u32::from(char), 0x2028..=0x202e | 0x2060..=0x206f | 0xe0000..=0xe007f)
 }
 
 /// A copy of ASCII that nobody sees, and what belongs to it.
-fn tag(char: char) -> bool {
+fn is_tag(char: char) -> bool {
     u32::from(char) >> 12 == 0xe0
 }
 
-fn selector(char: char) -> bool {
+fn is_variation_selector(char: char) -> bool {
     u32::from(char) >> 4 == 0xfe0
 }
 
 /// ASCII without control characters, and letters of a few scripts that no terminal treats as anything else.
-fn harmless(char: char) -> bool {
+fn is_harmless(char: char) -> bool {
     matches!(char, '\n' | '\t' | ' '..='~' | 'À'..='ɏ' | 'Α'..='Ρ' | 'а'..='я' | 'א'..='ת' | '一'..='龠')
 }
 
 /// [`pieces::uneven`], cut where characters begin.
-fn uneven(text: &str) -> Vec<&str> {
+fn uneven_text_pieces(text: &str) -> Vec<&str> {
     let mut cut = 0;
     let mut rest = text;
     let mut found = Vec::new();
-    for piece in pieces::uneven(text.as_bytes()) {
+    for piece in pieces::uneven_pieces(text.as_bytes()) {
         cut += piece.len();
         let (head, tail) = rest.split_at(rest.floor_char_boundary(cut - (text.len() - rest.len())));
         found.push(head);
@@ -78,7 +78,7 @@ fn uneven(text: &str) -> Vec<&str> {
 
 /// A terminal does nothing with the text but print it, and is ready for more text behind it.
 fn only_prints(text: &str) {
-    let mut screen = Screen::default();
+    let mut screen = TerminalProbe::default();
     let mut terminal = vte::Parser::new();
     terminal.advance(&mut screen, text.as_bytes());
     assert_eq!(screen.obeyed, None, "a terminal obeys {text:?}");
@@ -89,49 +89,49 @@ fn only_prints(text: &str) {
 
 /// Counts what is printed and remembers what was anything else.
 #[derive(Default)]
-struct Screen {
+struct TerminalProbe {
     printed: usize,
     obeyed: Option<String>,
 }
 
-impl Screen {
-    fn obey(&mut self, what: String) {
+impl TerminalProbe {
+    fn record_obeyed(&mut self, what: String) {
         self.obeyed.get_or_insert(what);
     }
 }
 
-impl vte::Perform for Screen {
+impl vte::Perform for TerminalProbe {
     fn print(&mut self, _: char) {
         self.printed += 1;
     }
 
     fn execute(&mut self, byte: u8) {
         if !matches!(byte, b'\n' | b'\t') {
-            self.obey(format!("control {byte:#04x}"));
+            self.record_obeyed(format!("control {byte:#04x}"));
         }
     }
 
     fn csi_dispatch(&mut self, _: &vte::Params, _: &[u8], _: bool, action: char) {
-        self.obey(format!("control sequence {action:?}"));
+        self.record_obeyed(format!("control sequence {action:?}"));
     }
 
     fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
-        self.obey(format!("escape {byte:#04x}"));
+        self.record_obeyed(format!("escape {byte:#04x}"));
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], _: bool) {
-        self.obey(format!("operating system command of {} parameters", params.len()));
+        self.record_obeyed(format!("operating system command of {} parameters", params.len()));
     }
 
     fn hook(&mut self, _: &vte::Params, _: &[u8], _: bool, action: char) {
-        self.obey(format!("device control string {action:?}"));
+        self.record_obeyed(format!("device control string {action:?}"));
     }
 
     fn put(&mut self, byte: u8) {
-        self.obey(format!("device control {byte:#04x}"));
+        self.record_obeyed(format!("device control {byte:#04x}"));
     }
 
     fn unhook(&mut self) {
-        self.obey("the end of a device control string".to_owned());
+        self.record_obeyed("the end of a device control string".to_owned());
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{Hook, HostResult, InterceptKind, Request};
+use haft_protocol::ext::{InterceptHook, HostResult, InterceptKind, HostQuery};
 use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -191,7 +191,7 @@ impl ExtensionHandle {
         self.inner.post(ActorCommand::Shutdown);
     }
 
-    pub(crate) async fn query_hook<H: Hook>(
+    pub(crate) async fn query_hook<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
         question: H,
@@ -202,7 +202,7 @@ impl ExtensionHandle {
     }
 
     /// Queries the extension, and reports an answer that does not fit the question with this code.
-    pub(crate) async fn query_or_report<R: Request>(
+    pub(crate) async fn query_or_report<R: HostQuery>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -219,7 +219,7 @@ impl ExtensionHandle {
 
     /// Queries the extension. The inner error is an answer that does not fit the question; it is not reported yet.
     /// Dropping the future, or cancelling, releases the question at once.
-    pub(crate) async fn query<R: Request>(
+    pub(crate) async fn query<R: HostQuery>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -228,7 +228,7 @@ impl ExtensionHandle {
     ) -> Result<Result<R::Answer, String>, CallError> {
         let words = |_, id| Ok(request.into_frame(id).into());
         match self.exchange(cancel, words, what, deadline).await? {
-            QueryAnswer::Frame(response) => Ok(R::answer(response).map_err(|error| error.to_string())),
+            QueryAnswer::Frame(response) => Ok(R::read_answer(response).map_err(|error| error.to_string())),
             QueryAnswer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
         }
     }
@@ -237,7 +237,7 @@ impl ExtensionHandle {
     pub(crate) async fn query_process_hook(
         &self,
         cancel: &CancellationToken,
-        question: &(impl hook::Question + Sync),
+        question: &(impl hook::HookQuestion + Sync),
         what: String,
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::{Either, select};
-use haft_core::Caller;
-use haft_core::hooks::{HookSource, Hooks};
+use haft_core::ExtensionToolRunner;
+use haft_core::hooks::{HookSource, HookSet};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability,
@@ -35,7 +35,7 @@ use crate::supervision::config::HostConfig;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
 use inner::HostState;
-pub use inner::{Found, SpecSource};
+pub use inner::{DiscoveredExtensions, SpecSource};
 pub use life::RestartError;
 pub use reload::ReloadStats;
 pub use set::CommandInfo;
@@ -147,7 +147,7 @@ impl Host {
 
     /// Does things for extensions from here on, under the hooks of this agent. What they wanted before waits for it a
     /// moment. Without [`HostBuilder::services`] there is nothing to do.
-    pub fn serve(&self, caller: Caller) {
+    pub fn serve(&self, caller: ExtensionToolRunner) {
         if let Some(provided) = &self.inner.shared.provided {
             provided.set_caller(caller);
         }
@@ -233,8 +233,8 @@ impl HookSource for Host {
         cancel.run_until_cancelled(self.wait_for_tool(name)).await.flatten()
     }
 
-    fn hooks(&self) -> Hooks {
-        let (mut hooks, mut told, mut listening) = (Hooks::default(), Vec::new(), Vec::new());
+    fn hooks(&self) -> HookSet {
+        let (mut hooks, mut told, mut listening) = (HookSet::default(), Vec::new(), Vec::new());
         let context = Arc::new(self.hook_context());
         let set = self.inner.set();
         if let Some(why) = set.blocked.clone() {

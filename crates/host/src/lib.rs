@@ -21,13 +21,13 @@ mod wire;
 mod timeouts;
 
 pub use haft_launch as launch;
-pub use haft_packages::Origin;
+pub use haft_packages::ExtensionOrigin;
 
 pub use agent::pins::run_in_background;
 pub use extension::frontend::{EventSink, Frontend, GateChoice, FailingGate, HeadlessFrontend};
-pub use extension::services::{ServiceReach, Services, Within};
+pub use extension::services::{ServiceReach, ExtensionToolSource, AllowedPaths};
 pub use host::{
-    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, ReloadStats,
+    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, DiscoveredExtensions, Host, HostBuilder, ReloadStats,
     RestartError, SpecSource,
 };
 pub use process::log::log_path;

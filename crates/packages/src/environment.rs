@@ -127,9 +127,9 @@ pub enum GrantError {
     },
 }
 
-pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
+pub(crate) fn check_requested(name: &str) -> Result<(), GrantError> {
     check_grant(name)?;
-    match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {
+    match is_among(name, PASSED, PASSED_PREFIXES) || is_same_name(name, "TERM") {
         true => Err(GrantError::Given { name: name.to_owned() }),
         false => Ok(()),
     }
@@ -152,22 +152,22 @@ pub fn check_grant(name: &str) -> Result<(), GrantError> {
 
 impl ExtensionEnv {
     /// Of this program's environment, what anything may get.
-    pub fn shared(
+    pub fn inheritable_variables(
         &self,
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> impl Iterator<Item = (OsString, OsString)> {
-        let is = |name: &OsStr, other: &String| name.to_str().is_some_and(|name| same(name, other));
+        let is = |name: &OsStr, other: &String| name.to_str().is_some_and(|name| is_same_name(name, other));
         own.filter(move |(name, _)| !self.withheld.iter().any(|other| is(name, other)))
     }
 
     /// The whole environment of one extension that was granted these, of which `own` is this program's.
-    pub fn of<'a>(
+    pub fn variables_for<'a>(
         &self,
         granted: impl Iterator<Item = &'a String>,
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         let granted: Vec<&String> = granted.collect();
-        let mut env: Vec<_> = self.shared(own).filter(|(name, _)| passes(name, &granted)).collect();
+        let mut env: Vec<_> = self.inheritable_variables(own).filter(|(name, _)| is_passed_on(name, &granted)).collect();
         let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in std::iter::once(("TERM", "dumb")).chain(set) {
             env.retain(|(other, _)| other != name);
@@ -178,17 +178,17 @@ impl ExtensionEnv {
 }
 
 /// An environment, and what is set for one process hook.
-pub fn with(
+pub fn merge_variables(
     own: impl Iterator<Item = (OsString, OsString)>,
     set: &BTreeMap<String, String>,
 ) -> Vec<(OsString, OsString)> {
-    let is_set = |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| same(other, name)));
+    let is_set = |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| is_same_name(other, name)));
     let mut env: Vec<_> = own.filter(|(name, _)| !is_set(name)).collect();
     env.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
     env
 }
 
-fn passes(name: &OsStr, granted: &[&String]) -> bool {
+fn is_passed_on(name: &OsStr, granted: &[&String]) -> bool {
     if !is_up(Defence::EnvironmentList) {
         return true;
     }
@@ -196,16 +196,16 @@ fn passes(name: &OsStr, granted: &[&String]) -> bool {
     let Some(name) = name.to_str() else { return false };
     is_among(name, PASSED, PASSED_PREFIXES)
         || (cfg!(windows) && is_among(name, PASSED_ON_WINDOWS, &[]))
-        || (granted.iter().any(|granted| same(granted, name)) && check_grant(name).is_ok())
+        || (granted.iter().any(|granted| is_same_name(granted, name)) && check_grant(name).is_ok())
 }
 
 fn is_among(name: &str, names: &[&str], prefixes: &[&str]) -> bool {
-    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| same(start, prefix));
-    names.iter().any(|other| same(other, name)) || prefixes.iter().any(begins)
+    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| is_same_name(start, prefix));
+    names.iter().any(|other| is_same_name(other, name)) || prefixes.iter().any(begins)
 }
 
 /// Names differ by case, but not on Windows.
-fn same(one: &str, other: &str) -> bool {
+fn is_same_name(one: &str, other: &str) -> bool {
     if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
@@ -218,7 +218,7 @@ mod tests {
     fn check(own: &[&str], granted: &[&str], expect: &[&str]) {
         let granted: Vec<String> = granted.iter().map(|&name| name.to_owned()).collect();
         let own = own.iter().map(|&name| (name.into(), "own".into()));
-        let seen = ExtensionEnv::default().of(granted.iter(), own).into_iter();
+        let seen = ExtensionEnv::default().variables_for(granted.iter(), own).into_iter();
         let seen = seen.filter(|(_, value)| value == "own");
         assert_eq!(seen.map(|(name, _)| name).collect::<Vec<_>>(), expect);
     }
@@ -263,7 +263,7 @@ mod tests {
         let set = BTreeMap::from([("MODE".to_owned(), "set".to_owned())]);
         let expect: Vec<(OsString, OsString)> =
             vec![("OPENAI_API_KEY".into(), "k".into()), ("MODE".into(), "set".into())];
-        assert_eq!(with(own.into_iter(), &set), expect);
+        assert_eq!(merge_variables(own.into_iter(), &set), expect);
     }
 
     #[test]
@@ -273,9 +273,9 @@ mod tests {
         let names = |env: Vec<(OsString, OsString)>| -> Vec<OsString> {
             env.into_iter().filter(|(_, value)| value == "own").map(|(name, _)| name).collect()
         };
-        assert_eq!(names(env.shared(own()).collect()), ["TOKENS", "PATH"]);
+        assert_eq!(names(env.inheritable_variables(own()).collect()), ["TOKENS", "PATH"]);
         let granted = ["TOKEN".to_owned(), "TOKENS".to_owned()];
-        assert_eq!(names(env.of(granted.iter(), own())), ["TOKENS", "PATH"]);
+        assert_eq!(names(env.variables_for(granted.iter(), own())), ["TOKENS", "PATH"]);
     }
 
     #[test]
@@ -288,6 +288,6 @@ mod tests {
         let own = [("TOKEN", "t"), ("PATH", "/own")].map(|(name, value)| (name.into(), value.into()));
         let expect: Vec<(OsString, OsString)> =
             vec![("TERM".into(), "x".into()), ("PATH".into(), "/set".into())];
-        assert_eq!(env.of(std::iter::empty(), own.into_iter()), expect);
+        assert_eq!(env.variables_for(std::iter::empty(), own.into_iter()), expect);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::hash::fnv;
+use crate::hash::fnv1a_hash;
 
 /// The longest part of an extension's name that is used in a file's name.
 const LONGEST: usize = 64;
@@ -21,7 +21,7 @@ pub fn safe_file_name(name: &str) -> String {
         return slug;
     }
     // The same on every run, because `haft ext logs` must find the file again.
-    format!("{slug}-{:016x}", fnv(name.as_bytes()))
+    format!("{slug}-{:016x}", fnv1a_hash(name.as_bytes()))
 }
 
 /// True if a name looks like one that was changed: it must not share the file of the one that was.

@@ -10,7 +10,7 @@ use crate::timeouts::{CLOCK_LAG, DATE_STEP};
 
 /// The length, the dates and the number of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Glance {
+pub(crate) struct FileStamp {
     len: u64,
     /// When its content was last changed, in nanoseconds since the epoch.
     modified: i64,
@@ -20,9 +20,9 @@ pub(crate) struct Glance {
     number: u64,
 }
 
-impl Glance {
+impl FileStamp {
     #[cfg(unix)]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
         Self {
@@ -53,7 +53,7 @@ impl Glance {
     pub(crate) fn is_older_than(&self, since: SystemTime) -> bool {
         let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_older = |date: i64| {
-            let oldest = since.saturating_sub(step(date)).as_nanos();
+            let oldest = since.saturating_sub(date_resolution(date)).as_nanos();
             u128::try_from(date).map_or(true, |date| date < oldest)
         };
         is_older(self.modified) && is_older(self.changed)
@@ -62,7 +62,7 @@ impl Glance {
 
 /// Returns the time that a later change may have and still show this date. Whole seconds are dates of a system that
 /// knows no finer ones; where files may be on any, as on Windows, all count as such.
-fn step(date: i64) -> Duration {
+fn date_resolution(date: i64) -> Duration {
     let is_coarse = cfg!(not(unix)) || date % 1_000_000_000 == 0;
     if is_coarse { DATE_STEP } else { CLOCK_LAG }
 }
@@ -73,8 +73,8 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn dated(modified: i64, changed: i64) -> Glance {
-        Glance { len: 0, modified, changed, number: 1 }
+    fn dated(modified: i64, changed: i64) -> FileStamp {
+        FileStamp { len: 0, modified, changed, number: 1 }
     }
 
     #[test]

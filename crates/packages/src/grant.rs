@@ -40,13 +40,13 @@ pub enum ExecPermission {
 /// A file, or a directory with all below it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GrantedPath {
-    base: Base,
+    base: PathBase,
     /// Absolute where the base is the root, else without a root.
     path: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Base {
+enum PathBase {
     Root,
     Workspace,
     Data,
@@ -101,13 +101,13 @@ impl GrantedPath {
         let first = parts.next().ok_or_else(|| error("is empty"))?;
         let below: PathBuf = parts.collect();
         let (base, path) = match first {
-            Component::RootDir | Component::Prefix(_) => (Base::Root, Path::new(text).components().collect()),
+            Component::RootDir | Component::Prefix(_) => (PathBase::Root, Path::new(text).components().collect()),
             Component::Normal(word) if word == "~" => {
                 let home = home.ok_or_else(|| error("needs a home directory, and there is none"))?;
-                (Base::Root, joined(home, &below))
+                (PathBase::Root, join_paths(home, &below))
             }
-            Component::Normal(word) if word == "$WORKSPACE" => (Base::Workspace, below),
-            Component::Normal(word) if word == "$DATA" => (Base::Data, below),
+            Component::Normal(word) if word == "$WORKSPACE" => (PathBase::Workspace, below),
+            Component::Normal(word) if word == "$DATA" => (PathBase::Data, below),
             Component::Normal(_) | Component::CurDir | Component::ParentDir => {
                 return Err(error("is not absolute"));
             }
@@ -119,23 +119,23 @@ impl GrantedPath {
     }
 
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        let is_everything = self.base == Base::Root && self.path == Path::new("/");
+        let is_everything = self.base == PathBase::Root && self.path == Path::new("/");
         is_everything || (self.base == other.base && other.path.starts_with(&self.path))
     }
 
     /// True if it lies in the extension's own data, which every one may change.
     pub(crate) fn is_data(&self) -> bool {
-        self.base == Base::Data
+        self.base == PathBase::Data
     }
 
     /// The place itself, where this is the workspace and that the extension's data directory.
-    pub fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
+    pub fn resolve(&self, workspace: &Path, data: &Path) -> PathBuf {
         let base = match self.base {
-            Base::Root => return self.path.clone(),
-            Base::Workspace => workspace,
-            Base::Data => data,
+            PathBase::Root => return self.path.clone(),
+            PathBase::Workspace => workspace,
+            PathBase::Data => data,
         };
-        joined(base, &self.path)
+        join_paths(base, &self.path)
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn net_name(net: NetworkAccess) -> &'static str {
 }
 
 /// Without a separator at the end where there is nothing to join.
-fn joined(base: &Path, below: &Path) -> PathBuf {
+fn join_paths(base: &Path, below: &Path) -> PathBuf {
     base.components().chain(below.components()).collect()
 }
 
@@ -161,7 +161,7 @@ mod tests {
     fn check_path(text: &str, expect: Result<&str, &str>) {
         let parsed = GrantedPath::parse(text, Some(Path::new("/u")));
         let shown =
-            parsed.map(|path| path.resolved(Path::new("/w"), Path::new("/data/x")).display().to_string());
+            parsed.map(|path| path.resolve(Path::new("/w"), Path::new("/data/x")).display().to_string());
         match expect {
             Ok(path) => assert_eq!(shown, Ok(path.to_owned()), "{text}"),
             Err(part) => assert!(shown.as_ref().unwrap_err().to_string().contains(part), "{text}: {shown:?}"),

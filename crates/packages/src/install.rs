@@ -20,28 +20,28 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
 
-use crate::discovery::{approvals, owned};
+use crate::discovery::{load_approvals, user_extensions};
 use crate::file_name::dir_name;
-use crate::spec::Origin;
-use lock::{Approved, Entry};
+use crate::spec::ExtensionOrigin;
+use lock::{ApprovalStore, LockEntry};
 
 pub use crate::approved::{
-    Background, Contents, Difference, Digest, InstallError, Kept, LockedTools, Lost, Pin, TreeError, Trees,
-    agree_to_tools, check_approved, copied, digest_of, files_beside_code, lock, lost_extensions,
+    BackgroundSpawner, TreeContents, ChangeSet, Digest, InstallError, PreservedPath, LockFileToolPins, LostExtension, CodePin, TreeError, TreeStore,
+    approve_tools, check_approved, copy_and_digest, digest_of, files_beside_code, lock, lost_extensions,
 };
-pub use approve::{Accepted, Line, Proposal, quoted};
-pub use list::{Row, State};
-pub use removal::Removed;
-pub use rollback::{Older, Passed, RolledBack};
-pub use source::{GitUrl, Source};
+pub use approve::{ApprovalOutcome, ApprovalLine, InstallProposal, shell_quote};
+pub use list::{InstalledExtension, InstallStatus};
+pub use removal::RemovalOutcome;
+pub use rollback::{RollbackTarget, UnusableVersion, RollbackOutcome};
+pub use source::{GitUrl, InstallSource};
 
 /// The directories that extensions are kept in.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct ExtensionStore {
     /// `$HAFT_HOME/extensions`: what the user put there by hand.
     pub global: PathBuf,
     /// The user's approvals.
-    pub approved: Approved,
+    pub approved: ApprovalStore,
     /// `.haft/extensions` of the project somebody works in, if any.
     pub project: Option<PathBuf>,
     /// The directory that somebody works in: no program that lies in it runs an extension of the user's.
@@ -50,23 +50,23 @@ pub struct Store {
     pub path: Option<std::ffi::OsString>,
 }
 
-impl Store {
+impl ExtensionStore {
     /// Makes the store of a home of haft, seen from no project. `path` is the value of `PATH`.
-    pub fn of_home(root: &Path, path: Option<std::ffi::OsString>) -> Self {
-        let (global, approved) = (root.join("extensions"), Approved::at(root));
+    pub fn for_home(root: &Path, path: Option<std::ffi::OsString>) -> Self {
+        let (global, approved) = (root.join("extensions"), ApprovalStore::at(root));
         Self { global, approved, project: None, workspace: None, path }
     }
 
     /// Everything that is there, the user's first, each by name. What is wrong with the lock file comes beside it.
-    pub fn list(&self) -> (Vec<Row>, Option<lock::LockError>) {
+    pub fn list(&self) -> (Vec<InstalledExtension>, Option<lock::LockError>) {
         let path = self.path.as_deref();
-        let (file, error) = approvals(&self.approved);
-        let owned = owned(Some(&self.global), &self.approved, &file);
-        let mut rows: Vec<Row> = owned.into_iter().map(|owned| list::owned(owned, path)).collect();
+        let (file, error) = load_approvals(&self.approved);
+        let owned = user_extensions(Some(&self.global), &self.approved, &file);
+        let mut rows: Vec<InstalledExtension> = owned.into_iter().map(|owned| list::from_user_extension(owned, path)).collect();
         // Of one name what was approved stays first.
         rows.sort_by_cached_key(|row| row.name.to_ascii_lowercase());
         if let Some(project) = &self.project {
-            rows.extend(list::rows(project, Origin::Project, path));
+            rows.extend(list::rows(project, ExtensionOrigin::Project, path));
         }
         (rows, error)
     }
@@ -76,14 +76,14 @@ impl Store {
     ///
     /// # Errors
     /// When there is none, or more than one.
-    pub fn find(&self, name: &str, origin: Option<Origin>) -> Result<Row, InstallError> {
-        let wanted = |row: &Row| {
+    pub fn find(&self, name: &str, origin: Option<ExtensionOrigin>) -> Result<InstalledExtension, InstallError> {
+        let wanted = |row: &InstalledExtension| {
             origin.is_none_or(|origin| row.origin == origin)
                 && (row.name == name || dir_name(&row.dir) == name)
         };
         let mut found: Vec<_> = self.list().0.into_iter().filter(wanted).collect();
-        if found.iter().any(|row| row.origin == Origin::Global) {
-            found.retain(|row| row.origin == Origin::Global);
+        if found.iter().any(|row| row.origin == ExtensionOrigin::Global) {
+            found.retain(|row| row.origin == ExtensionOrigin::Global);
         }
         let mut rows = found.into_iter();
         match (rows.next(), rows.next()) {
@@ -96,12 +96,12 @@ impl Store {
     }
 
     /// The `git` that clones extensions, which is looked for like any program of theirs; none where there is none.
-    pub fn git(&self) -> Option<PathBuf> {
-        self.places().program("git")
+    pub fn find_git(&self) -> Option<PathBuf> {
+        self.program_search_path().find_program("git")
     }
 
-    fn placed(&self, name: &str) -> Option<Row> {
-        let rows = list::rows(&self.global, Origin::Global, None);
+    fn find_in_global_dir(&self, name: &str) -> Option<InstalledExtension> {
+        let rows = list::rows(&self.global, ExtensionOrigin::Global, None);
         rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(name))
     }
 
@@ -110,11 +110,11 @@ impl Store {
     ///
     /// # Errors
     /// [`InstallError`] when the manifest is broken, or something cannot be written.
-    pub fn set_enabled(&self, row: &Row, enabled: bool) -> Result<bool, InstallError> {
+    pub fn set_enabled(&self, row: &InstalledExtension, enabled: bool) -> Result<bool, InstallError> {
         if row.entry.is_none() {
             return toggle::set_enabled(&row.dir, enabled);
         }
-        let set = |entry: &mut Entry| {
+        let set = |entry: &mut LockEntry| {
             // Whoever switches it on or off goes on with what is approved: that answers a version that waits.
             let waited = entry.waiting.take().is_some();
             std::mem::replace(&mut entry.enabled, enabled) != enabled || waited
@@ -130,7 +130,7 @@ impl Store {
     ///
     /// # Errors
     /// [`InstallError`], also if something else is approved by now than when `row` was looked up; then nothing has changed.
-    pub fn remove(&self, row: &Row) -> Result<Removed, InstallError> {
+    pub fn remove(&self, row: &InstalledExtension) -> Result<RemovalOutcome, InstallError> {
         removal::remove(self, row)
     }
 
@@ -139,8 +139,8 @@ impl Store {
     ///
     /// # Errors
     /// [`InstallError`] if there is none; it says why of each.
-    pub fn older(&self, row: &Row) -> Result<Older, InstallError> {
-        rollback::older(&self.approved, row)
+    pub fn find_rollback_target(&self, row: &InstalledExtension) -> Result<RollbackTarget, InstallError> {
+        rollback::find_rollback_target(&self.approved, row)
     }
 
     /// Puts an older version in the place of an extension's. A newer one that waits for an answer is not asked about any
@@ -149,7 +149,7 @@ impl Store {
     /// # Errors
     /// [`InstallError`] if it is not what it was, or what is approved has changed since `row` and `older` were looked up;
     /// then nothing is changed.
-    pub fn roll_back(&self, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
+    pub fn roll_back(&self, row: &InstalledExtension, older: &RollbackTarget) -> Result<RollbackOutcome, InstallError> {
         rollback::roll_back(&self.approved, row, older)
     }
 }

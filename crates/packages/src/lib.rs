@@ -24,9 +24,9 @@ mod timeouts;
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 pub use manifest::permission::{
-    Effect, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions, ToolPermissions,
+    ToolEffect, FsPermissions, InterceptPermissionRole, InterceptPermission, PermissionLine, Permissions, ToolPermissions,
 };
-pub use manifest::{Launch, Lifecycle, Roles};
+pub use manifest::{LaunchPlan, Lifecycle, GuardRoles};
 pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
-pub use spec::{Dialect, EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Origin, ToolNames};
+pub use spec::{ExtensionDialect, EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, ExtensionOrigin, ToolNames};

@@ -19,11 +19,11 @@ use serde_json::error::Category;
 use crate::open::open;
 use permission::Permissions;
 
-pub use exec::{ExecError, Launch};
+pub use exec::{ExecError, LaunchPlan};
 pub(crate) use exec::{find_in_path, may_run};
-pub(crate) use fields::{Fields, Object};
+pub(crate) use fields::{ObjectFields, JsonObject};
 pub use lifecycle::{Activation, Lifecycle};
-pub use roles::Roles;
+pub use roles::GuardRoles;
 
 /// The name of the file in an extension's directory.
 pub const MANIFEST_FILE: &str = "extension.json";
@@ -50,9 +50,9 @@ pub struct Manifest {
     /// `enabled`; true when it is left out.
     pub enabled: bool,
     /// `exec` and `args`; none for an extension that only brings a theme.
-    pub exec: Option<Exec>,
+    pub exec: Option<ExecCommand>,
     /// `intercept` and `required`: what the extension promises to guard.
-    pub roles: Roles,
+    pub roles: GuardRoles,
     /// `permissions`: what the extension asks for; none for a plain one, which asks for everything.
     pub permissions: Option<Permissions>,
     /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
@@ -63,14 +63,14 @@ pub struct Manifest {
 
 /// The start of an extension, as its manifest says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exec {
+pub struct ExecCommand {
     /// `exec`: a path, relative to the extension's directory when it holds a `/`, or the name of a program.
     pub program: String,
     /// `args`, verbatim.
     pub args: Vec<String>,
 }
 
-impl Exec {
+impl ExecCommand {
     /// True if it means the same program for every extension, wherever that lies.
     pub(crate) fn is_shared(&self) -> bool {
         exec::is_bare(&self.program) || Path::new(&self.program).is_absolute()
@@ -167,12 +167,12 @@ impl Manifest {
         let json = RawJson::parse(text).map_err(|error| {
             match (serde_json::from_str::<IgnoredAny>(text), error) {
                 // A frame is one line, a manifest has many: the plain parser says where.
-                (Err(at), DecodeError::NotJson { .. }) => not_json(mistake(&at)),
+                (Err(at), DecodeError::NotJson { .. }) => not_json(describe_json_error(&at)),
                 (_, ambiguous) => not_json(ambiguous.to_string()),
             }
         })?;
-        let object = Object::of_manifest(&json).map_err(|error| not_json(error.to_string()))?;
-        let fields = Fields::new(path, object)?;
+        let object = JsonObject::from_manifest(&json).map_err(|error| not_json(error.to_string()))?;
+        let fields = ObjectFields::new(path, object)?;
         let exec = exec(&fields)?;
         if exec.is_none() && !theme() {
             return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
@@ -202,19 +202,19 @@ impl Manifest {
     ///
     /// # Errors
     /// [`ExecError`], which says what was looked for and where.
-    pub fn launch(&self, dir: &Path, path: Option<&std::ffi::OsStr>) -> Result<Launch, ExecError> {
+    pub fn resolve_launch(&self, dir: &Path, path: Option<&std::ffi::OsStr>) -> Result<LaunchPlan, ExecError> {
         match &self.exec {
-            None => Ok(Launch::ThemeOnly),
+            None => Ok(LaunchPlan::ThemeOnly),
             Some(exec) => {
                 let program = exec::resolve(&exec.program, dir, path)?;
-                Ok(Launch::Process { program, args: exec.args.clone() })
+                Ok(LaunchPlan::Process { program, args: exec.args.clone() })
             }
         }
     }
 }
 
 /// Where a text is no JSON, in words that do not need the parser's author to explain them.
-fn mistake(error: &serde_json::Error) -> String {
+fn describe_json_error(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => "it ends in the middle".to_owned(),
         Category::Io | Category::Syntax | Category::Data => {
@@ -253,7 +253,7 @@ fn has_theme(dir: &Path) -> bool {
     dir.join("theme.json").is_file() || dir.join("themes").join("theme.json").is_file()
 }
 
-fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
+fn name(fields: &ObjectFields<'_>) -> Result<ExtensionName, ManifestError> {
     let name = fields.text("name")?.ok_or_else(|| fields.error("name", "is required"))?;
     if is_name(&name) {
         Ok(ExtensionName::new(name))
@@ -269,10 +269,10 @@ pub(crate) fn is_name(text: &str) -> bool {
     names::is_extension(text, MAX_NAME)
 }
 
-fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
-    let args = fields.texts("args")?;
+fn exec(fields: &ObjectFields<'_>) -> Result<Option<ExecCommand>, ManifestError> {
+    let args = fields.text_list("args")?;
     let Some(program) = fields.text("exec")? else { return Ok(None) };
-    Ok(Some(Exec { program, args }))
+    Ok(Some(ExecCommand { program, args }))
 }
 
 impl ManifestError {

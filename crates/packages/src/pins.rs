@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 pub trait ToolPins: fmt::Debug + Send + Sync {
     /// The tools of an extension by their names, as far as they have been registered since it was approved; none for an
     /// extension that nobody approved, whose tools may change.
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>>;
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>>;
 
     /// Adds the texts of tools that have none yet. Called once for each, when it is first registered; may take as long as
     /// writing a file.
     ///
     /// # Errors
     /// Why they cannot be kept, for people. The tools work all the same.
-    fn pin(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+    fn pin_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
 
     /// Keeps what the model would be told of tools that are locked, for the user to look at.
     ///
     /// # Errors
     /// Why that cannot be kept, for people. The tools are locked all the same.
-    fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+    fn record_locked_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
 }
 
 /// The texts of a tool for the model.

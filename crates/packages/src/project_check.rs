@@ -17,7 +17,7 @@ impl ProjectCheck {
     ///
     /// # Errors
     /// The reason why nothing of the project may be started, and what to do, for people.
-    pub fn look(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         (self.0)()
     }
 }

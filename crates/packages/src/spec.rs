@@ -8,9 +8,9 @@ use std::sync::Arc;
 use haft_launch::sandbox::ConfinementLevel;
 use haft_protocol::ids::ExtensionName;
 
-use crate::approved::Pin;
+use crate::approved::CodePin;
 use crate::manifest::permission::Permissions;
-use crate::manifest::{Launch, Lifecycle, Roles};
+use crate::manifest::{LaunchPlan, Lifecycle, GuardRoles};
 
 pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 
@@ -49,13 +49,13 @@ pub struct ExtensionSpec {
     /// The extension's directory, absolute. Its process starts there and may keep its state there.
     pub dir: PathBuf,
     /// The start of the extension.
-    pub launch: Launch,
+    pub launch: LaunchPlan,
     /// The dialect.
-    pub dialect: Dialect,
+    pub dialect: ExtensionDialect,
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: ExtensionOrigin,
     /// The promises of the manifest about its intercepts.
-    pub roles: Roles,
+    pub roles: GuardRoles,
     /// The granted permissions; none for a plain extension, from which the protocol keeps nothing.
     pub permissions: Option<Permissions>,
     /// The level of the sandbox that it runs in, unless the user says another one; none to run with this program's rights.
@@ -65,37 +65,37 @@ pub struct ExtensionSpec {
     /// Its starts and ends, as the manifest says them.
     pub lifecycle: Lifecycle,
     /// The approved content, if it may run only as that. It is held against what is there right before each start.
-    pub pin: Option<Arc<Pin>>,
+    pub pin: Option<Arc<CodePin>>,
 }
 
 impl ExtensionSpec {
     /// True if it is run only while its code is what the user looked at, so that nothing may be written beside that.
     pub fn code_is_pinned(&self) -> bool {
-        self.is_projects() || self.pin.is_some()
+        self.is_from_project() || self.pin.is_some()
     }
 
     /// True if the project brings it.
-    pub fn is_projects(&self) -> bool {
-        self.origin == Origin::Project || self.as_hook().is_some_and(|hook| hook.of_project)
+    pub fn is_from_project(&self) -> bool {
+        self.origin == ExtensionOrigin::Project || self.as_hook().is_some_and(|hook| hook.from_project)
     }
 
     /// Returns the user's configuration of it, if it is a process hook.
     pub fn as_hook(&self) -> Option<&Arc<HookSpec>> {
         match &self.dialect {
-            Dialect::Native => None,
-            Dialect::Hook(hook) => Some(hook),
+            ExtensionDialect::Native => None,
+            ExtensionDialect::Hook(hook) => Some(hook),
         }
     }
 
     /// Its place among all extensions, beside those that are like it.
-    pub fn rank(&self) -> (Origin, Option<(i32, &ExtensionName)>) {
+    pub fn precedence(&self) -> (ExtensionOrigin, Option<(i32, &ExtensionName)>) {
         (self.origin, self.as_hook().map(|hook| (hook.priority, &self.name)))
     }
 }
 
 /// The dialect of an extension on its standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ExtensionDialect {
     /// The native dialect: frames.
     Native,
     /// The dialect of PicoClaw's hooks: JSON-RPC 2.0.
@@ -104,7 +104,7 @@ pub enum Dialect {
 
 /// Where an extension was found. The order is the order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Origin {
+pub enum ExtensionOrigin {
     /// Named on the command line.
     Explicit,
     /// Comes with the program, or was handed over as a pair of streams.

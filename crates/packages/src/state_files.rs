@@ -49,11 +49,11 @@ fn replace(dir: &Path, name: &str, text: &str) -> io::Result<()> {
 }
 
 /// Returns the looks of an extension, which tell one version from another, as far as a glance can.
-pub fn looks(dir: &Path) -> String {
-    format!("{}\n{}\n", dir.display(), stamp(&dir.join(MANIFEST_FILE)))
+pub fn extension_stamp(dir: &Path) -> String {
+    format!("{}\n{}\n", dir.display(), manifest_stamp(&dir.join(MANIFEST_FILE)))
 }
 
-fn stamp(manifest: &Path) -> String {
+fn manifest_stamp(manifest: &Path) -> String {
     let Ok(metadata) = fs::metadata(manifest) else { return "no manifest".to_owned() };
     let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     format!("{} bytes, {} ns", metadata.len(), since.unwrap_or_default().as_nanos())

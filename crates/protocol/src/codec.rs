@@ -12,13 +12,13 @@ use crate::defence::{Defence, is_up};
 use crate::error::{DecodeError, without_position};
 use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
-use crate::reader::Form;
+use crate::reader::JsonForm;
 use crate::scan::{self, ScanLimits};
 use crate::shared;
 use crate::surrogate;
 
-pub use crate::reader::Checked;
-pub use crate::scan::Plain;
+pub use crate::reader::CheckedJson;
+pub use crate::scan::PlainSpan;
 
 /// All frames of one direction. Implemented by the `frames!` registry in [`ext`](crate::ext), nowhere else.
 pub trait FrameSet: Serialize + Sized {
@@ -30,12 +30,12 @@ pub trait FrameSet: Serialize + Sized {
 
     /// Reads the fields of a frame whose `type` is `kind`; `None` when the set has no such frame. The error names
     /// the field and says what is wrong with it.
-    fn read(kind: &str, line: Checked<'_>) -> Option<Result<Self, String>>;
+    fn read(kind: &str, line: CheckedJson<'_>) -> Option<Result<Self, String>>;
 }
 
 /// A line that is a frame: one we know, or one a newer peer may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decoded<F> {
+pub enum DecodedFrame<F> {
     /// A frame of the set.
     Known(F),
     /// A JSON object whose `type` is missing or not in the set.
@@ -49,7 +49,7 @@ pub enum Decoded<F> {
 
 /// The greatest length, depth and size of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct LineLimits {
     /// Bytes, the newline not counted.
     pub line: usize,
     /// Nested arrays and objects, the frame counted as 1. Beyond 127 the parser's own limit holds.
@@ -58,7 +58,7 @@ pub struct Bounds {
     pub nodes: usize,
 }
 
-impl Default for Bounds {
+impl Default for LineLimits {
     fn default() -> Self {
         Self { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES }
     }
@@ -66,11 +66,11 @@ impl Default for Bounds {
 
 /// A line that was read, and what had to be done to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading<F> {
+pub struct DecodeOutcome<F> {
     /// The frame of the line.
-    pub frame: Decoded<F>,
+    pub frame: DecodedFrame<F>,
     /// A text held half of a surrogate pair, which became U+FFFD.
-    pub mended: bool,
+    pub repaired: bool,
 }
 
 /// Reads one line (without its newline; a trailing `\r` is ignored) of at most [`MAX_LINE`] bytes.
@@ -78,35 +78,35 @@ pub struct Reading<F> {
 /// # Errors
 /// The name of what is wrong: see [`DecodeError`]. A frame of a known type whose fields are wrong is
 /// [`DecodeError::Malformed`] and carries its `id`.
-pub fn decode<F: FrameSet>(line: &[u8]) -> Result<Decoded<F>, DecodeError> {
-    decode_within(line, MAX_LINE)
+pub fn decode<F: FrameSet>(line: &[u8]) -> Result<DecodedFrame<F>, DecodeError> {
+    decode_with_limit(line, MAX_LINE)
 }
 
 /// [`decode`] with another limit on the line's length, in bytes.
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_within<F: FrameSet>(line: &[u8], limit: usize) -> Result<Decoded<F>, DecodeError> {
-    read(line, Bounds { line: limit, ..Bounds::default() }).map(|reading| reading.frame)
+pub fn decode_with_limit<F: FrameSet>(line: &[u8], limit: usize) -> Result<DecodedFrame<F>, DecodeError> {
+    read(line, LineLimits { line: limit, ..LineLimits::default() }).map(|reading| reading.frame)
 }
 
 /// [`decode`] within other bounds; says, too, whether the line had to be mended.
 ///
 /// # Errors
 /// As [`decode`].
-pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, DecodeError> {
+pub fn read<F: FrameSet>(line: &[u8], bounds: LineLimits) -> Result<DecodeOutcome<F>, DecodeError> {
     if line.len() > bounds.line {
         return Err(DecodeError::TooLong { limit: bounds.line });
     }
-    read_text(std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?, bounds, Plain::default())
+    read_text(std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?, bounds, PlainSpan::default())
 }
 
 /// [`read`] of a line that lives on: an image that is most of a long one is not copied, it keeps the line.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_shared<F: FrameSet>(line: &Bytes, bounds: Bounds) -> Result<Reading<F>, DecodeError> {
-    read_knowing(line, bounds, Plain::default())
+pub fn read_shared<F: FrameSet>(line: &Bytes, bounds: LineLimits) -> Result<DecodeOutcome<F>, DecodeError> {
+    read_with_plain_span(line, bounds, PlainSpan::default())
 }
 
 /// [`read_shared`] without another look at what is known of the line. What is not true of it makes the outcome
@@ -114,11 +114,11 @@ pub fn read_shared<F: FrameSet>(line: &Bytes, bounds: Bounds) -> Result<Reading<
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_knowing<F: FrameSet>(
+pub fn read_with_plain_span<F: FrameSet>(
     line: &Bytes,
-    bounds: Bounds,
-    known: Plain,
-) -> Result<Reading<F>, DecodeError> {
+    bounds: LineLimits,
+    known: PlainSpan,
+) -> Result<DecodeOutcome<F>, DecodeError> {
     if line.len() < shared::LEAST || line.len() > bounds.line {
         return read(line, bounds);
     }
@@ -126,45 +126,45 @@ pub fn read_knowing<F: FrameSet>(
     shared::while_reading(&line, || read_text(&line, bounds, known))
 }
 
-fn read_text<F: FrameSet>(line: &str, bounds: Bounds, known: Plain) -> Result<Reading<F>, DecodeError> {
+fn read_text<F: FrameSet>(line: &str, bounds: LineLimits, known: PlainSpan) -> Result<DecodeOutcome<F>, DecodeError> {
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
     let whole = line.trim_end_matches(WHITE_SPACE);
     let line = whole.trim_start_matches(WHITE_SPACE);
-    let known = known.without(whole.len() - line.len());
+    let known = known.shifted_back(whole.len() - line.len());
     let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };
-    if let Some(seen) = scan::overview_knowing(line, limits, known)
-        && let Some(kind) = seen.kind.and_then(plain)
+    if let Some(seen) = scan::scan_overview_with_plain_span(line, limits, known)
+        && let Some(kind) = seen.kind.and_then(plain_string_value)
     {
-        let form = if seen.tight { Form::Tight } else { Form::Any };
-        let frame = typed(kind, Checked { text: line, form, longest: seen.longest }, || {
+        let form = if seen.tight { JsonForm::Tight } else { JsonForm::Any };
+        let frame = read_typed_frame(kind, CheckedJson { text: line, form, longest: seen.longest }, || {
             seen.id.and_then(request_id)
         })?;
-        return Ok(Reading { frame, mended: false });
+        return Ok(DecodeOutcome { frame, repaired: false });
     }
     read_carefully(line, limits)
 }
 
 /// [`read`] for what is rare or wrong.
 #[cold]
-fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<Reading<F>, DecodeError> {
-    let line = surrogate::mend(line);
+fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<DecodeOutcome<F>, DecodeError> {
+    let line = surrogate::replace_lone_surrogates(line);
     let scanned = scan::scan(&line, limits);
     // Derived structs also read arrays (`["hello","x"]`), so the shape is checked by hand.
     if scanned.is_ok() && !line.starts_with('{') {
         return Err(DecodeError::NotObject);
     }
     if let Err(DecodeError::NumberOutOfRange) = scanned {
-        let Head { kind, id } = Head::read(&line)?;
+        let FrameHead { kind, id } = FrameHead::read(&line)?;
         return Err(DecodeError::Malformed { kind, id, detail: DecodeError::NumberOutOfRange.to_string() });
     }
     scanned?;
     let mended = matches!(line, Cow::Owned(_));
     if mended && is_up(Defence::MendedNames) {
-        refuse_mended_names(&line)?;
+        reject_repaired_names(&line)?;
     }
-    let Head { kind, id } = Head::read(&line)?;
-    let frame = typed(&kind, Checked { text: &line, form: Form::Any, longest: Plain::default() }, || id)?;
-    Ok(Reading { frame, mended })
+    let FrameHead { kind, id } = FrameHead::read(&line)?;
+    let frame = read_typed_frame(&kind, CheckedJson { text: &line, form: JsonForm::Any, longest: PlainSpan::default() }, || id)?;
+    Ok(DecodeOutcome { frame, repaired: mended })
 }
 
 /// True if a line is empty but for white space. Such lines are no frames and no fault: readers skip them.
@@ -207,20 +207,20 @@ pub fn encode_into<F: FrameSet>(frame: &F, lines: &mut Vec<u8>) -> Result<(), se
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The second step: a line that is one unambiguous JSON object.
-fn typed<F: FrameSet>(
+fn read_typed_frame<F: FrameSet>(
     kind: &str,
-    line: Checked<'_>,
+    line: CheckedJson<'_>,
     id: impl FnOnce() -> Option<RequestId>,
-) -> Result<Decoded<F>, DecodeError> {
+) -> Result<DecodedFrame<F>, DecodeError> {
     match F::read(kind, line) {
-        Some(Ok(frame)) => Ok(Decoded::Known(frame)),
+        Some(Ok(frame)) => Ok(DecodedFrame::Known(frame)),
         Some(Err(detail)) => Err(DecodeError::Malformed { kind: kind.to_owned(), id: id(), detail }),
-        None => Ok(Decoded::Unknown { kind: kind.to_owned(), id: id() }),
+        None => Ok(DecodedFrame::Unknown { kind: kind.to_owned(), id: id() }),
     }
 }
 
 /// The value of a JSON string without escapes.
-fn plain(json: &str) -> Option<&str> {
+fn plain_string_value(json: &str) -> Option<&str> {
     json.strip_prefix('"')?.strip_suffix('"').filter(|text| !text.contains('\\'))
 }
 
@@ -228,31 +228,31 @@ fn request_id(json: &str) -> Option<RequestId> {
     serde_json::from_str(json).ok()
 }
 
-fn refuse_mended_names(line: &str) -> Result<(), DecodeError> {
-    let Some(field) = surrogate::misplaced(line) else { return Ok(()) };
-    let Head { kind, id } = Head::read(line)?;
+fn reject_repaired_names(line: &str) -> Result<(), DecodeError> {
+    let Some(field) = surrogate::misplaced_replacement(line) else { return Ok(()) };
+    let FrameHead { kind, id } = FrameHead::read(line)?;
     // An id that was mended is not the id that was sent.
     let id = id.filter(|_| field != "id");
     Err(DecodeError::Malformed { kind, id, detail: format!("{field}: holds half of a surrogate pair") })
 }
 
 /// The two fields that every reader looks at first.
-struct Head {
+struct FrameHead {
     kind: String,
     id: Option<RequestId>,
 }
 
-impl Head {
+impl FrameHead {
     fn read(line: &str) -> Result<Self, DecodeError> {
         /// Lenient about `id`, so that a wrong one still names its frame.
         #[derive(Deserialize)]
-        struct Raw<'a> {
+        struct RawFrameHead<'a> {
             #[serde(rename = "type", default, borrow)]
             kind: Option<&'a RawValue>,
             #[serde(default, borrow)]
             id: Option<&'a RawValue>,
         }
-        let raw: Raw<'_> = serde_json::from_str(line)
+        let raw: RawFrameHead<'_> = serde_json::from_str(line)
             .map_err(|error| DecodeError::NotJson { detail: without_position(&error) })?;
         let id = raw.id.and_then(|id| request_id(id.get()));
         match raw.kind.map_or(Ok(String::new()), |kind| serde_json::from_str(kind.get())) {

@@ -10,7 +10,7 @@ use crate::json::RawJson;
 
 pub use data::ImageData;
 pub use shown::ShownContent;
-pub(crate) use shown::shown;
+pub(crate) use shown::serialize_shown;
 
 /// An image inside a message: base64 and what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -25,7 +25,7 @@ pub struct Image {
 /// One piece of a tool result (and of a user's message): what a model can be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Content {
+pub enum ContentBlock {
     /// Text.
     Text {
         /// The text.
@@ -35,7 +35,7 @@ pub enum Content {
     Image(Image),
 }
 
-impl Content {
+impl ContentBlock {
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
@@ -51,8 +51,8 @@ impl Content {
 }
 
 /// The texts of several blocks joined by a newline, images left out.
-pub fn joined_text(content: &[Content]) -> String {
-    content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+pub fn joined_text(content: &[ContentBlock]) -> String {
+    content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
 /// A call of a tool, as the model wrote it.

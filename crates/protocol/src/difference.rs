@@ -11,7 +11,7 @@ const MAX_NAME: usize = 120;
 
 /// A difference by names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct ChangeSet {
     /// The names that were not there.
     pub added: Vec<String>,
     /// The names whose content changed.
@@ -20,9 +20,9 @@ pub struct Difference {
     pub removed: Vec<String>,
 }
 
-impl Difference {
+impl ChangeSet {
     /// Between what there was and what there is; `name` says what people are told of a key.
-    pub fn between<K: Ord, V: PartialEq>(
+    pub fn compare<K: Ord, V: PartialEq>(
         before: &BTreeMap<K, V>,
         now: &BTreeMap<K, V>,
         name: impl Fn(&K) -> String,
@@ -45,12 +45,12 @@ impl Difference {
 }
 
 /// At most eight names, and how many more there are. What a name holds is not safe to be shown as it is.
-impl fmt::Display for Difference {
+impl fmt::Display for ChangeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds = [("changed", &self.changed), ("added", &self.added), ("removed", &self.removed)];
         let all: Vec<_> =
             kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (name, kind))).collect();
-        let shown = all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", shortened(name)));
+        let shown = all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", truncate_name(name)));
         f.write_str(&shown.collect::<Vec<_>>().join(", "))?;
         match all.len().saturating_sub(MAX_NAMES) {
             0 => Ok(()),
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
     }
 }
 
-fn shortened(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     let mut short: String = name.chars().take(MAX_NAME).collect();
     if short.len() < name.len() {
         short.push('…');
@@ -76,7 +76,7 @@ mod tests {
         let map = |pairs: &[(&str, u8)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect::<BTreeMap<_, _>>()
         };
-        let difference = Difference::between(&map(before), &map(now), String::clone);
+        let difference = ChangeSet::compare(&map(before), &map(now), String::clone);
         assert_eq!(difference.to_string(), expect);
         assert_eq!(difference.is_empty(), expect.is_empty());
     }

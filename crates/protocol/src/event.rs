@@ -10,13 +10,13 @@ pub use compaction::CompactReason;
 pub use failing::{ErrorStage, RetryReason};
 pub use fault::ExtensionFault;
 pub use host_call_error::HostCallError;
-pub use level::Level;
+pub use level::NoteLevel;
 use serde::Serialize;
 
-use crate::content::Content;
+use crate::content::ContentBlock;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
-use crate::message::{AssistantBlock, Stop, Time, Usage};
+use crate::message::{AssistantBlock, StopCause, Rfc3339Time, TokenUsage};
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -49,11 +49,11 @@ pub enum AgentEvent {
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.
-        #[serde(serialize_with = "crate::content::shown")]
+        #[serde(serialize_with = "crate::content::serialize_shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
-        content: Vec<Content>,
+        content: Vec<ContentBlock>,
         /// When.
-        time: Time,
+        time: Rfc3339Time,
     },
     /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text; an image is a word.
     QueueUpdate {
@@ -132,16 +132,16 @@ pub enum AgentEvent {
     Usage {
         /// This step alone.
         #[serde(flatten)]
-        usage: Usage,
+        usage: TokenUsage,
         /// Everything since the session began.
-        cumulative: Usage,
+        cumulative: TokenUsage,
     },
     /// The answer as the user is shown it: the model's message, or an extension's replacement of it.
     AssistantMessage {
         /// The blocks in order.
         content: Vec<AssistantBlock>,
         /// When.
-        time: Time,
+        time: Rfc3339Time,
     },
     /// The model called a tool. All calls of one message are announced before the first one runs.
     ToolCall {
@@ -227,9 +227,9 @@ pub enum AgentEvent {
         /// True if it failed.
         is_error: bool,
         /// The content for the model.
-        #[serde(serialize_with = "crate::content::shown")]
+        #[serde(serialize_with = "crate::content::serialize_shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
-        content: Vec<Content>,
+        content: Vec<ContentBlock>,
         /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extension: Option<ExtensionName>,
@@ -265,9 +265,9 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<HostCallError>,
         /// The content for the extension: the first 4 KiB, and of images the type.
-        #[serde(serialize_with = "crate::content::shown")]
+        #[serde(serialize_with = "crate::content::serialize_shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
-        content: Vec<Content>,
+        content: Vec<ContentBlock>,
         /// Data for people and programs, such as the diff of a change; as short as arguments are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
@@ -275,7 +275,7 @@ pub enum AgentEvent {
     /// The step is over, its tools included.
     TurnEnd {
         /// Why.
-        stop: Stop,
+        stop: StopCause,
         /// The error, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
@@ -367,7 +367,7 @@ pub enum AgentEvent {
         /// Whose.
         extension: ExtensionName,
         /// The level of the note.
-        level: Level,
+        level: NoteLevel,
         /// The text.
         message: String,
     },

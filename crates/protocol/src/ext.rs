@@ -27,7 +27,7 @@ pub use crate::event::HostCallError;
 pub use answer::AnswerError;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
-pub use event::{Event, EventGap};
+pub use event::{LifecycleEvent, EventGap};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
@@ -35,7 +35,7 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, Hook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    EventInterceptResponse, InterceptHook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptKind, InterceptToolCall, InterceptTurnStart, ToolCallDecision,
     TurnStartDecision,
 };
@@ -44,8 +44,8 @@ pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
-pub use request::{CallTool, CompleteCommand, InvokeCommand, Request, Response};
-pub use service::Service;
+pub use request::{CallTool, QueryCompletions, InvokeCommand, HostQuery, QueryResponse};
+pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{ResultBlock, ToolCall, ToolResult};
+pub use tool::{ResultBlock, ToolCallFrame, ToolResultFrame};

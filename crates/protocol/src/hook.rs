@@ -46,39 +46,39 @@ mod question;
 mod results;
 pub mod texts;
 
-pub use action::Action;
+pub use action::HookAction;
 pub use after_llm::{AfterLlm, ChangedResponse, PartialResponse, ResponseDecision, ResponseReply};
 pub use after_tool::{AfterTool, ChangedResult, PartialResult, ResultDecision, ResultReply};
 pub use approve_tool::{ApprovalDecision, ApprovalReply, ApproveTool};
 pub use before_llm::{BeforeLlm, LlmDecision, LlmEdit, LlmOptions, LlmReply, MessageEdit, PartialRequest};
 pub use before_tool::{BeforeTool, PartialCall, ToolDecision, ToolReply};
-pub use call::{Call, Line, RawLine};
-pub use context::{Inbound, Meta, Route, Scope, TurnContext};
-pub use envelope::{BOUNDS, Reply, RpcError, Unread, Version, read_reply};
+pub use call::{Call, CallLine, RawLine};
+pub use context::{InboundMessage, TurnMeta, AgentRoute, SessionScope, TurnContext};
+pub use envelope::{BOUNDS, HookReply, RpcError, UnreadableLine, JsonRpcVersion, read_reply};
 pub use event::{
-    Attrs, ContextCompress, Correlation, ErrorEvent, EventScope, EventSource, FollowUpQueued,
-    InterruptReceived, Kind, LegacyEvent, LegacyKind, LlmDelta, LlmRequest, LlmResponded, LlmRetry,
-    Occurrence, Payload, RuntimeEvent, SessionSummarize, Severity, SkillSnapshot, SteeringInjected,
+    EventAttributes, ContextCompress, EventCorrelation, ErrorEvent, EventScope, EventSource, FollowUpQueued,
+    InterruptReceived, HookEventKind, LegacyEvent, LegacyKind, LlmDelta, LlmRequest, LlmResponded, LlmRetry,
+    TurnEvent, HookEventPayload, RuntimeEvent, SessionSummarize, EventSeverity, SkillSnapshot, SteeringInjected,
     SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered, SubTurnSpawn, ToolExecEnd, ToolExecSkipped,
     ToolExecStart, ToolExecution, TurnEnd, TurnStart,
 };
 pub use fold::read;
-pub use hello::{Hello, HelloReply, VERSION};
+pub use hello::{HookHello, HelloReply, VERSION};
 pub use message::{
-    Attachment, FunctionCall, FunctionDefinition, LlmResponse, Message, SystemPart, ToolCall, ToolDefinition,
-    ToolResult, UsageInfo,
+    Attachment, FunctionCall, FunctionDefinition, LlmResponse, HookMessage, SystemPart, HookToolCall, ToolDefinition,
+    HookToolResult, UsageInfo,
 };
 pub use method::Method;
-pub use modes::{InterceptPoint, Mode, Watch, WatchError};
-pub use observed::{Observed, UnsupportedEvent};
-pub use question::{Decided, Malformed, Question};
-pub use results::Results;
+pub use modes::{InterceptPoint, HookMode, HookSubscriptions, WatchError};
+pub use observed::{ObservedEvents, UnsupportedEvent};
+pub use question::{ParsedDecision, MalformedReply, HookQuestion};
+pub use results::HookResults;
 
 use serde::Deserializer;
 
 use crate::json::{self, RawJson};
 
 /// Arguments of a tool: an object, `{}` when it is `null`.
-fn arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+fn deserialize_arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     Ok(json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object))
 }

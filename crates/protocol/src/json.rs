@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::compact;
 use crate::error::DecodeError;
-use crate::reader::{self, Checked, Form, Text};
+use crate::reader::{self, CheckedJson, JsonForm, JsonText};
 use crate::scan::{self, ScanLimits};
 
 mod same;
@@ -38,10 +38,10 @@ impl RawJson {
     /// [`DecodeError`] when the text is not JSON, or is ambiguous: duplicate keys, too deep, numbers out of range.
     pub fn parse(text: &str) -> Result<Self, DecodeError> {
         let limits = ScanLimits::default();
-        if scan::overview(text, limits).is_none() {
+        if scan::scan_overview(text, limits).is_none() {
             scan::scan(text, limits)?;
         }
-        Ok(Self::checked(text))
+        Ok(Self::from_checked_text(text))
     }
 
     /// Serialises a value.
@@ -50,10 +50,10 @@ impl RawJson {
     /// When the value has no JSON form (a map with keys that are not strings, for one).
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         // A value may hold somebody's raw JSON, and a newline in that would break a frame in two.
-        Ok(Self::checked(&serde_json::to_string(value)?))
+        Ok(Self::from_checked_text(&serde_json::to_string(value)?))
     }
 
-    pub(crate) fn checked(text: &str) -> Self {
+    pub(crate) fn from_checked_text(text: &str) -> Self {
         match compact::is_compact(text) {
             true => Self(text.into()),
             false => Self(compact::compact(text).into()),
@@ -76,7 +76,7 @@ impl RawJson {
     /// True if it is the same value, in whatever order its keys stand and however its texts are escaped. Numbers are the
     /// same when they are written alike: `1` and `1.0` are two to some program.
     pub fn same_value(&self, other: &Self) -> bool {
-        self == other || same::same(self.as_str(), other.as_str())
+        self == other || same::equal_json(self.as_str(), other.as_str())
     }
 
     /// True if the value is a JSON object, the only thing tool arguments may be.
@@ -126,9 +126,9 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Text::deserialize(deserializer)?;
-        let Checked { text, form, .. } = text.get();
-        Ok(if form == Form::Compact { Self(text.into()) } else { Self::checked(text) })
+        let text = JsonText::deserialize(deserializer)?;
+        let CheckedJson { text, form, .. } = text.get();
+        Ok(if form == JsonForm::Compact { Self(text.into()) } else { Self::from_checked_text(text) })
     }
 }
 

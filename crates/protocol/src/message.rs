@@ -4,13 +4,13 @@ mod read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{Content, ToolCall};
+use crate::content::{ContentBlock, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 
 /// When something was said: RFC 3339 in UTC, for people; order never depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
-pub struct Time(pub String);
+pub struct Rfc3339Time(pub String);
 
 /// One block of what the model said, in the model's order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -37,9 +37,9 @@ pub enum Message {
     /// A prompt of the user, or of an extension's `prompt`.
     User {
         /// Text and images.
-        content: Vec<Content>,
+        content: Vec<ContentBlock>,
         /// When.
-        time: Time,
+        time: Rfc3339Time,
     },
     /// An answer of the model, unaltered by any extension.
     Assistant(AssistantMessage),
@@ -53,10 +53,10 @@ pub struct AssistantMessage {
     /// The blocks in the model's order.
     pub content: Vec<AssistantBlock>,
     /// When the message was complete.
-    pub time: Time,
+    pub time: Rfc3339Time,
     /// Data that only the same provider can read again (signatures, encrypted reasoning); opaque to everybody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub native: Option<Native>,
+    pub native: Option<NativeMessage>,
 }
 
 impl AssistantMessage {
@@ -90,7 +90,7 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 
 /// A provider's own form of one assistant message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Native {
+pub struct NativeMessage {
     /// Which provider and model can read `data`, as `provider/model`.
     pub origin: String,
     /// The provider adapter's serialised form.
@@ -105,7 +105,7 @@ pub struct ToolMessage {
     /// The tool.
     pub name: String,
     /// The content for the model.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// True if the call failed.
     pub is_error: bool,
     /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
@@ -115,13 +115,13 @@ pub struct ToolMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<crate::json::RawJson>,
     /// When.
-    pub time: Time,
+    pub time: Rfc3339Time,
 }
 
 /// Why a step ended. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum StopCause {
     /// The model had no more to say. Read as `end_turn`, too: zot's documents say so, its code does not.
     #[serde(alias = "end_turn")]
     End,
@@ -137,7 +137,7 @@ pub enum Stop {
 
 /// Tokens and, where prices are known, cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Input tokens that were not cached.
     pub input: u64,
     /// Output tokens, reasoning included.
@@ -150,7 +150,7 @@ pub struct Usage {
     pub cost_usd: f64,
 }
 
-impl std::ops::AddAssign for Usage {
+impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;
         self.output += other.output;

@@ -9,12 +9,12 @@ pub struct Project {
     /// The directory. Relative to the process's own, if it is not absolute.
     pub dir: PathBuf,
     /// The user's trust in it.
-    pub trust: Trust,
+    pub trust: ProjectTrust,
 }
 
 /// The trust in a project: whether haft obeys and runs what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
+pub enum ProjectTrust {
     /// The user said so.
     Trusted,
     /// Nobody said so: what is there is told, and nothing of it is used.
@@ -24,11 +24,11 @@ pub enum Trust {
 impl Project {
     /// True if the user trusts it.
     pub fn is_trusted(&self) -> bool {
-        self.trust == Trust::Trusted
+        self.trust == ProjectTrust::Trusted
     }
 
     /// Where what is for haft lies in it: `.haft`.
-    pub fn own_dir(&self) -> PathBuf {
+    pub fn haft_dir(&self) -> PathBuf {
         self.dir.join(".haft")
     }
 }

@@ -4,15 +4,15 @@ use serde::Deserializer;
 use serde::de::{Deserialize, Error, MapAccess};
 
 use crate::error::without_position;
-use crate::reader::{Checked, Reader};
+use crate::reader::{CheckedJson, JsonReader};
 
 /// Reads `T`. The error says where and what: `` content[0].text: invalid type: integer `5`, expected a string ``.
-pub(crate) fn read<'a, T: Deserialize<'a>>(json: Checked<'a>) -> Result<T, String> {
-    T::deserialize(&mut Reader::new(json)).or_else(|_| read_carefully(json.text))
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: CheckedJson<'a>) -> Result<T, String> {
+    T::deserialize(&mut JsonReader::new(json)).or_else(|_| read_carefully(json.text))
 }
 
 /// [`read`] inside a hand-written `Deserialize`.
-pub(crate) fn nested<'a, T: Deserialize<'a>, E: Error>(json: Checked<'a>) -> Result<T, E> {
+pub(crate) fn read_nested<'a, T: Deserialize<'a>, E: Error>(json: CheckedJson<'a>) -> Result<T, E> {
     read(json).map_err(E::custom)
 }
 

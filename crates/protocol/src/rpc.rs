@@ -4,7 +4,7 @@
 //! events and fields and changes none.
 //!
 //! * [`Request`], [`Command`], [`read_request`]: what a client says, and [`Unread`] what is answered when that cannot be read;
-//! * [`Response`], [`Failure`], and [`Params::Data`]: the one reply to each command;
+//! * [`Response`], [`Failure`], and [`CommandParams::Data`]: the one reply to each command;
 //! * [`EventLine`], [`Event`], [`RpcEvent`]: what happens, each line with its session;
 //! * [`UiRequest`], [`UiResponse`]: questions for the person in front of the client.
 //!
@@ -37,25 +37,25 @@ mod response;
 
 pub use command::ReplyData;
 pub use command::{
-    Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, CompleteCommand, FollowUp, Fork,
-    GetMessages, GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions,
-    MoveTo, NewSession, PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand,
-    SetModel, SetName, SetThinking, SetTools, Shutdown, Steer, SwitchSession, TakeQueued, Token, Tree,
+    AbortCommand, ClearCommand, ClientInfo, CloseSession, Command, CommandKind, CompactCommand, CompleteCommand, FollowUp, ForkCommand,
+    GetMessages, GetModels, GetState, GetTools, HelloCommand, InterruptCommand, ListCommands, ListExtensions, ListSessions,
+    MoveTo, NewSession, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, CommandParams, PingCommand, PromptCommand, ReloadExt, RunCommand,
+    SetModel, SetName, SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession, TakeQueued, AuthToken, TreeCommand,
 };
 pub use data::{
-    CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
+    CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
     ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData,
-    MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
-    ShownBlock, ShownMessage, Started, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet,
+    MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
+    ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet,
     TreeData,
 };
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
-pub use event::{Event, EventLine, PanelContent, RpcEvent, SessionEnd};
-pub use line::{escaped, line};
-pub use payload::Payload;
-pub use received::Line;
-pub use request::{BOUNDS, MAX_LINE, Request, Unread, read_request};
-pub use response::{ErrorCode, Failure, Response};
+pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};
+pub use line::{escape_control_chars, line};
+pub use payload::ReplyPayload;
+pub use received::ServerLine;
+pub use request::{BOUNDS, MAX_LINE, RpcRequest, UnreadableRequest, read_request};
+pub use response::{ErrorCode, CommandFailure, RpcResponse};
 
 /// The version of the protocol: zot's. It changes only when something old stops working; everything else is a
 /// [capability] or an additional field.

@@ -15,7 +15,7 @@ mod walk;
 
 pub(crate) use careful::scan;
 pub(crate) use strings::{plain_end, unescape};
-pub(crate) use walk::{overview, overview_knowing};
+pub(crate) use walk::{scan_overview, scan_overview_with_plain_span};
 
 /// The greatest depth and size of one JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +35,12 @@ impl Default for ScanLimits {
 /// A part of a line in which every byte simply stands for itself wherever it is within a string: no quote, no backslash
 /// and no control character, so no end of the line, either. Nothing for sure about any line when it is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Plain {
+pub struct PlainSpan {
     pub(crate) from: usize,
     pub(crate) end: usize,
 }
 
-impl Plain {
+impl PlainSpan {
     /// Looks at what has come of a line since `at`, and keeps the longest part that is known. Returns where the first
     /// byte is that may end the line, at or behind `at`; the length when there is none.
     pub fn grow(&mut self, line: &[u8], at: usize) -> usize {
@@ -54,20 +54,20 @@ impl Plain {
     }
 
     /// True if it holds what it says, as far as the text goes.
-    pub(crate) fn is_true_of(self, text: &[u8]) -> bool {
+    pub(crate) fn holds_for(self, text: &[u8]) -> bool {
         let part = text.get(self.from..self.end.min(text.len())).unwrap_or_default();
         plain_end(part, 0) == part.len()
     }
 
     /// The same part of the line without so many bytes at its beginning.
-    pub(crate) fn without(self, bytes: usize) -> Self {
+    pub(crate) fn shifted_back(self, bytes: usize) -> Self {
         Self { from: self.from.saturating_sub(bytes), end: self.end.saturating_sub(bytes) }
     }
 }
 
 /// The overview that a pass over a well-formed text gives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Overview<'a> {
+pub(crate) struct ScanOverview<'a> {
     /// The value of the field `type`, as JSON; only of the outermost object.
     pub(crate) kind: Option<&'a str>,
     /// The value of the field `id`, likewise.
@@ -75,5 +75,5 @@ pub(crate) struct Overview<'a> {
     /// There is no white space between tokens.
     pub(crate) tight: bool,
     /// The longest part of a string, from its quote on, in which every byte stands for itself.
-    pub(crate) longest: Plain,
+    pub(crate) longest: PlainSpan,
 }

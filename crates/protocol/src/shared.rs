@@ -17,21 +17,21 @@ thread_local! {
 
 pub(crate) fn while_reading<T>(line: &ByteString, read: impl FnOnce() -> T) -> T {
     /// The previous line, put back even after a panic: a line must not live on here.
-    struct Before(ByteString);
+    struct PreviousLine(ByteString);
 
-    impl Drop for Before {
+    impl Drop for PreviousLine {
         fn drop(&mut self) {
             LINE.replace(std::mem::take(&mut self.0));
         }
     }
 
-    let _before = Before(LINE.replace(line.clone()));
+    let _before = PreviousLine(LINE.replace(line.clone()));
     read()
 }
 
 /// A text as something that can be kept: a part of the line that is read when it is most of that, otherwise a copy.
 /// What is small would keep a whole line.
-pub(crate) fn part(text: &str) -> ByteString {
+pub(crate) fn share_or_copy(text: &str) -> ByteString {
     LINE.with_borrow(|line| {
         let (whole, part) = (line.as_bytes().as_ptr_range(), text.as_bytes().as_ptr_range());
         let inside = whole.start <= part.start && part.end <= whole.end;
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn only_most_of_a_long_line_is_shared() {
         let line = ByteString::from("x".repeat(2 * LEAST));
-        let shares = |text: &str| part(text).as_ptr() == text.as_ptr();
+        let shares = |text: &str| share_or_copy(text).as_ptr() == text.as_ptr();
         while_reading(&line, || {
             assert!(shares(&line));
             assert!(shares(&line[LEAST..]));

@@ -34,7 +34,7 @@ const TEXT: &[&str] = &[
 const HOLDERS: &[&str] = &["content", "open_panel"];
 
 /// The text with every lone surrogate replaced; borrowed when there is none.
-pub(crate) fn mend(text: &str) -> Cow<'_, str> {
+pub(crate) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     if !text.contains("\\ud") && !text.contains("\\uD") {
         return Cow::Borrowed(text);
     }
@@ -44,7 +44,7 @@ pub(crate) fn mend(text: &str) -> Cow<'_, str> {
         out.push_str(plain);
         let length = escape_length(escape);
         let (escape, after) = escape.split_at(length);
-        let lone = length == REPLACEMENT.len() && matches!(unit(escape), Some(0xD800..=0xDFFF));
+        let lone = length == REPLACEMENT.len() && matches!(utf16_unit(escape), Some(0xD800..=0xDFFF));
         out.push_str(if lone { REPLACEMENT } else { escape });
         found |= lone;
         rest = after;
@@ -54,13 +54,13 @@ pub(crate) fn mend(text: &str) -> Cow<'_, str> {
 }
 
 /// The first field of a mended frame that must not hold a replacement and does.
-pub(crate) fn misplaced(frame: &str) -> Option<String> {
+pub(crate) fn misplaced_replacement(frame: &str) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(frame) else { return None };
-    fields.iter().find_map(|(name, value)| misplaced_in(name, value))
+    fields.iter().find_map(|(name, value)| misplaced_replacement_in(name, value))
 }
 
 /// The first field of a mended object that is none of `texts` and holds a replacement.
-pub(crate) fn misplaced_but(object: &str, texts: &[&str]) -> Option<String> {
+pub(crate) fn misplaced_replacement_outside(object: &str, texts: &[&str]) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
     let is_wrong = |(name, value): &(&String, &Value)| {
         name.contains(char::REPLACEMENT_CHARACTER)
@@ -69,7 +69,7 @@ pub(crate) fn misplaced_but(object: &str, texts: &[&str]) -> Option<String> {
     fields.iter().find(is_wrong).map(|(name, _)| name.clone())
 }
 
-fn misplaced_in(name: &str, value: &Value) -> Option<String> {
+fn misplaced_replacement_in(name: &str, value: &Value) -> Option<String> {
     if TEXT.contains(&name) {
         return None;
     }
@@ -77,8 +77,8 @@ fn misplaced_in(name: &str, value: &Value) -> Option<String> {
         return holds_replacement(value).then(|| name.to_owned());
     }
     match value {
-        Value::Array(items) => items.iter().find_map(|item| misplaced_in(name, item)),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| misplaced_in(name, value)),
+        Value::Array(items) => items.iter().find_map(|item| misplaced_replacement_in(name, item)),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| misplaced_replacement_in(name, value)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             holds_replacement(value).then(|| name.to_owned())
         }
@@ -91,15 +91,15 @@ fn holds_replacement(value: &Value) -> bool {
 
 /// The bytes of the escape that `text` begins with: a surrogate pair counts as one.
 fn escape_length(text: &str) -> usize {
-    match unit(text) {
-        Some(0xD800..=0xDBFF) if matches!(text.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+    match utf16_unit(text) {
+        Some(0xD800..=0xDBFF) if matches!(text.get(6..).and_then(utf16_unit), Some(0xDC00..=0xDFFF)) => 12,
         Some(_) => 6,
         None => text.char_indices().nth(2).map_or(text.len(), |(at, _)| at),
     }
 }
 
 /// The UTF-16 unit of the `\uXXXX` that `text` begins with.
-fn unit(text: &str) -> Option<u16> {
+fn utf16_unit(text: &str) -> Option<u16> {
     let hex = text.strip_prefix("\\u")?.get(..4)?;
     // `from_str_radix` would also take a sign.
     hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(hex, 16).ok())?
@@ -111,7 +111,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        assert_eq!(mend(text), expect);
+        assert_eq!(replace_lone_surrogates(text), expect);
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn names_and_arguments_are_not_mended() {
         let check =
-            |frame: &str, expect: Option<&str>| assert_eq!(misplaced(frame).as_deref(), expect, "{frame}");
+            |frame: &str, expect: Option<&str>| assert_eq!(misplaced_replacement(frame).as_deref(), expect, "{frame}");
         check(r#"{"id":"1","content":[{"type":"text","text":"\ufffd"}]}"#, None);
         check(r#"{"open_panel":{"id":"\ufffd"}}"#, Some("id"));
         check(r#"{"content":"\ufffd"}"#, Some("content"));

@@ -1,11 +1,11 @@
 //! The catalogue of known models.
 
-use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
 use rig_core::catalog::{Catalog, ModelSpec, ReasoningSupport};
 use rig_core::completion::Effort;
 use rig_core::providers::registry::ProviderId;
 
-use crate::presets::{PRESETS, preset};
+use crate::presets::{PRESETS, find_preset};
 
 /// A model of the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,54 +22,54 @@ pub struct KnownModel {
 
 /// Every known model that can call tools, by provider in the order of [`PRESETS`]. Local and compatible servers know
 /// their models themselves and have none here; `openai-chat` has those of `openai`.
-pub fn catalogue() -> Vec<KnownModel> {
+pub fn model_catalog() -> Vec<KnownModel> {
     let own = PRESETS.iter().filter_map(|preset| {
-        let vendor = preset.catalogue?;
-        let first = PRESETS.iter().find(|other| other.catalogue == Some(vendor))?;
-        (first.name == preset.name).then_some((preset, vendor))
+        let vendor = find_preset.catalog?;
+        let first = PRESETS.iter().find(|other| other.catalog == Some(vendor))?;
+        (first.name == find_preset.name).then_some((find_preset, vendor))
     });
     own.flat_map(|(preset, vendor)| {
         let all = Catalog::builtin().iter();
         let models = all.filter(move |spec| spec.provider.vendor() == vendor && spec.tools);
-        models.map(move |spec| known(preset.name, spec))
+        models.map(move |spec| known_model(find_preset.name, spec))
     })
     .collect()
 }
 
 /// Finds a provider's model; a dated snapshot is found by its undated name.
-pub fn find(provider: &str, model: &str) -> Option<KnownModel> {
-    let preset = preset(provider)?;
-    spec(provider, model).map(|spec| known(preset.name, spec))
+pub fn find_model(provider: &str, model: &str) -> Option<KnownModel> {
+    let preset = find_preset(provider)?;
+    find_spec(provider, model).map(|spec| known_model(find_preset.name, spec))
 }
 
 /// Reads the catalogue, which takes milliseconds once in a process and which every request needs, for a program that has
 /// a thread to spare while it prepares the first one.
-pub fn preload() {
+pub fn preload_catalog() {
     Catalog::builtin();
 }
 
-pub(crate) fn spec(provider: &str, model: &str) -> Option<&'static ModelSpec> {
-    let vendor = ProviderId::catalog(preset(provider)?.catalogue?)?;
+pub(crate) fn find_spec(provider: &str, model: &str) -> Option<&'static ModelSpec> {
+    let vendor = ProviderId::catalog(find_preset(provider)?.catalog?)?;
     Catalog::builtin().find(vendor, model)
 }
 
 /// Returns the facts of the catalogue; none for a model it does not have.
-pub(crate) fn facts(provider: &str, model: &str) -> ModelFacts {
-    spec(provider, model).map(facts_of).unwrap_or_default()
+pub(crate) fn model_facts(provider: &str, model: &str) -> ModelFacts {
+    find_spec(provider, model).map(facts_from_spec).unwrap_or_default()
 }
 
-fn known(provider: &'static str, spec: &ModelSpec) -> KnownModel {
-    KnownModel { provider, model: spec.id.clone(), facts: facts_of(spec), deprecated: spec.deprecated }
+fn known_model(provider: &'static str, spec: &ModelSpec) -> KnownModel {
+    KnownModel { provider, model: spec.id.clone(), facts: facts_from_spec(spec), deprecated: spec.deprecated }
 }
 
-fn facts_of(spec: &ModelSpec) -> ModelFacts {
+fn facts_from_spec(spec: &ModelSpec) -> ModelFacts {
     ModelFacts {
         name: Some(spec.display_name.clone()),
         window: spec.context_window.map(u64::from),
         max_output: spec.max_output_tokens.map(u64::from),
-        thinking: levels(&spec.reasoning),
+        thinking: thinking_levels(&spec.reasoning),
         images: Some(spec.input.image),
-        prices: spec.pricing.as_ref().map(|pricing| Prices {
+        prices: spec.pricing.as_ref().map(|pricing| TokenPrices {
             input: pricing.input,
             output: pricing.output,
             cache_read: pricing.cache_read,
@@ -79,34 +79,34 @@ fn facts_of(spec: &ModelSpec) -> ModelFacts {
 }
 
 /// The levels a model can be told to think at; [`None`] where it thinks, and how it can be told to is not known.
-fn levels(reasoning: &ReasoningSupport) -> Option<Vec<Thinking>> {
+fn thinking_levels(reasoning: &ReasoningSupport) -> Option<Vec<ThinkingLevel>> {
     if !reasoning.supported {
-        return Some(vec![Thinking::Off]);
+        return Some(vec![ThinkingLevel::Off]);
     }
     // Tokens can be counted for any level.
     let counted = reasoning.levels.is_empty() && reasoning.budget.is_some();
-    let takes = |level: &Thinking| match *level {
-        Thinking::Default => false,
-        Thinking::Off => reasoning.can_disable,
-        Thinking::Minimal | Thinking::Low | Thinking::Medium | Thinking::High | Thinking::XHigh => {
-            counted || effort(&reasoning.levels, *level).is_some()
+    let takes = |level: &ThinkingLevel| match *level {
+        ThinkingLevel::Default => false,
+        ThinkingLevel::Off => reasoning.can_disable,
+        ThinkingLevel::Minimal | ThinkingLevel::Low | ThinkingLevel::Medium | ThinkingLevel::High | ThinkingLevel::XHigh => {
+            counted || to_effort(&reasoning.levels, *level).is_some()
         }
     };
-    let levels: Vec<Thinking> = Thinking::ALL.iter().copied().filter(takes).collect();
-    (levels.iter().any(|level| *level > Thinking::Off)).then_some(levels)
+    let levels: Vec<ThinkingLevel> = ThinkingLevel::ALL.iter().copied().filter(takes).collect();
+    (levels.iter().any(|level| *level > ThinkingLevel::Off)).then_some(levels)
 }
 
 /// A level in the wire library's terms, if it is among those of a model. As much as a model can is `max` where it has
 /// no `xhigh`.
-pub(crate) fn effort(taken: &[Effort], level: Thinking) -> Option<Effort> {
+pub(crate) fn to_effort(taken: &[Effort], level: ThinkingLevel) -> Option<Effort> {
     let effort = match level {
-        Thinking::Default | Thinking::Off => return None,
-        Thinking::Minimal => Effort::Minimal,
-        Thinking::Low => Effort::Low,
-        Thinking::Medium => Effort::Medium,
-        Thinking::High => Effort::High,
-        Thinking::XHigh if taken.contains(&Effort::XHigh) => Effort::XHigh,
-        Thinking::XHigh => Effort::Max,
+        ThinkingLevel::Default | ThinkingLevel::Off => return None,
+        ThinkingLevel::Minimal => Effort::Minimal,
+        ThinkingLevel::Low => Effort::Low,
+        ThinkingLevel::Medium => Effort::Medium,
+        ThinkingLevel::High => Effort::High,
+        ThinkingLevel::XHigh if taken.contains(&Effort::XHigh) => Effort::XHigh,
+        ThinkingLevel::XHigh => Effort::Max,
     };
     taken.contains(&effort).then_some(effort)
 }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn lists_models_that_call_tools() {
-        let models = catalogue();
+        let models = model_catalog();
         for provider in ["anthropic", "openai", "openrouter", "deepseek", "groq", "mistral"] {
             assert!(models.iter().any(|model| model.provider == provider), "none of {provider}");
         }
@@ -130,16 +130,16 @@ mod tests {
 
     #[test]
     fn finds_dated_snapshots_and_the_chat_preset() {
-        assert_eq!(find("anthropic", "claude-sonnet-4-6-20990101").unwrap().model, "claude-sonnet-4-6");
-        assert_eq!(find("openai-chat", "gpt-4.1").unwrap().facts.window, Some(1_047_576));
-        assert_eq!(find("ollama", "gpt-4.1"), None);
-        assert_eq!(find("nobody", "gpt-4.1"), None);
+        assert_eq!(find_model("anthropic", "claude-sonnet-4-6-20990101").unwrap().model, "claude-sonnet-4-6");
+        assert_eq!(find_model("openai-chat", "gpt-4.1").unwrap().facts.window, Some(1_047_576));
+        assert_eq!(find_model("ollama", "gpt-4.1"), None);
+        assert_eq!(find_model("nobody", "gpt-4.1"), None);
     }
 
     #[track_caller]
     fn check(provider: &str, model: &str, expect: &str) {
-        let levels = facts(provider, model).thinking.expect("known levels");
-        let names: Vec<&str> = levels.into_iter().map(Thinking::name).collect();
+        let levels = model_facts(provider, model).thinking.expect("known levels");
+        let names: Vec<&str> = levels.into_iter().map(ThinkingLevel::name).collect();
         assert_eq!(names.join(" "), expect, "{model}");
     }
 

@@ -17,19 +17,19 @@ use secrecy::SecretString;
 
 use crate::config::{ConfigError, ModelConfig};
 use crate::http::HttpModel;
-use crate::models::{Models, UnsetVariable, expanded};
-use crate::presets::{PRESETS, preset};
-use crate::scripted::{ScriptError, Scripted};
-use provider::Provider;
+use crate::models::{ModelsFile, UnsetVariable, expand_variables};
+use crate::presets::{PRESETS, find_preset};
+use crate::scripted::{ScriptError, ScriptedModel};
+use provider::ProviderCandidate;
 
 pub use check::{KeyError, check_key, key_server};
 pub use local::{LocalServer, local_servers};
-pub use machine::Machine;
-pub use provider::{KeyHome, key_home, place, take_apart};
+pub use machine::SystemProbe;
+pub use provider::{KeyLocation, key_location, resolve_model, split_provider};
 
 /// The wishes of the user by flags and configuration; everything may be left open.
 #[derive(Clone, Default)]
-pub struct Wish {
+pub struct ModelPreference {
     /// A preset's name, `scripted`, or any name together with [`Wish::base_url`].
     pub provider: Option<String>,
     /// A model's id, also as `provider/model` while [`Wish::provider`] is open; for `scripted`, the script's path.
@@ -44,7 +44,7 @@ pub struct Wish {
     pub max_output_tokens: Option<u64>,
 }
 
-impl fmt::Debug for Wish {
+impl fmt::Debug for ModelPreference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Addresses and headers may carry secrets, so only what is harmless is shown.
         f.debug_struct("Wish")
@@ -57,28 +57,28 @@ impl fmt::Debug for Wish {
 
 /// The parts of the machine that the choice may look at; [`Machine`] is the real one.
 #[async_trait]
-pub trait Surroundings: Send + Sync {
+pub trait EnvironmentProbe: Send + Sync {
     /// An environment variable.
     fn var(&self, name: &str) -> Option<String>;
     /// The key that is stored for a provider.
     fn key(&self, provider: &str) -> Option<SecretString>;
     /// True if anything listens on this port of the loopback address.
-    async fn listens(&self, port: u16) -> bool;
+    async fn is_listening(&self, port: u16) -> bool;
     /// The ids of the models that a server lists, asked in its API at its `base_url`, which is set, with its key and
     /// headers; empty when it does not answer as a model server does.
-    async fn models(&self, server: &ModelConfig) -> Vec<String>;
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String>;
 }
 
 /// The model to use.
 #[derive(Debug, Clone)]
-pub enum Choice {
+pub enum ModelChoice {
     /// One behind an API.
     Http(Box<ModelConfig>),
     /// A script.
     Scripted(PathBuf),
 }
 
-impl Choice {
+impl ModelChoice {
     /// The model itself. Reads the script of [`Choice::Scripted`]; sends nothing.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Choice {
     pub fn open(self) -> Result<Arc<dyn Model>, OpenError> {
         match self {
             Self::Http(config) => Ok(Arc::new(HttpModel::new(*config)?)),
-            Self::Scripted(path) => Ok(Arc::new(Scripted::from_file(&path)?)),
+            Self::Scripted(path) => Ok(Arc::new(ScriptedModel::from_file(&path)?)),
         }
     }
 }
@@ -105,16 +105,16 @@ pub enum OpenError {
 
 /// A choice and what led to it.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct ChosenModel {
     /// The model.
-    pub choice: Choice,
+    pub choice: ModelChoice,
     /// Why this one.
-    pub because: Because,
+    pub because: ChoiceReason,
 }
 
 /// The reason for a choice; its `Display` goes behind "using MODEL, ".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Because {
+pub enum ChoiceReason {
     /// The user named it.
     Asked,
     /// This variable holds a key.
@@ -129,7 +129,7 @@ pub enum Because {
     Server(String),
 }
 
-impl fmt::Display for Because {
+impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => f.write_str("as asked for"),
@@ -150,66 +150,66 @@ impl fmt::Display for Because {
 ///
 /// # Errors
 /// [`ChooseError`], whose message says what to do.
-pub async fn choose(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
-    let wish = named(wish, models);
+pub async fn choose_model(wish: ModelPreference, models: &ModelsFile, around: &dyn EnvironmentProbe) -> Result<ChosenModel, ChooseError> {
+    let wish = with_named_provider(wish, models);
     match wish.provider.clone() {
         Some(name) if name == "scripted" => {
             let path = wish.model.ok_or(ChooseError::NoScript)?;
-            Ok(Chosen { choice: Choice::Scripted(path.into()), because: Because::Asked })
+            Ok(ChosenModel { choice: ModelChoice::Scripted(path.into()), because: ChoiceReason::Asked })
         }
         Some(name) => {
-            let provider = known_or_own(&name, &wish, models)?;
-            http(provider, wish, Because::Asked, around).await
+            let provider = find_provider(&name, &wish, models)?;
+            choose_http(provider, wish, ChoiceReason::Asked, around).await
         }
-        None => open(wish, models, around).await,
+        None => choose_unnamed(wish, models, around).await,
     }
 }
 
 /// Takes `provider/model` apart, and an address without a provider as a compatible server.
-fn named(mut wish: Wish, models: &Models) -> Wish {
+fn with_named_provider(mut wish: ModelPreference, models: &ModelsFile) -> ModelPreference {
     if wish.provider.is_none() && wish.base_url.is_some() {
         wish.provider = Some("compatible".to_owned());
     }
     if wish.provider.is_none()
-        && let Some((name, model)) = wish.model.as_deref().and_then(|model| take_apart(model, None, models))
+        && let Some((name, model)) = wish.model.as_deref().and_then(|model| split_provider(model, None, models))
     {
         (wish.provider, wish.model) = (Some(name), Some(model));
     }
     wish
 }
 
-fn known_or_own<'a>(name: &'a str, wish: &Wish, models: &'a Models) -> Result<Provider<'a>, ChooseError> {
+fn find_provider<'a>(name: &'a str, wish: &ModelPreference, models: &'a ModelsFile) -> Result<ProviderCandidate<'a>, ChooseError> {
     // Any name is a compatible server's once there is an address.
-    let compatible = Provider { name, preset: preset("compatible"), own: None, models };
+    let compatible = ProviderCandidate { name, preset: find_preset("compatible"), own: None, models };
     let own = || wish.base_url.as_ref().map(|_| compatible);
-    Provider::named(name, models).or_else(own).ok_or_else(|| {
-        let presets = PRESETS.iter().map(|preset| preset.name);
-        let known: Vec<&str> = presets.chain(models.providers()).chain(["scripted"]).collect();
+    ProviderCandidate::by_name(name, models).or_else(own).ok_or_else(|| {
+        let presets = PRESETS.iter().map(|preset| find_preset.name);
+        let known: Vec<&str> = presets.chain(models.custom_providers()).chain(["scripted"]).collect();
         ChooseError::UnknownProvider { name: name.to_owned(), known: known.join(", ") }
     })
 }
 
 /// No provider was named.
-async fn open(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
-    let knows = |provider: &Provider<'_>| wish.model.as_ref().is_some_and(|model| provider.knows(model));
+async fn choose_unnamed(wish: ModelPreference, models: &ModelsFile, around: &dyn EnvironmentProbe) -> Result<ChosenModel, ChooseError> {
+    let knows = |provider: &ProviderCandidate<'_>| wish.model.as_ref().is_some_and(|model| provider.has_model(model));
     if wish.api_key.is_some() {
-        let provider = Provider::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
-        return http(provider, wish, Because::Asked, around).await;
+        let provider = ProviderCandidate::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
+        return choose_http(provider, wish, ChoiceReason::Asked, around).await;
     }
     let usable =
-        || Provider::candidates(models).filter_map(|provider| Some((provider, provider.usable(around)?)));
+        || ProviderCandidate::candidates(models).filter_map(|provider| Some((provider, provider.usable_reason(around)?)));
     let fitting = usable().find(|(provider, _)| knows(provider)).or_else(|| usable().next());
     if let Some((provider, because)) = fitting {
-        return http(provider, wish, because, around).await;
+        return choose_http(provider, wish, because, around).await;
     }
     let servers = local_servers(models, around).await;
     let serves =
         |server: &&LocalServer| wish.model.as_ref().is_some_and(|model| server.models.contains(model));
     let server = servers.iter().find(serves).or(servers.first()).ok_or(ChooseError::Nothing)?;
-    let provider = Provider::of(server.preset, models);
+    let provider = ProviderCandidate::from_preset(server.preset, models);
     let model = wish.model.clone().or_else(|| provider.default_model());
     let model = model.or_else(|| server.models.first().cloned());
-    http(provider, Wish { model, ..wish }, server.because(), around).await
+    choose_http(provider, ModelPreference { model, ..wish }, server.choice_reason(), around).await
 }
 
 /// An address for people. One that cannot be read is not shown, since a password may be anywhere in it.
@@ -220,20 +220,20 @@ fn without_password(address: &str) -> String {
     }
 }
 
-fn value(around: &dyn Surroundings, name: &str) -> Option<String> {
+fn env_value(around: &dyn EnvironmentProbe, name: &str) -> Option<String> {
     around.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-async fn http(
-    provider: Provider<'_>,
-    wish: Wish,
-    because: Because,
-    around: &dyn Surroundings,
-) -> Result<Chosen, ChooseError> {
+async fn choose_http(
+    provider: ProviderCandidate<'_>,
+    wish: ModelPreference,
+    because: ChoiceReason,
+    around: &dyn EnvironmentProbe,
+) -> Result<ChosenModel, ChooseError> {
     let name = || provider.name.to_owned();
     let base_url = wish.base_url.clone().or_else(|| provider.own_address(around));
-    let usual = provider.preset.and_then(|preset| preset.base_url);
-    let local = provider.preset.is_some_and(|preset| preset.local_port.is_some());
+    let usual = provider.preset.and_then(|preset| find_preset.base_url);
+    let local = provider.preset.is_some_and(|preset| find_preset.local_port.is_some());
     let api_key = wish.api_key.clone().or_else(|| provider.key(around).map(|(key, _)| key));
     let Some(address) = base_url.as_deref().or(usual) else {
         return Err(ChooseError::NoBaseUrl { provider: name() });
@@ -245,7 +245,7 @@ async fn http(
         return Err(ChooseError::NoKey { provider: name(), variable: variable.to_owned() });
     }
     let address = address.to_owned();
-    let mut headers = own_headers(&provider, around)?;
+    let mut headers = configured_headers(&provider, around)?;
     headers.extend(wish.headers);
     let mut config = ModelConfig {
         base_url,
@@ -262,27 +262,27 @@ async fn http(
     };
     let own = provider.own.and_then(|own| own.models.get(&config.model));
     config.facts = own.cloned().unwrap_or_default();
-    Ok(Chosen { choice: Choice::Http(Box::new(config)), because })
+    Ok(ChosenModel { choice: ModelChoice::Http(Box::new(config)), because })
 }
 
 async fn first_listed(
     config: &ModelConfig,
     address: String,
-    around: &dyn Surroundings,
+    around: &dyn EnvironmentProbe,
 ) -> Result<String, ChooseError> {
     let none = ChooseError::NoAnswer { address: without_password(&address) };
     let server = ModelConfig { base_url: Some(address), ..config.clone() };
-    around.models(&server).await.into_iter().next().ok_or(none)
+    around.list_models(&server).await.into_iter().next().ok_or(none)
 }
 
 /// The headers of `models.json`, with their variables in place.
-fn own_headers(
-    provider: &Provider<'_>,
-    around: &dyn Surroundings,
+fn configured_headers(
+    provider: &ProviderCandidate<'_>,
+    around: &dyn EnvironmentProbe,
 ) -> Result<Vec<(String, String)>, ChooseError> {
     let written = provider.own.map(|own| own.headers.as_slice()).unwrap_or_default();
     let made = written.iter().map(|(header, value)| {
-        let value = expanded(value, |name| around.var(name)).map_err(|source| ChooseError::Header {
+        let value = expand_variables(value, |name| around.var(name)).map_err(|source| ChooseError::Header {
             provider: provider.name.to_owned(),
             header: header.clone(),
             source,

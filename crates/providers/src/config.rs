@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// The API a server speaks.
 /// In files it is written `anthropic`, `openai-chat`, `openai-responses`, `gemini`, `ollama`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-pub enum Dialect {
+pub enum ApiDialect {
     /// Anthropic Messages, `POST /v1/messages`.
     #[serde(rename = "anthropic")]
     AnthropicMessages,
@@ -31,7 +31,7 @@ pub enum Dialect {
 #[derive(Clone)]
 pub struct ModelConfig {
     /// The API.
-    pub dialect: Dialect,
+    pub dialect: ApiDialect,
     /// The name of the provider, as in [`crate::PRESETS`] or any name of your own; part of
     /// [`ModelInfo`](haft_core::model::ModelInfo) and of what a session may replay.
     pub provider: String,
@@ -54,7 +54,7 @@ pub struct ModelConfig {
 
 impl ModelConfig {
     /// A configuration with nothing optional set.
-    pub fn new(dialect: Dialect, provider: impl Into<String>, model: impl Into<String>) -> Self {
+    pub fn new(dialect: ApiDialect, provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             dialect,
             provider: provider.into(),

@@ -21,22 +21,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalogue;
 use crate::config::{ConfigError, ModelConfig};
-use crate::presets::preset;
+use crate::presets::find_preset;
 use crate::redact::Redactor;
 use crate::timeouts::Timeouts;
 
-use client::Client;
-use endpoint::Endpoint;
-use failure::Blame;
-pub(crate) use plain::{Bounds, ask_plainly};
-use run::Run;
+use client::HttpClient;
+use endpoint::ApiEndpoint;
+use failure::FailureReporter;
+pub(crate) use plain::{RequestLimits, send_get};
+use run::RequestDriver;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
 ///
@@ -44,18 +44,18 @@ use run::Run;
 /// of models is not read before somebody asks for the model's limits.
 #[derive(Clone)]
 pub struct HttpModel {
-    setup: Arc<Setup>,
+    setup: Arc<HttpSetup>,
 }
 
 /// The setup that all requests of a model share.
-pub(crate) struct Setup {
+pub(crate) struct HttpSetup {
     provider: String,
     model: String,
     max_output_tokens: Option<u64>,
     own_facts: ModelFacts,
-    endpoint: Endpoint,
-    client: Client,
-    blame: Blame,
+    endpoint: ApiEndpoint,
+    client: HttpClient,
+    reporter: FailureReporter,
     timeouts: Timeouts,
 }
 
@@ -81,14 +81,14 @@ impl HttpModel {
         config.headers.iter().for_each(|(_, value)| redactor.add(value));
         config.api_key.iter().for_each(|key| redactor.add(key.expose_secret()));
         redactor.add(base_url.password().unwrap_or(base_url.username()));
-        let setup = Setup {
+        let setup = HttpSetup {
             provider: config.provider.clone(),
             model: config.model.clone(),
             max_output_tokens: config.max_output_tokens,
             own_facts: config.facts.clone(),
-            endpoint: Endpoint::new(&config, &base_url),
-            client: Client::new(&config, &base_url, &timeouts)?,
-            blame: Blame {
+            endpoint: ApiEndpoint::new(&config, &base_url),
+            client: HttpClient::new(&config, &base_url, &timeouts)?,
+            reporter: FailureReporter {
                 provider: config.provider.clone(),
                 address: base_url.origin().ascii_serialization(),
                 key_env: key_env(&config),
@@ -103,11 +103,11 @@ impl HttpModel {
 
 /// The variable that holds the key, by the configuration or by the preset.
 fn key_env(config: &ModelConfig) -> Option<String> {
-    let usual = || preset(&config.provider)?.key_env.map(str::to_owned);
+    let usual = || find_preset(&config.provider)?.key_env.map(str::to_owned);
     config.key_env.clone().or_else(usual)
 }
 
-impl Setup {
+impl HttpSetup {
     /// Returns the origin of this model's messages in a session, as `provider/model`.
     fn origin(&self) -> String {
         format!("{}/{}", self.provider, self.model)
@@ -116,16 +116,16 @@ impl Setup {
     /// Returns the model's entry in the catalogue. Asked for late, because reading the catalogue takes milliseconds the
     /// first time.
     fn spec(&self) -> Option<&'static ModelSpec> {
-        catalogue::spec(&self.provider, &self.model)
+        catalogue::find_spec(&self.provider, &self.model)
     }
 
     /// Returns the user's facts of the model, and for the rest those of the catalogue.
     fn facts(&self) -> ModelFacts {
-        self.own_facts.clone().or(catalogue::facts(&self.provider, &self.model))
+        self.own_facts.clone().or(catalogue::model_facts(&self.provider, &self.model))
     }
 
     /// Returns the cost of an answer: by the user's prices, or as the provider said, or by the catalogue's prices.
-    fn cost(&self, usage: &Usage, said: Option<f64>) -> f64 {
+    fn cost(&self, usage: &TokenUsage, said: Option<f64>) -> f64 {
         let known = || self.facts().prices.map_or(0.0, |prices| prices.cost(usage));
         match self.own_facts.prices {
             Some(prices) => prices.cost(usage),
@@ -150,7 +150,7 @@ impl Model for HttpModel {
         request: ModelRequest,
     ) -> Result<ModelStream, ModelError> {
         let request = request::build(&self.setup, &request)?;
-        Ok(Run::new(cancel, self.setup.clone(), request).into_stream())
+        Ok(RequestDriver::new(cancel, self.setup.clone(), request).into_stream())
     }
 }
 
@@ -159,7 +159,7 @@ impl fmt::Debug for HttpModel {
         f.debug_struct("HttpModel")
             .field("provider", &self.setup.provider)
             .field("model", &self.setup.model)
-            .field("address", &self.setup.blame.address)
+            .field("address", &self.setup.reporter.address)
             .finish_non_exhaustive()
     }
 }

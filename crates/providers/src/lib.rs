@@ -35,15 +35,15 @@ pub mod retry;
 mod scripted;
 mod timeouts;
 
-pub use catalogue::{KnownModel, catalogue, find, preload};
+pub use catalogue::{KnownModel, model_catalog, find_model, preload_catalog};
 pub use choose::{
-    Because, Choice, ChooseError, Chosen, KeyError, KeyHome, LocalServer, Machine, OpenError, Surroundings,
-    Wish, check_key, choose, key_home, key_server, local_servers, place, take_apart,
+    ChoiceReason, ModelChoice, ChooseError, ChosenModel, KeyError, KeyLocation, LocalServer, SystemProbe, OpenError, EnvironmentProbe,
+    ModelPreference, check_key, choose_model, key_location, key_server, local_servers, resolve_model, split_provider,
 };
-pub use config::{ConfigError, Dialect, ModelConfig};
-pub use fallback::Fallback;
+pub use config::{ConfigError, ApiDialect, ModelConfig};
+pub use fallback::FallbackModel;
 pub use http::HttpModel;
-pub use models::{Models, ModelsError, OwnModel, UnsetVariable};
-pub use presets::{PRESETS, Preset, preset};
-pub use scripted::{ScriptError, Scripted};
+pub use models::{ModelsFile, ModelsError, ConfiguredModel, UnsetVariable};
+pub use presets::{PRESETS, ProviderPreset, find_preset};
+pub use scripted::{ScriptError, ScriptedModel};
 pub use timeouts::Timeouts;

@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use haft_core::model::ModelFacts;
 
-use crate::config::Dialect;
-use crate::presets::preset;
+use crate::config::ApiDialect;
+use crate::presets::find_preset;
 
 /// The longest `models.json` that is read, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 /// The content of `models.json`. `docs/models.md` describes its form.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Models {
-    providers: BTreeMap<String, OwnProvider>,
+pub struct ModelsFile {
+    providers: BTreeMap<String, ConfiguredProvider>,
 }
 
 /// The user's entry of one provider, which may be a preset or one of the user's own.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct OwnProvider {
-    pub(crate) dialect: Option<Dialect>,
+pub(crate) struct ConfiguredProvider {
+    pub(crate) dialect: Option<ApiDialect>,
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
     /// Names and values; in a value `$NAME` stands for a variable.
@@ -34,7 +34,7 @@ pub(crate) struct OwnProvider {
 
 /// A model that `models.json` names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OwnModel {
+pub struct ConfiguredModel {
     /// The provider.
     pub provider: String,
     /// The model's id there.
@@ -81,7 +81,7 @@ pub enum ModelsError {
     },
 }
 
-impl Models {
+impl ModelsFile {
     /// Reads the file; a file that does not exist says nothing.
     ///
     /// # Errors
@@ -98,33 +98,33 @@ impl Models {
             return Err(ModelsError::TooLong { path: path.into() });
         }
         file::parse(&bytes).map(|providers| Self { providers }).map_err(|mistake| match mistake {
-            file::Mistake::Syntax(detail) => ModelsError::Syntax { path: path.into(), detail },
-            file::Mistake::Field { field, detail } => ModelsError::Field { path: path.into(), field, detail },
+            file::FileParseError::Syntax(detail) => ModelsError::Syntax { path: path.into(), detail },
+            file::FileParseError::Field { field, detail } => ModelsError::Field { path: path.into(), field, detail },
         })
     }
 
     /// The models it names, by provider and then by id.
-    pub fn models(&self) -> impl Iterator<Item = OwnModel> {
+    pub fn models(&self) -> impl Iterator<Item = ConfiguredModel> {
         self.providers.iter().flat_map(|(provider, own)| {
-            own.models.iter().map(|(model, facts)| OwnModel {
+            own.models.iter().map(|(model, facts)| ConfiguredModel {
                 provider: provider.clone(),
                 model: model.clone(),
-                facts: facts.clone().or(crate::catalogue::facts(provider, model)),
+                facts: facts.clone().or(crate::catalogue::model_facts(provider, model)),
             })
         })
     }
 
     /// The providers it names that are no presets.
-    pub fn providers(&self) -> impl Iterator<Item = &str> {
-        self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none())
+    pub fn custom_providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str).filter(|name| find_preset(name).is_none())
     }
 
-    pub(crate) fn provider(&self, name: &str) -> Option<&OwnProvider> {
+    pub(crate) fn provider(&self, name: &str) -> Option<&ConfiguredProvider> {
         self.providers.get(name)
     }
 }
 
-impl std::fmt::Debug for OwnProvider {
+impl std::fmt::Debug for ConfiguredProvider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Addresses and headers may carry secrets, so only what is harmless is shown.
         f.debug_struct("OwnProvider")
@@ -144,11 +144,11 @@ pub struct UnsetVariable(pub String);
 ///
 /// # Errors
 /// [`UnsetVariable`] when one is not set, or empty.
-pub(crate) fn expanded(value: &str, var: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+pub(crate) fn expand_variables(value: &str, var: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
     let (mut out, mut rest) = (String::new(), value);
     while let Some((before, behind)) = rest.split_once('$') {
         out.push_str(before);
-        let (name, behind) = reference(behind);
+        let (name, behind) = split_variable(behind);
         if name.is_empty() {
             out.push('$');
             rest = behind.strip_prefix('$').unwrap_or(behind);
@@ -163,7 +163,7 @@ pub(crate) fn expanded(value: &str, var: impl Fn(&str) -> Option<String>) -> Res
 }
 
 /// The name behind a `$`, and what follows it; no name where none follows.
-fn reference(behind: &str) -> (&str, &str) {
+fn split_variable(behind: &str) -> (&str, &str) {
     if let Some((name, rest)) = behind.strip_prefix('{').and_then(|inner| inner.split_once('}'))
         && is_variable(name)
     {
@@ -190,7 +190,7 @@ mod tests {
             "EMPTY" => Some(String::new()),
             _ => None,
         };
-        let got = expanded(value, var);
+        let got = expand_variables(value, var);
         assert_eq!(got.as_deref().map_err(|unset| unset.0.as_str()), expect);
     }
 

@@ -14,15 +14,15 @@ use futures::StreamExt;
 use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use tokio_util::sync::CancellationToken;
 
-use play::Player;
+use play::ScriptPlayer;
 use script::Script;
 
 /// A model that answers with the steps of a script. No network, no clock unless a step asks for pauses; the same
 /// requests give the same answers. Clones share their place in the script.
 #[derive(Debug, Clone)]
-pub struct Scripted {
+pub struct ScriptedModel {
     script: Arc<Script>,
-    player: Arc<Mutex<Player>>,
+    player: Arc<Mutex<ScriptPlayer>>,
 }
 
 /// Why a script cannot be played.
@@ -54,14 +54,14 @@ pub enum ScriptError {
     },
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Reads a script from its JSON text.
     ///
     /// # Errors
     /// [`ScriptError::Script`] or [`ScriptError::Step`], which names the step.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script = Script::parse(text)?;
-        let player = Mutex::new(Player::new(script.steps.len()));
+        let player = Mutex::new(ScriptPlayer::new(script.steps.len()));
         Ok(Self { script: Arc::new(script), player: Arc::new(player) })
     }
 
@@ -77,7 +77,7 @@ impl Scripted {
 }
 
 #[async_trait]
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn info(&self) -> ModelInfo {
         ModelInfo { provider: "scripted".to_owned(), model: self.script.model.clone() }
     }
@@ -96,6 +96,6 @@ impl Model for Scripted {
         }
         let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
         let (lines, pause) = player.answer(&self.script, &request.messages)?;
-        Ok(play::stream(cancel, lines, pause).boxed())
+        Ok(play::cancellable_stream(cancel, lines, pause).boxed())
     }
 }

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
+use haft_protocol::rpc::{ErrorCode, CommandFailure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 
-use crate::shortened;
+use crate::shorten_name;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct UserQuestion {
     pub(crate) extension: Option<ExtensionName>,
     pub(crate) kind: UiKind,
     pub(crate) title: String,
@@ -33,7 +33,7 @@ pub(crate) struct Question {
 
 /// A question that is over: whoever asked gets the answer, and the client is told why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Over {
+pub(crate) struct ClosedDialog {
     /// The `id` of its `ui_request`.
     pub(crate) id: String,
     /// The answer; the default unless the client gave one.
@@ -43,21 +43,21 @@ pub(crate) struct Over {
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(crate) struct Dialogs {
+pub(crate) struct DialogRegistry {
     answers: bool,
     asked: u64,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenDialog>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenDialog {
     kind: UiKind,
     options: Vec<String>,
     default: UiAnswer,
     deadline: Instant,
 }
 
-impl Dialogs {
+impl DialogRegistry {
     /// The client says whether it answers questions. Those that are open stay so.
     pub(crate) fn set_answers(&mut self, answers: bool) {
         self.answers = answers;
@@ -65,16 +65,16 @@ impl Dialogs {
 
     /// Returns the request that the client is sent; [`Over`] comes later. None if the client answers no questions: then the
     /// default counts.
-    pub(crate) fn ask(&mut self, question: Question, now: Instant) -> Option<UiRequest> {
-        let Question { extension, kind, title, message, options, call, default, within } = question;
+    pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {
+        let UserQuestion { extension, kind, title, message, options, call, default, within } = question;
         if !self.answers {
             return None;
         }
         self.asked += 1;
         let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        let open = Open { kind, options: options.clone(), default: default.clone(), deadline: now + within };
+        let open = OpenDialog { kind, options: options.clone(), default: default.clone(), deadline: now + within };
         self.open.insert(self.asked, open);
-        let id = name(self.asked);
+        let id = dialog_id(self.asked);
         Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
     }
 
@@ -82,46 +82,46 @@ impl Dialogs {
     ///
     /// # Errors
     /// [`Failure`]: the question is not open, or the answer does not fit it; then it stays open.
-    pub(crate) fn answer(&mut self, response: UiResponse) -> Result<Over, Failure> {
+    pub(crate) fn answer(&mut self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         let UiResponse { request, answer } = response;
-        let number = self.number(&request).ok_or_else(|| not_open(&request))?;
-        let open = self.open.remove(&number).ok_or_else(|| not_open(&request))?;
-        match open.judge(&answer) {
-            Ok(()) if answer == UiAnswer::Cancelled => Ok(over(number, open, UiEnd::Cancelled)),
-            Ok(()) => Ok(Over { id: request, answer, why: UiEnd::Answered }),
+        let number = self.find_number(&request).ok_or_else(|| not_open_failure(&request))?;
+        let open = self.open.remove(&number).ok_or_else(|| not_open_failure(&request))?;
+        match open.check_answer(&answer) {
+            Ok(()) if answer == UiAnswer::Cancelled => Ok(close_with_default(number, open, UiEnd::Cancelled)),
+            Ok(()) => Ok(ClosedDialog { id: request, answer, why: UiEnd::Answered }),
             Err(expected) => {
                 self.open.insert(number, open);
-                Err(Failure::new(ErrorCode::BadRequest, format!("{request} is answered with {expected}")))
+                Err(CommandFailure::new(ErrorCode::BadRequest, format!("{request} is answered with {expected}")))
             }
         }
     }
 
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Over> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<ClosedDialog> {
         let late = self.open.extract_if(.., |_, open| open.deadline <= now);
-        late.map(|(number, open)| over(number, open, UiEnd::Timeout)).collect()
+        late.map(|(number, open)| close_with_default(number, open, UiEnd::Timeout)).collect()
     }
 
     /// Nobody needs the answer any more; nothing if it is over already.
-    pub(crate) fn cancel(&mut self, id: &str) -> Option<Over> {
-        let number = self.number(id)?;
-        self.open.remove(&number).map(|open| over(number, open, UiEnd::Cancelled))
+    pub(crate) fn cancel(&mut self, id: &str) -> Option<ClosedDialog> {
+        let number = self.find_number(id)?;
+        self.open.remove(&number).map(|open| close_with_default(number, open, UiEnd::Cancelled))
     }
 
     /// Ends all questions: there is no client any more who could answer, and none is asked from here on.
-    pub(crate) fn end(&mut self) -> Vec<Over> {
+    pub(crate) fn end(&mut self) -> Vec<ClosedDialog> {
         self.answers = false;
         let open = std::mem::take(&mut self.open);
-        open.into_iter().map(|(number, open)| over(number, open, UiEnd::Shutdown)).collect()
+        open.into_iter().map(|(number, open)| close_with_default(number, open, UiEnd::Shutdown)).collect()
     }
 
-    fn number(&self, id: &str) -> Option<u64> {
-        self.open.keys().copied().find(|number| name(*number) == id)
+    fn find_number(&self, id: &str) -> Option<u64> {
+        self.open.keys().copied().find(|number| dialog_id(*number) == id)
     }
 }
 
-impl Open {
+impl OpenDialog {
     /// Checks an answer; the error says what it has to be.
-    fn judge(&self, answer: &UiAnswer) -> Result<(), String> {
+    fn check_answer(&self, answer: &UiAnswer) -> Result<(), String> {
         match (self.kind, answer) {
             (_, UiAnswer::Cancelled)
             | (UiKind::Confirm | UiKind::Approve, UiAnswer::Confirmed(_))
@@ -140,17 +140,17 @@ impl Open {
     }
 }
 
-fn over(number: u64, open: Open, why: UiEnd) -> Over {
-    Over { id: name(number), answer: open.default, why }
+fn close_with_default(number: u64, open: OpenDialog, why: UiEnd) -> ClosedDialog {
+    ClosedDialog { id: dialog_id(number), answer: open.default, why }
 }
 
-fn name(number: u64) -> String {
+fn dialog_id(number: u64) -> String {
     format!("ui-{number}")
 }
 
-fn not_open(id: &str) -> Failure {
-    let id = shortened(id);
-    Failure::new(
+fn not_open_failure(id: &str) -> CommandFailure {
+    let id = shorten_name(id);
+    CommandFailure::new(
         ErrorCode::NotOpen,
         format!("no question {id:?} is open: it was answered, or its time is over"),
     )

@@ -3,31 +3,31 @@
 use haft_host::{LineFramer, FramedLine};
 use haft_protocol::error::DecodeError;
 use haft_protocol::rpc::{
-    BOUNDS, ErrorCode, Failure, MAX_LINE, Request, Response, Unread, line, read_request,
+    BOUNDS, ErrorCode, CommandFailure, MAX_LINE, RpcRequest, RpcResponse, UnreadableRequest, line, read_request,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Said {
-    Request(Request),
+pub(crate) enum IncomingLine {
+    Request(RpcRequest),
     /// Something that is none, which this answers.
-    Unread(Response),
+    Unreadable(RpcResponse),
     End,
 }
 
 /// Where the commands of a client come from.
-pub(crate) trait Source {
+pub(crate) trait RequestSource {
     /// The next one. Nothing is lost when the future is dropped.
     ///
     /// # Errors
     /// When the client cannot be heard.
-    async fn next(&mut self) -> std::io::Result<Said>;
+    async fn next(&mut self) -> std::io::Result<IncomingLine>;
 }
 
 /// Cuts what a client says into lines.
 #[derive(Debug)]
-pub(crate) struct Input<R> {
+pub(crate) struct LineRequestSource<R> {
     input: R,
     framer: LineFramer,
     ended: bool,
@@ -35,21 +35,21 @@ pub(crate) struct Input<R> {
     begun: bool,
 }
 
-impl<R> Input<R> {
+impl<R> LineRequestSource<R> {
     pub(crate) fn new(input: R) -> Self {
         Self { input, framer: LineFramer::default(), ended: false, begun: false }
     }
 }
 
-impl<R: AsyncRead + Unpin> Source for Input<R> {
-    async fn next(&mut self) -> std::io::Result<Said> {
+impl<R: AsyncRead + Unpin> RequestSource for LineRequestSource<R> {
+    async fn next(&mut self) -> std::io::Result<IncomingLine> {
         loop {
             if let Some(item) = self.framer.next(MAX_LINE) {
-                return Ok(self.said(item));
+                return Ok(self.read_item(item));
             }
             if self.ended {
                 let last = self.framer.finish(MAX_LINE);
-                return Ok(last.map_or(Said::End, |item| self.said(item)));
+                return Ok(last.map_or(IncomingLine::End, |item| self.read_item(item)));
             }
             self.ended = self.input.read_buf(self.framer.space()).await? == 0;
         }
@@ -58,55 +58,55 @@ impl<R: AsyncRead + Unpin> Source for Input<R> {
 
 /// A client in the same process. What it says is read like the line that another one would send, so that no command gets in
 /// that a line could not say; there are few of them, and all but prompts are short.
-impl Source for UnboundedReceiver<Request> {
-    async fn next(&mut self) -> std::io::Result<Said> {
-        let Some(request) = self.recv().await else { return Ok(Said::End) };
+impl RequestSource for UnboundedReceiver<RpcRequest> {
+    async fn next(&mut self) -> std::io::Result<IncomingLine> {
+        let Some(request) = self.recv().await else { return Ok(IncomingLine::End) };
         let said = line(&request)?;
         Ok(match said.len() > MAX_LINE {
-            true => unread(request, too_long()),
-            false => match read(said.as_bytes()) {
-                Said::Unread(reply) => unread(request, reply),
-                said @ (Said::Request(_) | Said::End) => said,
+            true => unreadable_reply(request, too_long()),
+            false => match read_line(said.as_bytes()) {
+                IncomingLine::Unreadable(reply) => unreadable_reply(request, reply),
+                said @ (IncomingLine::Request(_) | IncomingLine::End) => said,
             },
         })
     }
 }
 
 /// The reply to a request that a line could not say. What it is, and who waits for it, is known here.
-fn unread(request: Request, reply: Response) -> Said {
+fn unreadable_reply(request: RpcRequest, reply: RpcResponse) -> IncomingLine {
     let id = request.id.filter(|id| !id.is_empty());
-    Said::Unread(Response { id, command: request.command.kind().name().to_owned(), ..reply })
+    IncomingLine::Unreadable(RpcResponse { id, command: request.command.kind().name().to_owned(), ..reply })
 }
 
 /// The byte order mark that some programs write before UTF-8. It says nothing.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-impl<R> Input<R> {
-    fn said(&mut self, item: FramedLine) -> Said {
+impl<R> LineRequestSource<R> {
+    fn read_item(&mut self, item: FramedLine) -> IncomingLine {
         let is_first = !std::mem::replace(&mut self.begun, true);
         match item {
-            FramedLine::Line(line) if is_first && line.starts_with(MARK) => read(&line.slice(MARK.len()..)),
-            FramedLine::Line(line) => read(&line),
-            FramedLine::TooLong => Said::Unread(too_long()),
+            FramedLine::Line(line) if is_first && line.starts_with(MARK) => read_line(&line.slice(MARK.len()..)),
+            FramedLine::Line(line) => read_line(&line),
+            FramedLine::TooLong => IncomingLine::Unreadable(too_long()),
         }
     }
 }
 
-fn read(line: &[u8]) -> Said {
+fn read_line(line: &[u8]) -> IncomingLine {
     read_request(line, BOUNDS)
-        .map_or_else(|unread| Said::Unread(Unread::into_response(unread)), Said::Request)
+        .map_or_else(|unread| IncomingLine::Unreadable(UnreadableRequest::into_response(unread)), IncomingLine::Request)
 }
 
-fn too_long() -> Response {
+fn too_long() -> RpcResponse {
     let error = DecodeError::TooLong { limit: MAX_LINE };
-    let failure = Failure::new(ErrorCode::LineTooLong, format!("malformed json: {error}"));
-    Response { id: None, command: String::new(), outcome: Err(failure) }
+    let failure = CommandFailure::new(ErrorCode::LineTooLong, format!("malformed json: {error}"));
+    RpcResponse { id: None, command: String::new(), outcome: Err(failure) }
 }
 
 #[cfg(test)]
 mod tests {
     use futures::FutureExt as _;
-    use haft_protocol::rpc::{Command, Prompt, SetName};
+    use haft_protocol::rpc::{Command, PromptCommand, SetName};
     use tokio::sync::mpsc;
 
     use super::*;
@@ -114,17 +114,17 @@ mod tests {
     #[track_caller]
     fn check(command: impl Into<Command>, expect: (&str, ErrorCode)) {
         let (says, mut heard) = mpsc::unbounded_channel();
-        let request = Request { id: Some("7".into()), command: command.into(), session: None };
+        let request = RpcRequest { id: Some("7".into()), command: command.into(), session: None };
         says.send(request).unwrap();
         let said = heard.next().now_or_never().unwrap().unwrap();
-        let Said::Unread(reply) = said else { panic!("{said:?}") };
+        let IncomingLine::Unreadable(reply) = said else { panic!("{said:?}") };
         let code = reply.outcome.unwrap_err().code;
         assert_eq!((reply.id.as_deref(), reply.command.as_str(), code), (Some("7"), expect.0, expect.1));
     }
 
     #[test]
     fn a_request_that_no_line_could_say_is_answered_by_its_id() {
-        let prompt = Prompt { message: "x".repeat(MAX_LINE), images: Vec::new(), plain: None };
+        let prompt = PromptCommand { message: "x".repeat(MAX_LINE), images: Vec::new(), plain: None };
         check(prompt, ("prompt", ErrorCode::LineTooLong));
         let name = SetName { name: "a\u{7}b".into() };
         check(name, ("set_name", ErrorCode::BadRequest));

@@ -28,13 +28,13 @@ mod sessions;
 mod writer;
 
 pub use desk::MOST_WAITING;
-pub use haft_protocol::rpc::{escaped, line};
-pub use outbox::Room;
-pub use screen::{Screen, Screens};
-pub use serve::{End, Options, ServeError, serve, serve_local};
-pub use sessions::{Expanded, Opened, Sessions, Which, stored_info};
+pub use haft_protocol::rpc::{escape_control_chars, line};
+pub use outbox::OutboxLimits;
+pub use screen::{SessionScreen, ScreenFactory};
+pub use serve::{EndReason, ServeOptions, ServeError, serve, serve_local};
+pub use sessions::{TemplateExpansion, OpenedSession, SessionProvider, SessionChoice, stored_info};
 pub use writer::{EventWriter, WriteError};
 
-fn shortened(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     name.chars().take(64).collect()
 }

@@ -3,45 +3,45 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::rpc::{Failure, Hello, RpcEvent, UiAnswer, UiEnd, UiResponse};
+use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialogs::{Dialogs, Over, Question};
-use crate::outlet::Outlet;
+use crate::dialogs::{DialogRegistry, ClosedDialog, UserQuestion};
+use crate::outlet::ClientSink;
 
 /// Stands for every tool.
 const ALL: &str = "*";
 
 /// Cheap to clone; the clones are one.
 #[derive(Debug, Clone)]
-pub(crate) struct Questions {
-    outlet: Outlet,
-    state: Arc<Mutex<State>>,
+pub(crate) struct QuestionBroker {
+    client_sink: ClientSink,
+    state: Arc<Mutex<BrokerState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    dialogs: Dialogs,
-    askers: BTreeMap<String, Asker>,
+struct BrokerState {
+    dialogs: DialogRegistry,
+    askers: BTreeMap<String, QuestionAsker>,
     /// The tools whose calls the client wants to be asked about.
     approve: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Asker {
+struct QuestionAsker {
     session: String,
-    answer: oneshot::Sender<Over>,
+    answer: oneshot::Sender<ClosedDialog>,
 }
 
-impl Questions {
-    pub(crate) fn new(outlet: Outlet) -> Self {
-        Self { outlet, state: Arc::default() }
+impl QuestionBroker {
+    pub(crate) fn new(outlet: ClientSink) -> Self {
+        Self { client_sink: outlet, state: Arc::default() }
     }
 
     /// Takes the client's description of itself. What it does not say stays as it was.
-    pub(crate) fn hello(&self, hello: &Hello) {
+    pub(crate) fn apply_hello(&self, hello: &HelloCommand) {
         let mut state = self.lock();
         if let Some(approve) = &hello.approve {
             state.approve.clone_from(approve);
@@ -54,7 +54,7 @@ impl Questions {
     }
 
     /// True if the client wants to be asked about calls of this tool.
-    pub(crate) fn wants(&self, tool: &str) -> bool {
+    pub(crate) fn wants_approval(&self, tool: &str) -> bool {
         self.lock().approve.iter().any(|name| name == ALL || name == tool)
     }
 
@@ -63,8 +63,8 @@ impl Questions {
         &self,
         cancel: &CancellationToken,
         session: &str,
-        question: Question,
-    ) -> Option<Over> {
+        question: UserQuestion,
+    ) -> Option<ClosedDialog> {
         // What led to the question is told before it: whoever works on it gives that away when the work pauses.
         tokio::task::yield_now().await;
         let within = question.within;
@@ -73,18 +73,18 @@ impl Questions {
             let request = state.dialogs.ask(question, Instant::now().into_std())?;
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
-            state.askers.insert(id.clone(), Asker { session: session.to_owned(), answer: sender });
-            self.outlet.event(Some(session), RpcEvent::UiRequest(request));
+            state.askers.insert(id.clone(), QuestionAsker { session: session.to_owned(), answer: sender });
+            self.client_sink.event(Some(session), RpcEvent::UiRequest(request));
             (id, answer)
         };
         // Also when whoever asks is dropped.
-        let _withdrawn = Withdrawn { questions: self, id };
+        let _withdrawn = WithdrawOnDrop { questions: self, id };
         tokio::select! {
             biased;
             over = &mut answer => over.ok(),
             () = cancel.cancelled() => None,
             () = sleep(within) => {
-                self.expired();
+                self.expire_due();
                 // It is over now. An answer that was taken at this moment counts, as the client was told.
                 answer.await.ok().filter(|over| over.why != UiEnd::Timeout)
             }
@@ -92,16 +92,16 @@ impl Questions {
     }
 
     /// The client's answer. The one who asked gets it with [`conclude`](Self::conclude).
-    pub(crate) fn answer(&self, response: UiResponse) -> Result<Over, Failure> {
+    pub(crate) fn answer(&self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         self.lock().dialogs.answer(response)
     }
 
     /// A question is over: the one who asked is told, and the client why.
-    pub(crate) fn conclude(&self, over: Over) {
+    pub(crate) fn conclude(&self, over: ClosedDialog) {
         let asker = self.lock().askers.remove(&over.id);
-        let Some(Asker { session, answer }) = asker else { return };
+        let Some(QuestionAsker { session, answer }) = asker else { return };
         let done = RpcEvent::UiDone { id: over.id.clone(), why: over.why };
-        self.outlet.event(Some(&session), done);
+        self.client_sink.event(Some(&session), done);
         // Nobody may be waiting any more.
         drop(answer.send(over));
     }
@@ -112,24 +112,24 @@ impl Questions {
     }
 
     /// Ends all questions whose time is over; the one that noticed has none of its own left to wait for.
-    fn expired(&self) {
+    fn expire_due(&self) {
         let over = self.lock().dialogs.expire(Instant::now().into_std());
         over.into_iter().for_each(|over| self.conclude(over));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BrokerState> {
         // Each change is one call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Takes a question back that is still open.
-struct Withdrawn<'a> {
-    questions: &'a Questions,
+struct WithdrawOnDrop<'a> {
+    questions: &'a QuestionBroker,
     id: String,
 }
 
-impl Drop for Withdrawn<'_> {
+impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
         let over = self.questions.lock().dialogs.cancel(&self.id);
         if let Some(over) = over {
@@ -138,6 +138,6 @@ impl Drop for Withdrawn<'_> {
     }
 }
 
-pub(crate) fn confirmed(over: Option<&Over>) -> bool {
+pub(crate) fn is_confirmed(over: Option<&ClosedDialog>) -> bool {
     over.is_some_and(|over| over.why == UiEnd::Answered && over.answer == UiAnswer::Confirmed(true))
 }

@@ -1,8 +1,8 @@
 //! `Roster`: the sessions that are open, and which one a command is about.
 
-use haft_protocol::rpc::{ErrorCode, Failure};
+use haft_protocol::rpc::{ErrorCode, CommandFailure};
 
-use crate::shortened;
+use crate::shorten_name;
 
 /// The open sessions, in the order in which they were opened. There is always one: it begins with one, and the last one
 /// stays.
@@ -34,7 +34,7 @@ impl<S> OpenSessions<S> {
     ///
     /// # Errors
     /// [`Failure`] when no open session is meant, or more than one.
-    pub(crate) fn find(&self, named: Option<&str>) -> Result<&str, Failure> {
+    pub(crate) fn find(&self, named: Option<&str>) -> Result<&str, CommandFailure> {
         let Some(named) = named else { return Ok(&self.current) };
         if let Some((id, _)) = self.open.iter().find(|(id, _)| id == named) {
             return Ok(id);
@@ -54,7 +54,7 @@ impl<S> OpenSessions<S> {
     ///
     /// # Errors
     /// As [`find`](Self::find); then it may still be on the disk.
-    pub(crate) fn switch(&mut self, named: &str) -> Result<&str, Failure> {
+    pub(crate) fn switch_to(&mut self, named: &str) -> Result<&str, CommandFailure> {
         self.current = self.find(Some(named))?.to_owned();
         Ok(&self.current)
     }
@@ -63,17 +63,17 @@ impl<S> OpenSessions<S> {
     ///
     /// # Errors
     /// [`Failure`] when it is the last one.
-    pub(crate) fn may_close(&self, id: &str) -> Result<(), Failure> {
+    pub(crate) fn check_can_close(&self, id: &str) -> Result<(), CommandFailure> {
         let others = self.open.iter().any(|(known, _)| known != id);
         others.then_some(()).ok_or_else(|| {
-            Failure::new(ErrorCode::Busy, "the last session stays; send `shutdown` to end the process")
+            CommandFailure::new(ErrorCode::Busy, "the last session stays; send `shutdown` to end the process")
         })
     }
 
     /// Takes a session out. When it was the current one, the first that is still open is current from here on. The last one
     /// stays.
     pub(crate) fn remove(&mut self, id: &str) -> Option<S> {
-        self.may_close(id).ok()?;
+        self.check_can_close(id).ok()?;
         let at = self.open.iter().position(|(known, _)| known == id)?;
         let (_, session) = self.open.remove(at);
         if let Some((first, _)) = self.open.first().filter(|_| self.current == id) {
@@ -83,7 +83,7 @@ impl<S> OpenSessions<S> {
     }
 
     /// The id of the session that commands mean which name none.
-    pub(crate) fn current(&self) -> &str {
+    pub(crate) fn current_id(&self) -> &str {
         &self.current
     }
 
@@ -93,14 +93,14 @@ impl<S> OpenSessions<S> {
     }
 }
 
-fn not_found(named: &str, several: bool) -> Failure {
-    let named = shortened(named);
+fn not_found(named: &str, several: bool) -> CommandFailure {
+    let named = shorten_name(named);
     let what = if several {
         "more than one open session begins with"
     } else {
         "no session is open whose id begins with"
     };
-    Failure::new(
+    CommandFailure::new(
         ErrorCode::SessionNotFound,
         format!("{what} {named:?}; `list_sessions` says which there are"),
     )
@@ -151,10 +151,10 @@ mod tests {
     #[test]
     fn what_is_opened_is_not_current_before_it_is_switched_to() {
         let mut roster = roster();
-        assert_eq!(roster.current(), "0199");
-        assert_eq!(roster.switch("01a"), Ok("01aa"));
-        assert!(roster.switch("9").is_err());
-        assert_eq!((roster.current(), roster.find(None)), ("01aa", Ok("01aa")));
+        assert_eq!(roster.current_id(), "0199");
+        assert_eq!(roster.switch_to("01a"), Ok("01aa"));
+        assert!(roster.switch_to("9").is_err());
+        assert_eq!((roster.current_id(), roster.find(None)), ("01aa", Ok("01aa")));
         assert_eq!(roster.get_mut("01aa"), Some(&mut 2));
         assert_eq!(roster.add("01aa", 7), Some(2));
     }
@@ -163,10 +163,10 @@ mod tests {
     fn the_first_that_is_open_follows_a_current_one_that_is_closed_and_the_last_stays() {
         let mut roster = roster();
         assert_eq!(roster.remove("9"), None);
-        assert_eq!((roster.remove("01aa"), roster.current()), (Some(2), "0199"));
-        assert_eq!((roster.remove("0199"), roster.current()), (Some(1), "02"));
-        assert_eq!(roster.may_close("02").unwrap_err().code, ErrorCode::Busy);
-        assert_eq!((roster.remove("02"), roster.current()), (None, "02"));
+        assert_eq!((roster.remove("01aa"), roster.current_id()), (Some(2), "0199"));
+        assert_eq!((roster.remove("0199"), roster.current_id()), (Some(1), "02"));
+        assert_eq!(roster.check_can_close("02").unwrap_err().code, ErrorCode::Busy);
+        assert_eq!((roster.remove("02"), roster.current_id()), (None, "02"));
         assert_eq!(roster.iter().collect::<Vec<_>>(), [("02", &3)]);
         assert_eq!(roster.get_mut("02"), Some(&mut 3));
     }

@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use haft_core::AgentBuilder;
-use haft_core::hooks::{Approval, ApproveTool, Observer};
+use haft_core::hooks::{ApproverDecision, ApproveTool, Observer};
 use haft_core::session::Session;
 use haft_host::{EventSink, Frontend, GateChoice, FailingGate};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Event, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
+use haft_protocol::rpc::{ClientEvent, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialogs::Question;
-use crate::outlet::Outlet;
-use crate::questions::{Questions, confirmed};
+use crate::dialogs::UserQuestion;
+use crate::outlet::ClientSink;
+use crate::questions::{QuestionBroker, is_confirmed};
 use crate::timeouts::DIALOG;
 
 /// The answers about a failing gate, with their meanings.
@@ -31,57 +31,57 @@ const CHOICES: [(&str, GateChoice); 3] = [
 
 /// Gives sessions their screens, while one is opened.
 #[derive(Debug)]
-pub struct Screens {
-    outlet: Outlet,
-    questions: Questions,
+pub struct ScreenFactory {
+    client_sink: ClientSink,
+    questions: QuestionBroker,
     /// True if the client is told of sessions that begin.
-    tells: bool,
+    announces_sessions: bool,
     begun: Mutex<Vec<String>>,
 }
 
-impl Screens {
-    pub(crate) fn new(outlet: Outlet, questions: Questions, tells: bool) -> Self {
-        Self { outlet, questions, tells, begun: Mutex::default() }
+impl ScreenFactory {
+    pub(crate) fn new(outlet: ClientSink, questions: QuestionBroker, tells: bool) -> Self {
+        Self { client_sink: outlet, questions, announces_sessions: tells, begun: Mutex::default() }
     }
 
     /// The screen of a session. The client is told here that it is open, so that it knows it before anything happens in it.
-    pub fn begin(&self, session: &Session) -> Arc<Screen> {
+    pub fn open_screen(&self, session: &Session) -> Arc<SessionScreen> {
         let id = session.id().to_string();
         let path = session.path().map(|path| path.to_string_lossy().into_owned());
         lock(&self.begun).push(id.clone());
-        if self.tells {
-            self.outlet.event(Some(&id), RpcEvent::SessionOpened { ephemeral: path.is_none(), path });
+        if self.announces_sessions {
+            self.client_sink.event(Some(&id), RpcEvent::SessionOpened { ephemeral: path.is_none(), path });
         }
-        Arc::new(Screen {
+        Arc::new(SessionScreen {
             session: id,
-            outlet: self.outlet.clone(),
+            client_sink: self.client_sink.clone(),
             questions: self.questions.clone(),
             panels: Mutex::default(),
-            sums_up: AtomicBool::new(false),
+            compacting: AtomicBool::new(false),
         })
     }
 
     /// The session was not opened after all.
-    pub(crate) fn failed(&self) {
-        for id in std::mem::take(&mut *lock(&self.begun)).iter().filter(|_| self.tells) {
-            self.outlet.event(Some(id), RpcEvent::SessionClosed { reason: SessionEnd::Failed });
+    pub(crate) fn report_open_failed(&self) {
+        for id in std::mem::take(&mut *lock(&self.begun)).iter().filter(|_| self.announces_sessions) {
+            self.client_sink.event(Some(id), RpcEvent::SessionClosed { reason: SessionEnd::Failed });
         }
     }
 }
 
 /// The client as a session sees it: the front end of its extensions, and what tells and asks for its agent.
 #[derive(Debug)]
-pub struct Screen {
+pub struct SessionScreen {
     /// The id that the session had when it was opened: the client knows it by that.
     session: String,
-    outlet: Outlet,
-    questions: Questions,
+    client_sink: ClientSink,
+    questions: QuestionBroker,
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
     /// True if the conversation is being summed up, outside of a run.
-    sums_up: AtomicBool,
+    compacting: AtomicBool,
 }
 
-impl Screen {
+impl SessionScreen {
     /// Where the host of the session's extensions tells its events.
     pub fn events(self: &Arc<Self>) -> EventSink {
         let screen = Arc::clone(self);
@@ -90,8 +90,8 @@ impl Screen {
 
     /// Puts into the agent's builder what the client needs: it is asked about calls if it wants to be, and told of
     /// summaries that it asked for.
-    pub fn joined(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
-        let screen = || Member(Arc::clone(self));
+    pub fn attach_to(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
+        let screen = || ScreenHooks(Arc::clone(self));
         builder.approve_tool(screen()).observer(screen())
     }
 
@@ -100,17 +100,17 @@ impl Screen {
         &self.session
     }
 
-    pub(crate) fn event(&self, event: impl Into<Event>) {
-        self.outlet.event(Some(&self.session), event);
+    pub(crate) fn event(&self, event: impl Into<ClientEvent>) {
+        self.client_sink.event(Some(&self.session), event);
     }
 
     /// The conversation is being summed up outside of a run, or is not any more.
-    pub(crate) fn sums_up(&self, now: bool) {
-        self.sums_up.store(now, Ordering::Relaxed);
+    pub(crate) fn set_compacting(&self, now: bool) {
+        self.compacting.store(now, Ordering::Relaxed);
     }
 
     /// The person closed a panel; whether it was open.
-    pub(crate) fn closed_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
+    pub(crate) fn remove_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
         let mut panels = lock(&self.panels);
         let open = panels.get(extension) == Some(panel);
         if open {
@@ -125,7 +125,7 @@ impl Screen {
 }
 
 #[async_trait]
-impl Frontend for Screen {
+impl Frontend for SessionScreen {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         lock(&self.panels).insert(extension.clone(), panel.id.clone());
         let Panel { id, title, lines, footer } = panel.clone();
@@ -143,7 +143,7 @@ impl Frontend for Screen {
     }
 
     fn close_panel(&self, extension: &ExtensionName, panel: &PanelId) {
-        if self.closed_panel(extension, panel) {
+        if self.remove_panel(extension, panel) {
             self.event(RpcEvent::PanelClose { extension: extension.clone(), panel_id: panel.clone() });
         }
     }
@@ -159,7 +159,7 @@ impl Frontend for Screen {
 
     async fn ask_about_failing_gate(&self, cancel: &CancellationToken, failing: &FailingGate) -> GateChoice {
         let FailingGate { extension, reason, failures } = failing;
-        let question = Question {
+        let question = UserQuestion {
             extension: Some(extension.clone()),
             kind: UiKind::GateFailing,
             title: format!("Extension {extension} keeps failing, and nothing happens without it"),
@@ -186,16 +186,16 @@ impl Frontend for Screen {
 }
 
 /// The screen among the agent's hooks.
-struct Member(Arc<Screen>);
+struct ScreenHooks(Arc<SessionScreen>);
 
 #[async_trait]
-impl ApproveTool for Member {
-    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+impl ApproveTool for ScreenHooks {
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         let Self(screen) = self;
-        if !screen.questions.wants(&call.name) {
-            return Approval::Approve;
+        if !screen.questions.wants_approval(&call.name) {
+            return ApproverDecision::Approve;
         }
-        let question = Question {
+        let question = UserQuestion {
             extension: None,
             kind: UiKind::Approve,
             title: format!("Run {}?", call.name),
@@ -206,14 +206,14 @@ impl ApproveTool for Member {
             within: DIALOG,
         };
         let over = screen.questions.ask(cancel, &screen.session, question).await;
-        if confirmed(over.as_ref()) {
-            return Approval::Approve;
+        if is_confirmed(over.as_ref()) {
+            return ApproverDecision::Approve;
         }
         let reason = match over.map(|over| over.why) {
             Some(UiEnd::Answered | UiEnd::Cancelled) => "the user did not allow it",
             Some(UiEnd::Timeout | UiEnd::Shutdown) | None => "the user has to allow it, and nobody answered",
         };
-        Approval::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
+        ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
     }
 
     fn name(&self) -> &str {
@@ -221,13 +221,13 @@ impl ApproveTool for Member {
     }
 }
 
-impl Observer for Member {
+impl Observer for ScreenHooks {
     /// A run is told by whoever has it, and a call outside of any run by the host; a summary outside of a run by nobody
     /// else.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else is told elsewhere")]
     fn observe(&self, event: &AgentEvent) {
         let Self(screen) = self;
-        if !screen.sums_up.load(Ordering::Relaxed) {
+        if !screen.compacting.load(Ordering::Relaxed) {
             return;
         }
         match event {

@@ -19,44 +19,44 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
-use haft_protocol::rpc::{Line, Request, Token};
+use haft_protocol::rpc::{ServerLine, RpcRequest, AuthToken};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::door::Door;
-use crate::input::{Input, Source};
-use crate::outbox::{Form, Room};
-use crate::outlet::Outlet;
-use crate::questions::Questions;
-use crate::screen::Screens;
-use crate::sessions::Sessions;
+use crate::door::AuthGate;
+use crate::input::{LineRequestSource, RequestSource};
+use crate::outbox::{LineEncoding, OutboxLimits};
+use crate::outlet::ClientSink;
+use crate::questions::QuestionBroker;
+use crate::screen::ScreenFactory;
+use crate::sessions::SessionProvider;
 use crate::timeouts::LAST_WORDS;
 
-use hub::{Broken, Hub};
+use hub::{ConnectionError, RpcServer};
 
 /// The options of [`serve`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ServeOptions {
     /// The program's version, which `hello` says.
     pub version: String,
     /// The token that the first command must show, if any.
-    pub token: Option<Token>,
+    pub token: Option<AuthToken>,
     /// The room for a client that reads slowly.
-    pub room: Room,
+    pub room: OutboxLimits,
 }
 
-impl Options {
+impl ServeOptions {
     /// For a program of this version, without a token.
     pub fn new(version: impl Into<String>) -> Self {
-        Self { version: version.into(), token: None, room: Room::default() }
+        Self { version: version.into(), token: None, room: OutboxLimits::default() }
     }
 }
 
 /// Why nothing is served any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum EndReason {
     /// The client says nothing more, and what was accepted is finished.
     Input,
     /// The client sent `shutdown`.
@@ -91,15 +91,15 @@ pub enum ServeError<E> {
 ///
 /// # Errors
 /// [`ServeError`].
-pub async fn serve<S: Sessions>(
+pub async fn serve<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
-    options: Options,
-) -> Result<End, ServeError<S::Error>> {
-    let outlet = Outlet::new(options.room, Form::Text, Door::asks(options.token.as_ref()));
-    connected(cancel, sessions, Input::new(input), &outlet, outlet.write(output), options).await
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<S::Error>> {
+    let outlet = ClientSink::new(options.room, LineEncoding::Text, AuthGate::requires_token(options.token.as_ref()));
+    serve_client(cancel, sessions, LineRequestSource::new(input), &outlet, outlet.write(output), options).await
 }
 
 /// [`serve`] for a client in the same process: it says requests and is told [`Line`]s, images with their data, and nobody
@@ -109,43 +109,43 @@ pub async fn serve<S: Sessions>(
 ///
 /// # Errors
 /// [`ServeError::First`].
-pub async fn serve_local<S: Sessions>(
+pub async fn serve_local<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
-    requests: mpsc::UnboundedReceiver<Request>,
-    lines: mpsc::Sender<Line>,
-    options: Options,
-) -> Result<End, ServeError<S::Error>> {
-    let outlet = Outlet::new(options.room, Form::Typed, false);
-    let options = Options { token: None, ..options };
-    connected(cancel, sessions, requests, &outlet, outlet.tell(lines), options).await
+    requests: mpsc::UnboundedReceiver<RpcRequest>,
+    lines: mpsc::Sender<ServerLine>,
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<S::Error>> {
+    let outlet = ClientSink::new(options.room, LineEncoding::Typed, false);
+    let options = ServeOptions { token: None, ..options };
+    serve_client(cancel, sessions, requests, &outlet, outlet.send_lines(lines), options).await
 }
 
 /// Serves a client whose commands come from `source` and whose lines `writer` takes out of the outlet.
-async fn connected<S: Sessions>(
+async fn serve_client<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
-    mut source: impl Source,
-    outlet: &Outlet,
+    mut source: impl RequestSource,
+    outlet: &ClientSink,
     writer: impl Future<Output = io::Result<()>>,
-    options: Options,
-) -> Result<End, ServeError<S::Error>> {
-    let questions = Questions::new(outlet.clone());
-    let screens = Screens::new(outlet.clone(), questions.clone(), false);
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<S::Error>> {
+    let questions = QuestionBroker::new(outlet.clone());
+    let screens = ScreenFactory::new(outlet.clone(), questions.clone(), false);
     let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
-        return Ok(End::Cancelled);
+        return Ok(EndReason::Cancelled);
     };
     let first = first.map_err(ServeError::First)?;
-    let mut hub = Hub::new(sessions, first, outlet.clone(), questions, options);
+    let mut hub = RpcServer::new(sessions, first, outlet.clone(), questions, options);
     let mut writer = pin!(writer);
     let outcome = hub.run(cancel, &mut source, writer.as_mut()).await;
     outlet.close();
     // Also when the input broke, and when the client left while everything came to its end.
-    if !outlet.drained(writer, LAST_WORDS).await {
+    if !outlet.drain(writer, LAST_WORDS).await {
         tracing::warn!("the client does not read any more; it was not told everything");
     }
     outcome.map_err(|broken| match broken {
-        Broken::Input(error) => ServeError::Input(error),
-        Broken::Output(error) => ServeError::Output(error),
+        ConnectionError::Input(error) => ServeError::Input(error),
+        ConnectionError::Output(error) => ServeError::Output(error),
     })
 }

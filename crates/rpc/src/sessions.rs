@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::model;
 use haft_core::session::Session;
-use haft_core::session::store::{Found, Summary};
+use haft_core::session::store::{SessionFile, SessionSummary};
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo};
+use haft_protocol::rpc::{CommandInfo, ErrorCode, CommandFailure, ModelInfo, SessionInfo};
 
-use crate::screen::{Screen, Screens};
-use crate::shortened;
+use crate::screen::{SessionScreen, ScreenFactory};
+use crate::shorten_name;
 
 /// The sessions that a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and
 /// templates. What a future of its methods waits for holds up nothing: it is dropped when the process is told to end.
@@ -66,7 +66,7 @@ use crate::shortened;
 /// # }
 /// ```
 #[async_trait]
-pub trait Sessions: Send + Sync + 'static {
+pub trait SessionProvider: Send + Sync + 'static {
     /// Why there is no first session, for whoever called [`serve`](crate::serve()).
     type Error: Send;
 
@@ -74,20 +74,20 @@ pub trait Sessions: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it cannot be; then nothing is read and nothing served.
-    async fn first(&self, screens: &Screens) -> Result<Opened, Self::Error>;
+    async fn first(&self, screens: &ScreenFactory) -> Result<OpenedSession, Self::Error>;
 
     /// Opens another session.
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
-    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure>;
+    async fn open(&self, which: SessionChoice, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure>;
 
     /// The sessions on the disk, the one that was written last first; those that are open may be among them. Each as
     /// [`stored_info`] makes it.
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
-    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+    async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         Ok(Vec::new())
     }
 
@@ -95,7 +95,7 @@ pub trait Sessions: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
-    async fn models(&self) -> Result<Vec<ModelInfo>, Failure> {
+    async fn models(&self) -> Result<Vec<ModelInfo>, CommandFailure> {
         Ok(Vec::new())
     }
 
@@ -104,8 +104,8 @@ pub trait Sessions: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
-    async fn model(&self, _name: &str, _asked: &model::ModelInfo) -> Result<Arc<dyn model::Model>, Failure> {
-        Err(Failure::new(ErrorCode::Unsupported, "this program asks one model only"))
+    async fn model(&self, _name: &str, _asked: &model::ModelInfo) -> Result<Arc<dyn model::Model>, CommandFailure> {
+        Err(CommandFailure::new(ErrorCode::Unsupported, "this program asks one model only"))
     }
 
     /// The templates and skills that can be called by name, after the commands of extensions. May read the disk.
@@ -114,14 +114,14 @@ pub trait Sessions: Send + Sync + 'static {
     }
 
     /// Expands `/name arguments`, where no extension has such a command. May read the disk.
-    fn expand(&self, _name: &str, _arguments: &str) -> Expanded {
-        Expanded::Unknown
+    fn expand(&self, _name: &str, _arguments: &str) -> TemplateExpansion {
+        TemplateExpansion::Unknown
     }
 }
 
 /// A session that is wanted.
 #[derive(Debug, Clone)]
-pub enum Which {
+pub enum SessionChoice {
     /// A new one.
     New {
         /// True if the session leaves no file; `None`: as the process was started.
@@ -135,7 +135,7 @@ pub enum Which {
 
 /// The expansion of `/name arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expanded {
+pub enum TemplateExpansion {
     /// A message for the model.
     Message(String),
     /// Nothing can be made of it; why, for people.
@@ -146,21 +146,21 @@ pub enum Expanded {
 
 /// A session that is open.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedSession {
     pub(crate) agent: Agent,
-    pub(crate) screen: Arc<Screen>,
-    pub(crate) extensions: Option<Extensions>,
+    pub(crate) screen: Arc<SessionScreen>,
+    pub(crate) extensions: Option<SessionExtensions>,
 }
 
-pub(crate) struct Extensions {
+pub(crate) struct SessionExtensions {
     pub(crate) host: Host,
     /// The tools that are offered before theirs.
     pub(crate) own: Vec<Arc<dyn Tool>>,
 }
 
-impl Opened {
+impl OpenedSession {
     /// An agent, built with what [`Screen::joined`] has put into its builder, and its screen.
-    pub fn new(agent: Agent, screen: Arc<Screen>) -> Self {
+    pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
         Self { agent, screen, extensions: None }
     }
 
@@ -168,7 +168,7 @@ impl Opened {
     /// here on, behind these of the program.
     #[must_use]
     pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
-        Self { extensions: Some(Extensions { host, own }), ..self }
+        Self { extensions: Some(SessionExtensions { host, own }), ..self }
     }
 
     /// Returns the host of the session's extensions, if it has any.
@@ -176,24 +176,24 @@ impl Opened {
         self.extensions.as_ref().map(|extensions| &extensions.host)
     }
 
-    pub(crate) fn panel(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, Failure> {
+    pub(crate) fn panel_host(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, CommandFailure> {
         let host = self.extension_host()?;
         if self.screen.has_panel(extension, panel) {
             return Ok(host);
         }
-        let (extension, panel) = (shortened(extension.as_str()), shortened(panel.as_str()));
+        let (extension, panel) = (shorten_name(extension.as_str()), shorten_name(panel.as_str()));
         let error = format!("extension {extension} has no panel {panel:?} open");
-        Err(Failure::new(ErrorCode::NotOpen, error))
+        Err(CommandFailure::new(ErrorCode::NotOpen, error))
     }
 
-    pub(crate) fn extension_host(&self) -> Result<&Host, Failure> {
-        let none = || Failure::new(ErrorCode::Unsupported, "this session has no extensions");
+    pub(crate) fn extension_host(&self) -> Result<&Host, CommandFailure> {
+        let none = || CommandFailure::new(ErrorCode::Unsupported, "this session has no extensions");
         self.host().ok_or_else(none)
     }
 
     /// Offers the tools of this moment: the program's, then the extensions'.
     pub(crate) fn offer_tools(&self) {
-        let Some(Extensions { host, own }) = &self.extensions else { return };
+        let Some(SessionExtensions { host, own }) = &self.extensions else { return };
         let mut tools = ToolSet::default();
         for tool in own.iter().cloned().chain(host.tools()) {
             if let Err(error) = tools.add(Arc::clone(&tool)) {
@@ -206,7 +206,7 @@ impl Opened {
     }
 
     /// Has the extensions leave, if there are any, and waits until they have.
-    pub(crate) async fn end_extensions(&self) -> Result<(), Failure> {
+    pub(crate) async fn end_extensions(&self) -> Result<(), CommandFailure> {
         if let Some(extensions) = &self.extensions {
             extensions.host.shutdown().await;
         }
@@ -215,8 +215,8 @@ impl Opened {
 }
 
 /// A session on the disk, as [`Sessions::stored`] tells it. Whether it is open, the server knows.
-pub fn stored_info(found: &Found, summary: Summary) -> SessionInfo {
-    let Summary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
+pub fn stored_info(found: &SessionFile, summary: SessionSummary) -> SessionInfo {
+    let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
     SessionInfo {
         session: found.id.to_string(),
         open: false,
@@ -235,7 +235,7 @@ pub fn stored_info(found: &Found, summary: Summary) -> SessionInfo {
     }
 }
 
-impl std::fmt::Debug for Extensions {
+impl std::fmt::Debug for SessionExtensions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Extensions").field("own", &self.own.len()).finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Event,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, LifecycleEvent,
     ExtensionFrame, Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
     InterceptKind, InterceptToolCall, InterceptTurnStart, Ready, RegisterCommand, RegisterRejected,
     RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
@@ -17,15 +17,15 @@ use serde_json::Value;
 
 use crate::completion::Completion;
 use crate::error::ServeError;
-use crate::handler::{Handler, HandlerFn};
+use crate::handler::{BoxedHandler, HandlerFn};
 use crate::panel::PanelEvent;
 use crate::tool::{self, ToolResult};
 
 pub(crate) mod check;
 mod tool_call;
 
-pub use tool_call::{GateDecision, Tools};
-pub(crate) use tool_call::{Kind, ToolCallHandler};
+pub use tool_call::{GateDecision, ToolSelection};
+pub(crate) use tool_call::{ToolCallHandlerKind, ToolCallHandler};
 
 /// An extension: its name and everything it offers. Built by value, then [`run`](Self::run).
 ///
@@ -38,19 +38,19 @@ pub(crate) use tool_call::{Kind, ToolCallHandler};
 pub struct Extension {
     pub(crate) name: String,
     pub(crate) version: String,
-    pub(crate) commands: Vec<(RegisterCommand, Handler<String, CommandAction>)>,
+    pub(crate) commands: Vec<(RegisterCommand, BoxedHandler<String, CommandAction>)>,
     /// By the command that they are for.
-    pub(crate) completions: Vec<(String, Handler<String, Vec<Completion>>)>,
-    pub(crate) tools: Vec<(RegisterTool, Handler<RawJson, ToolResult>)>,
-    pub(crate) events: Vec<(String, Tools, Handler<Event, ()>)>,
-    pub(crate) event_gap: Option<Handler<u64, ()>>,
-    pub(crate) rejected: Option<Handler<RegisterRejected, ()>>,
-    pub(crate) panels: Vec<(PanelId, Handler<PanelEvent, ()>)>,
+    pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
+    pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
+    pub(crate) events: Vec<(String, ToolSelection, BoxedHandler<LifecycleEvent, ()>)>,
+    pub(crate) event_gap: Option<BoxedHandler<u64, ()>>,
+    pub(crate) rejected: Option<BoxedHandler<RegisterRejected, ()>>,
+    pub(crate) panels: Vec<(PanelId, BoxedHandler<PanelEvent, ()>)>,
     pub(crate) tool_calls: Vec<ToolCallHandler>,
-    pub(crate) turn_start: Option<Handler<InterceptTurnStart, TurnStartDecision>>,
-    pub(crate) assistant_message: Option<Handler<InterceptAssistantMessage, AssistantMessageDecision>>,
-    pub(crate) before_agent_start: Option<Handler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
-    pub(crate) before_compact: Option<Handler<InterceptBeforeCompact, BeforeCompactDecision>>,
+    pub(crate) turn_start: Option<BoxedHandler<InterceptTurnStart, TurnStartDecision>>,
+    pub(crate) assistant_message: Option<BoxedHandler<InterceptAssistantMessage, AssistantMessageDecision>>,
+    pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
+    pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
     /// Registrations that were made twice or in vain; reported when the extension starts.
     faults: Vec<String>,
 }
@@ -86,7 +86,7 @@ impl Extension {
     ) -> Self {
         let command =
             RegisterCommand { name: name.into(), description: description.into(), completes: false };
-        self.commands.push((command, Handler::new(handler)));
+        self.commands.push((command, BoxedHandler::new(handler)));
         self
     }
 
@@ -100,7 +100,7 @@ impl Extension {
             }
             Some((registered, _)) => {
                 registered.completes = true;
-                self.completions.push((command.to_owned(), Handler::new(handler)));
+                self.completions.push((command.to_owned(), BoxedHandler::new(handler)));
             }
             None => self
                 .faults
@@ -121,8 +121,8 @@ impl Extension {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let tool = tool::registration(name, description, tool::schema_of::<Args>());
-        self.add_tool(tool, Handler::new(handler).reading_args())
+        let tool = tool::tool_registration(name, description, tool::schema_of::<Args>());
+        self.add_tool(tool, BoxedHandler::new(handler).reading_args())
     }
 
     /// A tool with a schema written by hand. The handler gets the model's arguments byte for byte and checks them
@@ -134,7 +134,7 @@ impl Extension {
         schema: Value,
         handler: impl HandlerFn<RawJson, ToolResult>,
     ) -> Self {
-        self.add_tool(tool::registration(name, description, schema.into()), Handler::new(handler))
+        self.add_tool(tool::tool_registration(name, description, schema.into()), BoxedHandler::new(handler))
     }
 
     /// A line for the system prompt about one of the tools registered before. It should name the tool.
@@ -151,15 +151,15 @@ impl Extension {
     /// Watches an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start`
     /// or `compaction_end`. Events and
     /// what happens to panels are handled one after the other, in order; nobody waits for them.
-    pub fn on(mut self, event: impl Into<String>, handler: impl HandlerFn<Event, ()>) -> Self {
-        self.events.push((event.into(), Tools::all(), Handler::new(handler)));
+    pub fn on_event(mut self, event: impl Into<String>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
+        self.events.push((event.into(), ToolSelection::all(), BoxedHandler::new(handler)));
         self
     }
 
     /// Hears of events that were lost, because this extension does not read fast enough: how many, in their place among
     /// those that came. Without a handler the extension's log says so.
     pub fn on_event_gap(mut self, handler: impl HandlerFn<u64, ()>) -> Self {
-        let earlier = self.event_gap.replace(Handler::new(handler));
+        let earlier = self.event_gap.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
             self.faults.push("gaps between events have two handlers".to_owned());
         }
@@ -169,7 +169,7 @@ impl Extension {
     /// Hears of what was not registered, because the user did not grant it: each tool, event and intercept. The rest works.
     /// haft tells the user in any case.
     pub fn on_rejected(mut self, handler: impl HandlerFn<RegisterRejected, ()>) -> Self {
-        let earlier = self.rejected.replace(Handler::new(handler));
+        let earlier = self.rejected.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
             self.faults.push("rejected registrations have two handlers".to_owned());
         }
@@ -180,7 +180,7 @@ impl Extension {
     /// [`Response::open_panel`](crate::Response::open_panel), and redrawn by
     /// [`Host::render_panel`](crate::Host::render_panel).
     pub fn panel(mut self, id: impl Into<String>, handler: impl HandlerFn<PanelEvent, ()>) -> Self {
-        self.panels.push((PanelId::new(id), Handler::new(handler)));
+        self.panels.push((PanelId::new(id), BoxedHandler::new(handler)));
         self
     }
 
@@ -189,8 +189,8 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptTurnStart, TurnStartDecision>,
     ) -> Self {
-        let earlier = self.turn_start.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::TurnStart)
+        let earlier = self.turn_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::TurnStart)
     }
 
     /// Decides what the user sees of what the model said: show, replace, suppress. Answer within 5 s; late or failed
@@ -199,8 +199,8 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptAssistantMessage, AssistantMessageDecision>,
     ) -> Self {
-        let earlier = self.assistant_message.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::AssistantMessage)
+        let earlier = self.assistant_message.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
     /// Adds to the system prompt before a prompt is worked on. Answer within 5 s; late or failed means unchanged.
@@ -209,8 +209,8 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptBeforeAgentStart, BeforeAgentStartDecision>,
     ) -> Self {
-        let earlier = self.before_agent_start.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::BeforeAgentStart)
+        let earlier = self.before_agent_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeAgentStart)
     }
 
     /// Refuses that the conversation is summed up, or writes the summary itself. Answer within 60 s; late or failed means
@@ -219,23 +219,23 @@ impl Extension {
         mut self,
         handler: impl HandlerFn<InterceptBeforeCompact, BeforeCompactDecision>,
     ) -> Self {
-        let earlier = self.before_compact.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::BeforeCompact)
+        let earlier = self.before_compact.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeCompact)
     }
 
-    fn add_tool(mut self, tool: RegisterTool, handler: Handler<RawJson, ToolResult>) -> Self {
+    fn add_tool(mut self, tool: RegisterTool, handler: BoxedHandler<RawJson, ToolResult>) -> Self {
         self.tools.push((tool, handler));
         self
     }
 
-    fn once(mut self, first: bool, kind: InterceptKind) -> Self {
+    fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
         }
         self
     }
 
-    pub(crate) fn intercepts(&self) -> impl Iterator<Item = InterceptKind> {
+    pub(crate) fn intercept_kinds(&self) -> impl Iterator<Item = InterceptKind> {
         let kinds = [
             (!self.tool_calls.is_empty(), InterceptKind::ToolCall),
             (self.turn_start.is_some(), InterceptKind::TurnStart),
@@ -252,8 +252,8 @@ impl Extension {
     /// A [`gate`](Self::gate) or a [`rewrite`](Self::rewrite) says more exactly what it wants, and costs calls of other
     /// tools nothing.
     pub fn intercept_tool_call(self, handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>) -> Self {
-        let kind = Kind::Ordered { rewrite: false, handler: Handler::new(handler) };
-        self.on_tools(Tools::all(), kind)
+        let kind = ToolCallHandlerKind::Ordered { rewrite: false, handler: BoxedHandler::new(handler) };
+        self.add_tool_call_handler(ToolSelection::all(), kind)
     }
 
     /// Says yes or no to calls of these tools. It is asked last, with the arguments that the tool will get, and beside
@@ -272,10 +272,10 @@ impl Extension {
     /// ```
     pub fn gate(
         self,
-        tools: impl Into<Tools>,
+        tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<InterceptToolCall, GateDecision>,
     ) -> Self {
-        self.on_tools(tools.into(), Kind::Gate(Handler::new(handler)))
+        self.add_tool_call_handler(tools.into(), ToolCallHandlerKind::Gate(BoxedHandler::new(handler)))
     }
 
     /// Changes the arguments of calls of these tools, or lets them be. It is asked in its turn, before any gate. Answer
@@ -296,25 +296,25 @@ impl Extension {
     /// ```
     pub fn rewrite(
         self,
-        tools: impl Into<Tools>,
+        tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>,
     ) -> Self {
-        self.on_tools(tools.into(), Kind::Ordered { rewrite: true, handler: Handler::new(handler) })
+        self.add_tool_call_handler(tools.into(), ToolCallHandlerKind::Ordered { rewrite: true, handler: BoxedHandler::new(handler) })
     }
 
     /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
-    pub fn on_tool_call(mut self, tools: impl Into<Tools>, handler: impl HandlerFn<Event, ()>) -> Self {
-        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), Handler::new(handler)));
+    pub fn on_tool_call(mut self, tools: impl Into<ToolSelection>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
+        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), BoxedHandler::new(handler)));
         self
     }
 
-    pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&Kind> {
-        self.tool_calls.iter().find(|handler| handler.tools.has(tool)).map(|handler| &handler.kind)
+    pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&ToolCallHandlerKind> {
+        self.tool_calls.iter().find(|handler| handler.tools.matches(tool)).map(|handler| &handler.kind)
     }
 
     /// Two handlers for one tool are refused: which of them the host heard of would be anybody's guess.
-    fn on_tools(mut self, tools: Tools, kind: Kind) -> Self {
-        let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.shared(&tools));
+    fn add_tool_call_handler(mut self, tools: ToolSelection, kind: ToolCallHandlerKind) -> Self {
+        let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.find_overlap(&tools));
         if let Some(tool) = shared {
             self.faults.push(match tool.as_str() {
                 "" => "intercept tool_call has two handlers".to_owned(),
@@ -331,46 +331,46 @@ impl Extension {
         let commands: Vec<&str> = self.commands.iter().map(|(command, _)| command.name.as_str()).collect();
         let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| tool.name.as_str()).collect();
         let panels: Vec<&str> = self.panels.iter().map(|(id, _)| id.as_str()).collect();
-        faults.extend(check::twice("command", &commands));
-        faults.extend(check::twice("tool", &tools));
-        faults.extend(check::twice("panel", &panels));
-        faults.extend(commands.iter().filter_map(|name| check::bad_name("command", name)));
-        faults.extend(tools.iter().filter_map(|name| check::bad_tool_name(name)));
+        faults.extend(check::find_duplicate("command", &commands));
+        faults.extend(check::find_duplicate("tool", &tools));
+        faults.extend(check::find_duplicate("panel", &panels));
+        faults.extend(commands.iter().filter_map(|name| check::check_name("command", name)));
+        faults.extend(tools.iter().filter_map(|name| check::check_tool_name(name)));
         faults.extend(
             (tools.len() > MAX_TOOLS).then(|| format!("{} tools; the host takes {MAX_TOOLS}", tools.len())),
         );
-        faults.extend(self.tools.iter().filter_map(|(tool, _)| check::bad_tool(tool)));
+        faults.extend(self.tools.iter().filter_map(|(tool, _)| check::check_tool(tool)));
         check::refuse_first(faults)
     }
 
     /// The frames of the start, in order, that are sent at once, without waiting for the host's greeting.
-    pub(crate) fn opening(&self) -> Vec<ExtensionFrame> {
-        let mut frames = vec![self.hello().into()];
+    pub(crate) fn opening_frames(&self) -> Vec<ExtensionFrame> {
+        let mut frames = vec![self.hello_frame().into()];
         frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
         frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
-        if !self.is_narrow() {
-            frames.extend(self.subscriptions(false));
+        if !self.needs_roles() {
+            frames.extend(self.subscription_frames(false));
         }
         frames
     }
 
     /// The end of the start: what it subscribes to, and `ready`. `roles`: the host takes tools and roles; one that does
     /// not is told the names alone, and what it asks or tells too much is passed over here.
-    pub(crate) fn subscriptions(&self, roles: bool) -> Vec<ExtensionFrame> {
-        let (events, intercept) = if roles { (self.events(), self.asked()) } else { self.plain() };
+    pub(crate) fn subscription_frames(&self, roles: bool) -> Vec<ExtensionFrame> {
+        let (events, intercept) = if roles { (self.event_subscriptions(), self.intercept_subscriptions()) } else { self.plain_subscriptions() };
         let empty = events.is_empty() && intercept.is_empty();
         let subscribe = (!empty).then_some(Subscribe { events, intercept });
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
     }
 
     /// True if it has something to subscribe to that not every host can read: then it waits for the greeting.
-    pub(crate) fn is_narrow(&self) -> bool {
+    pub(crate) fn needs_roles(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
-        !self.events().iter().chain(&self.asked()).all(plain)
+        !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
     }
 
-    fn hello(&self) -> Hello {
-        let has_intercepts = self.intercepts().next().is_some();
+    fn hello_frame(&self) -> Hello {
+        let has_intercepts = self.intercept_kinds().next().is_some();
         let offered = [
             (!self.commands.is_empty(), capability::COMMANDS),
             (!self.tools.is_empty(), capability::TOOLS),
@@ -394,29 +394,29 @@ impl Extension {
         }
     }
 
-    fn events(&self) -> Vec<Subscription> {
+    fn event_subscriptions(&self) -> Vec<Subscription> {
         let names: BTreeSet<&str> = self.events.iter().map(|(event, ..)| event.as_str()).collect();
-        names.into_iter().map(|name| Subscription::new(name).tools(self.watched(name))).collect()
+        names.into_iter().map(|name| Subscription::new(name).tools(self.watched_tools(name))).collect()
     }
 
     /// The tools that an event is watched for; none when one handler wants them all.
-    fn watched(&self, event: &str) -> BTreeSet<&str> {
+    fn watched_tools(&self, event: &str) -> BTreeSet<&str> {
         let tools = || self.events.iter().filter(|(name, ..)| name == event).map(|(_, tools, _)| tools);
-        match tools().any(Tools::is_all) {
+        match tools().any(ToolSelection::is_all) {
             true => BTreeSet::new(),
-            false => tools().flat_map(Tools::names).map(String::as_str).collect(),
+            false => tools().flat_map(ToolSelection::names).map(String::as_str).collect(),
         }
     }
 
-    fn asked(&self) -> Vec<Subscription> {
-        let others = self.intercepts().filter(|kind| *kind != InterceptKind::ToolCall);
-        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::subscription);
+    fn intercept_subscriptions(&self) -> Vec<Subscription> {
+        let others = self.intercept_kinds().filter(|kind| *kind != InterceptKind::ToolCall);
+        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::to_subscription);
         tool_calls.chain(others.map(|kind| kind.name().into())).collect()
     }
 
-    fn plain(&self) -> (Vec<Subscription>, Vec<Subscription>) {
-        let events = self.events().into_iter().map(|entry| Subscription::new(entry.event));
-        let intercept = self.intercepts().map(|kind| Subscription::new(kind.name()));
+    fn plain_subscriptions(&self) -> (Vec<Subscription>, Vec<Subscription>) {
+        let events = self.event_subscriptions().into_iter().map(|entry| Subscription::new(entry.event));
+        let intercept = self.intercept_kinds().map(|kind| Subscription::new(kind.name()));
         (events.collect(), intercept.collect())
     }
 }

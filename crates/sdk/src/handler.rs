@@ -78,28 +78,28 @@ where
 
 /// Why a handler gave no answer: its error or its panic, as text.
 #[derive(Debug)]
-pub(crate) struct Failure(pub(crate) String);
+pub(crate) struct HandlerFailure(pub(crate) String);
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, Failure>> + Send + Sync;
+type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, HandlerFailure>> + Send + Sync;
 
 /// A handler without its own type. `H` is what it talks back to: nothing for a hook's.
-pub(crate) struct Handler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
+pub(crate) struct BoxedHandler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
 
-impl<I, A, H> Clone for Handler<I, A, H> {
+impl<I, A, H> Clone for BoxedHandler<I, A, H> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<I, A, H> fmt::Debug for Handler<I, A, H> {
+impl<I, A, H> fmt::Debug for BoxedHandler<I, A, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Handler")
     }
 }
 
-impl<I: Send + 'static, A, H: Send + 'static> Handler<I, A, H> {
+impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
     pub(crate) fn new<F, Fut>(handler: F) -> Self
     where
         F: Fn(I, H) -> Fut + Send + Sync + 'static,
@@ -116,19 +116,19 @@ impl<I: Send + 'static, A, H: Send + 'static> Handler<I, A, H> {
         }))
     }
 
-    pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, Failure>> {
+    pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, HandlerFailure>> {
         (self.0)(input, host)
     }
 }
 
-impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> Handler<Args, A, H> {
+impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> BoxedHandler<Args, A, H> {
     /// The same for arguments as the model wrote them. Those that do not fit are answered with what is wrong.
-    pub(crate) fn reading_args(self) -> Handler<RawJson, A, H> {
-        Handler::new(move |args: RawJson, host| {
+    pub(crate) fn reading_args(self) -> BoxedHandler<RawJson, A, H> {
+        BoxedHandler::new(move |args: RawJson, host| {
             let typed = self.clone();
             async move {
                 let args = tool::read_args(&args)?;
-                typed.call(args, host).await.map_err(|Failure(reason)| reason)
+                typed.call(args, host).await.map_err(|HandlerFailure(reason)| reason)
             }
         })
     }
@@ -138,12 +138,12 @@ impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> Han
 fn poll_caught<A, O: IntoAnswer<A>>(
     running: Pin<&mut impl Future<Output = O>>,
     context: &mut Context<'_>,
-) -> Poll<Result<A, Failure>> {
+) -> Poll<Result<A, HandlerFailure>> {
     // What the handler shares with others is its author's: a lock it held is poisoned as usual.
     match panic::catch_unwind(AssertUnwindSafe(|| running.poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(Failure)),
-        Err(panic) => Poll::Ready(Err(Failure(panic_text(&*panic)))),
+        Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(HandlerFailure)),
+        Err(panic) => Poll::Ready(Err(HandlerFailure(panic_text(&*panic)))),
     }
 }
 

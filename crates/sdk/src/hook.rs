@@ -54,11 +54,11 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::RegisterTool;
 /// The questions and decisions of hooks, in PicoClaw's words.
 pub use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Hello, Kind, LlmOptions,
-    LlmResponse, Message, Meta, Payload, ResponseDecision, ResultDecision, ToolCall, ToolDecision,
-    ToolDefinition, ToolResult, TurnContext,
+    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, HookHello, HookEventKind, LlmOptions,
+    LlmResponse, HookMessage, TurnMeta, HookEventPayload, ResponseDecision, ResultDecision, HookToolCall, ToolDecision,
+    ToolDefinition, HookToolResult, TurnContext,
 };
-use haft_protocol::hook::{InterceptPoint, Mode};
+use haft_protocol::hook::{InterceptPoint, HookMode};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -66,19 +66,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use dispatch::HookDispatcher;
-pub use event::Event;
+pub use event::HookEvent;
 pub use replies::RequestDecision;
 
 use crate::error::ServeError;
 use crate::extension::check;
-use crate::handler::{Handler, HookHandlerFn};
-use crate::run::{exit_code, on_stdio};
-use crate::serve::on_streams;
+use crate::handler::{BoxedHandler, HookHandlerFn};
+use crate::run::{exit_code, serve_stdio};
+use crate::serve::serve_streams;
 use crate::tool;
-use crate::work::runtimes::{Own, Runtimes};
+use crate::work::runtimes::{OwnRuntimes, HandlerRuntimes};
 
 /// The handlers of hooks have nobody to talk back to: a hook only answers.
-type HookHandler<I, A> = Handler<I, A, ()>;
+type HookHandler<I, A> = BoxedHandler<I, A, ()>;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/hooks.md")]
@@ -91,14 +91,14 @@ mod guide {}
 #[derive(Debug, Default)]
 #[must_use = "a hook does nothing until it is run"]
 pub struct Hook {
-    hello: Option<HookHandler<Hello, ()>>,
+    hello: Option<HookHandler<HookHello, ()>>,
     before_llm: Option<HookHandler<BeforeLlm, RequestDecision>>,
     after_llm: Option<HookHandler<AfterLlm, ResponseDecision>>,
     before_tool: Option<HookHandler<BeforeTool, ToolDecision>>,
     after_tool: Option<HookHandler<AfterTool, ResultDecision>>,
     approve_tool: Option<HookHandler<ApproveTool, ApprovalDecision>>,
-    events: Vec<HookHandler<Event, ()>>,
-    tools: Vec<(RegisterTool, HookHandler<RawJson, ToolResult>)>,
+    events: Vec<HookHandler<HookEvent, ()>>,
+    tools: Vec<(RegisterTool, HookHandler<RawJson, HookToolResult>)>,
     /// Registrations that were made twice; reported when the hook starts.
     faults: Vec<String>,
 }
@@ -111,9 +111,9 @@ impl Hook {
 
     /// Hears who starts it, before anything else: its name in the configuration, and what it is called for. An error is
     /// the reply, and the host takes the hook for one that cannot run.
-    pub fn on_hello(mut self, handler: impl HookHandlerFn<Hello, ()>) -> Self {
-        let earlier = self.hello.replace(alone(handler));
-        self.once(earlier.is_none(), "hello")
+    pub fn on_hello(mut self, handler: impl HookHandlerFn<HookHello, ()>) -> Self {
+        let earlier = self.hello.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), "hello")
     }
 
     /// Decides about a call of the model before it is made: this once, and again before the next one. The host waits 5 s;
@@ -142,8 +142,8 @@ impl Hook {
     /// A tool that is added like this is [answered](ToolDecision::respond) in [`before_tool`](Self::before_tool);
     /// [`tool`](Self::tool) does both.
     pub fn before_llm(mut self, handler: impl HookHandlerFn<BeforeLlm, RequestDecision>) -> Self {
-        let earlier = self.before_llm.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::BeforeLlm.name())
+        let earlier = self.before_llm.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::BeforeLlm.name())
     }
 
     /// Decides what the model's answer is, before anybody acts on it. The host waits 5 s; late or failed means that it stays.
@@ -158,8 +158,8 @@ impl Hook {
     /// # drop(hook);
     /// ```
     pub fn after_llm(mut self, handler: impl HookHandlerFn<AfterLlm, ResponseDecision>) -> Self {
-        let earlier = self.after_llm.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::AfterLlm.name())
+        let earlier = self.after_llm.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::AfterLlm.name())
     }
 
     /// Decides about a call of a tool: make it, make another one, answer it in place of the tool, refuse it. The host waits
@@ -183,15 +183,15 @@ impl Hook {
     /// # drop(hook);
     /// ```
     pub fn before_tool(mut self, handler: impl HookHandlerFn<BeforeTool, ToolDecision>) -> Self {
-        let earlier = self.before_tool.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::BeforeTool.name())
+        let earlier = self.before_tool.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::BeforeTool.name())
     }
 
     /// Decides what came of a tool, before the model reads it. The host waits 5 s; late or failed means that it stays. Not
     /// asked about what a hook answered itself.
     pub fn after_tool(mut self, handler: impl HookHandlerFn<AfterTool, ResultDecision>) -> Self {
-        let earlier = self.after_tool.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::AfterTool.name())
+        let earlier = self.after_tool.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::AfterTool.name())
     }
 
     /// Says yes or no to a call of a tool, as it is about to be made. The host waits 60 s, so a person may be asked, and the
@@ -209,14 +209,14 @@ impl Hook {
     /// # drop(hook);
     /// ```
     pub fn approve_tool(mut self, handler: impl HookHandlerFn<ApproveTool, ApprovalDecision>) -> Self {
-        let earlier = self.approve_tool.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::ApproveTool.name())
+        let earlier = self.approve_tool.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::ApproveTool.name())
     }
 
     /// Hears what happens, one event after the other, in order; nobody waits for it. In which of PicoClaw's forms the host
     /// tells it makes no difference.
-    pub fn on_event(mut self, handler: impl HookHandlerFn<Event, ()>) -> Self {
-        self.events.push(alone(handler));
+    pub fn on_event(mut self, handler: impl HookHandlerFn<HookEvent, ()>) -> Self {
+        self.events.push(without_host(handler));
         self
     }
 
@@ -245,13 +245,13 @@ impl Hook {
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
-        handler: impl HookHandlerFn<Args, ToolResult>,
+        handler: impl HookHandlerFn<Args, HookToolResult>,
     ) -> Self
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let tool = tool::registration(name, description, tool::schema_of::<Args>());
-        self.tools.push((tool, alone(handler).reading_args()));
+        let tool = tool::tool_registration(name, description, tool::schema_of::<Args>());
+        self.tools.push((tool, without_host(handler).reading_args()));
         self
     }
 
@@ -262,9 +262,9 @@ impl Hook {
         name: impl Into<String>,
         description: impl Into<String>,
         schema: Value,
-        handler: impl HookHandlerFn<RawJson, ToolResult>,
+        handler: impl HookHandlerFn<RawJson, HookToolResult>,
     ) -> Self {
-        self.tools.push((tool::registration(name, description, schema.into()), alone(handler)));
+        self.tools.push((tool::tool_registration(name, description, schema.into()), without_host(handler)));
         self
     }
 
@@ -285,7 +285,7 @@ impl Hook {
     #[must_use = "return it from main: it says whether the hook ran"]
     pub fn run(self) -> ExitCode {
         let outcome = self.check().and_then(|()| {
-            on_stdio(|outbox| HookDispatcher::new(self, outbox, Runtimes::Own(Own::default()), None))
+            serve_stdio(|outbox| HookDispatcher::new(self, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None))
         });
         exit_code(outcome, "hook")
     }
@@ -306,7 +306,7 @@ impl Hook {
         serve(self, reader, writer, None).await
     }
 
-    fn once(mut self, first: bool, what: &str) -> Self {
+    fn note_duplicate(mut self, first: bool, what: &str) -> Self {
         if !first {
             self.faults.push(format!("{what} has two handlers"));
         }
@@ -317,13 +317,13 @@ impl Hook {
         let tools = || self.tools.iter().map(|(tool, _)| tool);
         let names: Vec<&str> = tools().map(|tool| tool.name.as_str()).collect();
         let mut faults = self.faults.clone();
-        faults.extend(check::twice("tool", &names));
-        faults.extend(names.iter().filter_map(|name| check::bad_tool_name(name)));
-        faults.extend(tools().filter_map(check::bad_tool));
+        faults.extend(check::find_duplicate("tool", &names));
+        faults.extend(names.iter().filter_map(|name| check::check_tool_name(name)));
+        faults.extend(tools().filter_map(check::check_tool));
         check::refuse_first(faults)
     }
 
-    pub(super) fn definitions(&self) -> impl Iterator<Item = ToolDefinition> {
+    pub(super) fn tool_definitions(&self) -> impl Iterator<Item = ToolDefinition> {
         self.tools.iter().map(|(tool, _)| {
             let schema = tool.schema.clone().unwrap_or_else(RawJson::empty_object_schema);
             ToolDefinition::new(&tool.name, &tool.description, schema)
@@ -331,7 +331,7 @@ impl Hook {
     }
 
     /// Returns the points that it has handlers for and is not called at: a policy that nobody asks does not hold.
-    fn missed(&self, modes: &[Mode]) -> impl Iterator<Item = String> {
+    fn uncalled_points(&self, modes: &[HookMode]) -> impl Iterator<Item = String> {
         let own_tools = !self.tools.is_empty();
         let points = [
             (self.before_llm.is_some() || own_tools, InterceptPoint::BeforeLlm),
@@ -345,7 +345,7 @@ impl Hook {
             let name = point.name();
             format!("{name} is never asked: add \"{name}\" to this hook's intercept")
         });
-        let deaf = !self.events.is_empty() && !modes.contains(&Mode::Observe);
+        let deaf = !self.events.is_empty() && !modes.contains(&HookMode::Observe);
         asked.chain(deaf.then(|| "no event is ever told: add some to this hook's observe".to_owned()))
     }
 }
@@ -362,11 +362,11 @@ where
     W: AsyncWrite + Send + Unpin,
 {
     hook.check()?;
-    let given = Runtimes::Given(Handle::current());
-    on_streams(|outbox| HookDispatcher::new(hook, outbox, given, handled), reader, writer).await
+    let given = HandlerRuntimes::Given(Handle::current());
+    serve_streams(|outbox| HookDispatcher::new(hook, outbox, given, handled), reader, writer).await
 }
 
 /// A handler that talks back to nobody.
-fn alone<I: Send + 'static, A>(handler: impl HookHandlerFn<I, A>) -> HookHandler<I, A> {
-    Handler::new(move |input, ()| handler(input))
+fn without_host<I: Send + 'static, A>(handler: impl HookHandlerFn<I, A>) -> HookHandler<I, A> {
+    BoxedHandler::new(move |input, ()| handler(input))
 }

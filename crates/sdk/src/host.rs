@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, SetStatus, capability,
 };
@@ -13,38 +13,38 @@ use haft_protocol::ids::PanelId;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use crate::calls::Calls;
+use crate::calls::PendingCalls;
 use crate::config::ConfigError;
 use crate::logging;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 
 /// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
 /// what is sent goes nowhere.
 #[derive(Debug, Clone)]
-pub struct Host(Arc<Shared>);
+pub struct Host(Arc<HostShared>);
 
 #[derive(Debug)]
-struct Shared {
-    outbox: Outbox,
-    calls: Calls,
+struct HostShared {
+    outbox: FrameOutbox,
+    calls: PendingCalls,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
-    pub(crate) fn new(outbox: Outbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self(Arc::new(Shared { outbox, calls: Calls::default(), ack }))
+    pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
+        Self(Arc::new(HostShared { outbox, calls: PendingCalls::default(), ack }))
     }
 
-    pub(crate) fn outbox(&self) -> &Outbox {
+    pub(crate) fn outbox(&self) -> &FrameOutbox {
         &self.0.outbox
     }
 
-    pub(crate) fn calls(&self) -> &Calls {
+    pub(crate) fn calls(&self) -> &PendingCalls {
         &self.0.calls
     }
 
     /// Shows a note to the user, with the extension's name. It goes when the user sends the next prompt.
-    pub fn notify(&self, level: Level, text: impl Into<String>) {
+    pub fn notify(&self, level: NoteLevel, text: impl Into<String>) {
         self.0.outbox.push(Notify { level, message: text.into() });
     }
 
@@ -57,7 +57,7 @@ impl Host {
     /// extension's name for it (letters, digits, `_`, `-`); saying something else under the same key takes its place, an
     /// empty text takes it away. It is gone when the extension is. Hosts that have no status line are not told.
     pub fn set_status(&self, key: impl Into<String>, text: impl Into<String>) {
-        if self.announces(capability::STATUS) {
+        if self.has_capability(capability::STATUS) {
             self.0.outbox.push(SetStatus { key: key.into(), text: text.into() });
         }
     }
@@ -68,7 +68,7 @@ impl Host {
     }
 
     /// True if the host has said that it knows this. Handlers are not called before it has greeted.
-    fn announces(&self, capability: &str) -> bool {
+    fn has_capability(&self, capability: &str) -> bool {
         let ack = self.0.ack.borrow();
         ack.iter().any(|ack| ack.capabilities.iter().any(|known| known == capability))
     }
@@ -114,7 +114,7 @@ impl Host {
 
     /// Returns the rights that the user granted, a JSON object in the form of `permissions` in its manifest; none when
     /// the manifest asks for none. Waits as [`info`](Self::info) does.
-    pub async fn granted(&self) -> Option<RawJson> {
+    pub async fn granted_permissions(&self) -> Option<RawJson> {
         self.info().await.granted.clone()
     }
 
@@ -125,7 +125,7 @@ impl Host {
     /// [`ConfigError`] when it does not have the shape of `T`; it names the setting and does not quote its value.
     pub async fn config<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         let info = self.info().await;
-        let text = info.config.as_ref().map_or("{}", |config| config.json().as_str());
+        let text = info.config.as_ref().map_or("{}", |config| config.as_json().as_str());
         ConfigError::read(text)
     }
 

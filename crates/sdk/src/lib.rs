@@ -51,21 +51,21 @@ pub mod testing;
 pub use completion::Completion;
 pub use config::ConfigError;
 pub use error::ServeError;
-pub use extension::{Extension, GateDecision, Tools};
+pub use extension::{Extension, GateDecision, ToolSelection};
 pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
-pub use service::{CommandOutput, HostError, Page};
+pub use service::{CommandOutput, HostError, FilePage};
 pub use tool::{NoArgs, ToolResult};
 
 /// Frames and their parts, for what is not re-exported by name.
 pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;
-pub use haft_protocol::event::Level;
+pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
-    Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    LifecycleEvent, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
     InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
     ToolCallDecision, TurnStartDecision,
 };

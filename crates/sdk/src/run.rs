@@ -13,16 +13,16 @@ use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle};
 
-use crate::dispatch::{Dispatch, Dispatcher, Flow};
+use crate::dispatch::{LineHandler, FrameDispatcher, DispatchOutcome};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::logging::log;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 use crate::platform;
 use crate::serve;
-use crate::serve::lines::{Cutter, end_of_reset};
+use crate::serve::lines::{LineSplitter, end_of_reset};
 use crate::timeouts::HANDLER_GRACE;
-use crate::work::runtimes::{Own, Runtimes};
+use crate::work::runtimes::{OwnRuntimes, HandlerRuntimes};
 
 impl Extension {
     /// Runs the extension on stdin and stdout until the host says `shutdown` or goes. The body of `main`:
@@ -64,37 +64,37 @@ impl Extension {
 
 fn run(extension: Extension) -> Result<(), ServeError> {
     extension.check()?;
-    on_stdio(|outbox| {
-        outbox.push_all(&extension.opening());
-        Dispatcher::new(extension, outbox, Runtimes::Own(Own::default()), None)
+    serve_stdio(|outbox| {
+        outbox.push_all(&extension.opening_frames());
+        FrameDispatcher::new(extension, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None)
     })
 }
 
-pub(crate) fn on_stdio<D: Dispatch>(dispatcher: impl FnOnce(Outbox) -> D) -> Result<(), ServeError> {
+pub(crate) fn serve_stdio<D: LineHandler>(dispatcher: impl FnOnce(FrameOutbox) -> D) -> Result<(), ServeError> {
     if let Ok(around) = Handle::try_current() {
         // Panics inside a runtime: better here than at the first question.
         around.block_on(async {});
     }
-    let outbox = Outbox::stdout()?;
-    let outcome = converse(dispatcher(outbox.clone()), &outbox);
+    let outbox = FrameOutbox::for_stdout()?;
+    let outcome = run_connection(dispatcher(outbox.clone()), &outbox);
     outbox.close();
     outcome?;
     Ok(outbox.finish()?)
 }
 
 /// Reads and dispatches until the connection ends, then lets the handlers finish.
-fn converse<D: Dispatch>(mut dispatcher: D, outbox: &Outbox) -> Result<(), ServeError> {
+fn run_connection<D: LineHandler>(mut dispatcher: D, outbox: &FrameOutbox) -> Result<(), ServeError> {
     let mut stdin = io::stdin().lock();
-    let mut cutter = Cutter::new(D::LONGEST_LINE);
-    let mut flow = Flow::Continue;
-    while flow == Flow::Continue {
-        flow = match cutter.cut()? {
-            Some(line) => dispatcher.line(cutter.get(line))?,
-            None => match read(&mut stdin, cutter.room())? {
-                0 => Flow::EndOfInput,
+    let mut cutter = LineSplitter::new(D::LONGEST_LINE);
+    let mut flow = DispatchOutcome::Continue;
+    while flow == DispatchOutcome::Continue {
+        flow = match cutter.next_line()? {
+            Some(line) => dispatcher.handle_line(cutter.get(line))?,
+            None => match read(&mut stdin, cutter.read_buffer())? {
+                0 => DispatchOutcome::EndOfInput,
                 read => {
-                    cutter.filled(read);
-                    Flow::Continue
+                    cutter.advance(read);
+                    DispatchOutcome::Continue
                 }
             },
         };
@@ -107,7 +107,7 @@ fn converse<D: Dispatch>(mut dispatcher: D, outbox: &Outbox) -> Result<(), Serve
         false => work.into_runtimes(),
     };
     runtimes.finish(until);
-    if flow == Flow::Shutdown {
+    if flow == DispatchOutcome::Shutdown {
         outbox.push(ShutdownAck {});
     }
     Ok(())
@@ -130,13 +130,13 @@ pub(crate) fn exit_code(outcome: Result<(), ServeError>, who: impl fmt::Display)
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log(format_args!("{who} stopped: {}", chain(&error)));
+            log(format_args!("{who} stopped: {}", error_chain(&error)));
             ExitCode::FAILURE
         }
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

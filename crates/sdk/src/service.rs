@@ -14,7 +14,7 @@ use crate::tool::ToolResult;
 /// The content of a file: all of it, or the part that fits into one answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Page {
+pub struct FilePage {
     /// The text as it is in the file. Bytes that are not UTF-8 are shown as U+FFFD.
     pub text: String,
     /// The line to go on with, when there are more; see [`Host::read_from`].
@@ -104,16 +104,16 @@ impl Host {
     ///
     /// # Errors
     /// [`HostError`]: among others, the permission `fs.read` is not granted, or there is no such file.
-    pub async fn read(&self, path: impl Into<String>) -> Result<Page, HostError> {
-        self.page(json!({ "path": path.into() })).await
+    pub async fn read(&self, path: impl Into<String>) -> Result<FilePage, HostError> {
+        self.read_page(json!({ "path": path.into() })).await
     }
 
     /// Reads on in a text file, from this line on; the first one is 1.
     ///
     /// # Errors
     /// As [`read`](Self::read); also when the file has no such line.
-    pub async fn read_from(&self, path: impl Into<String>, line: u64) -> Result<Page, HostError> {
-        self.page(json!({ "path": path.into(), "offset": line })).await
+    pub async fn read_from(&self, path: impl Into<String>, line: u64) -> Result<FilePage, HostError> {
+        self.read_page(json!({ "path": path.into(), "offset": line })).await
     }
 
     /// Writes a whole file, and makes the directories above it. One that is there must have been read or written by this
@@ -123,7 +123,7 @@ impl Host {
     /// [`HostError`]: among others, the permission `fs.write` is not granted, a gate refused, or the file is stale.
     pub async fn write(&self, path: impl Into<String>, content: impl Into<String>) -> Result<(), HostError> {
         let args = json!({ "path": path.into(), "content": content.into() });
-        self.ask(HostCallKind::Write, args).await?.done().map(drop)
+        self.send_host_call(HostCallKind::Write, args).await?.into_success().map(drop)
     }
 
     /// Changes a file: `old`, which must be in it exactly once, becomes `new`. It must have been read or written by this
@@ -138,7 +138,7 @@ impl Host {
         new: impl Into<String>,
     ) -> Result<(), HostError> {
         let edits = json!([{ "old_text": old.into(), "new_text": new.into() }]);
-        self.ask(HostCallKind::Edit, json!({ "path": path.into(), "edits": edits })).await?.done().map(drop)
+        self.send_host_call(HostCallKind::Edit, json!({ "path": path.into(), "edits": edits })).await?.into_success().map(drop)
     }
 
     /// Runs a shell command in the directory that the agent works in, for at most two minutes. It has the rights of the
@@ -148,7 +148,7 @@ impl Host {
     /// [`HostError`]: among others, the permission `exec` is not granted, a gate refused, or it was killed.
     pub async fn exec(&self, command: impl Into<String>) -> Result<CommandOutput, HostError> {
         let args = json!({ "command": command.into() });
-        self.ask(HostCallKind::Exec, args).await?.into_output()
+        self.send_host_call(HostCallKind::Exec, args).await?.into_output()
     }
 
     /// The same with another time, in whole seconds.
@@ -161,46 +161,46 @@ impl Host {
         command: impl Into<String>,
     ) -> Result<CommandOutput, HostError> {
         let args = json!({ "command": command.into(), "timeout": time.as_secs().max(1) });
-        self.ask(HostCallKind::Exec, args).await?.into_output()
+        self.send_host_call(HostCallKind::Exec, args).await?.into_output()
     }
 
-    async fn page(&self, args: Value) -> Result<Page, HostError> {
-        let answer = self.ask(HostCallKind::Read, args).await?.done()?;
+    async fn read_page(&self, args: Value) -> Result<FilePage, HostError> {
+        let answer = self.send_host_call(HostCallKind::Read, args).await?.into_success()?;
         let next_line = answer.details().next_offset;
         let (text, remarks) = answer.into_texts();
-        Ok(Page { text, next_line, remarks })
+        Ok(FilePage { text, next_line, remarks })
     }
 
-    async fn ask(&self, kind: HostCallKind, args: Value) -> Result<Answer, HostError> {
+    async fn send_host_call(&self, kind: HostCallKind, args: Value) -> Result<HostReply, HostError> {
         if !self.info().await.capabilities.iter().any(|known| known == capability::HOST_SERVICES) {
             let reason = "this host does nothing for extensions".to_owned();
             return Err(HostError::Unavailable { reason });
         }
         let (id, result) = self.calls().begin();
         let call = HostCall { id: id.clone(), call: kind.name().to_owned(), args: args.into() };
-        let asking = Asking { host: self, id: Some(id) };
+        let asking = PendingHostCall { host: self, id: Some(id) };
         let sent = self.outbox().send(call);
         sent.map_err(|error| HostError::Failed { reason: error.to_string() })?;
         let result = result.await;
-        asking.answered();
+        asking.disarm();
         let gone = || HostError::Unavailable { reason: "the connection to the host is over".to_owned() };
-        result.map(Answer).map_err(|_| gone())
+        result.map(HostReply).map_err(|_| gone())
     }
 }
 
 /// Takes a call back when nobody waits for it any more.
-struct Asking<'a> {
+struct PendingHostCall<'a> {
     host: &'a Host,
     id: Option<RequestId>,
 }
 
-impl Asking<'_> {
-    fn answered(mut self) {
+impl PendingHostCall<'_> {
+    fn disarm(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingHostCall<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take()
             && self.host.calls().forget(&id)
@@ -210,28 +210,28 @@ impl Drop for Asking<'_> {
     }
 }
 
-struct Answer(HostResult);
+struct HostReply(HostResult);
 
 #[derive(Default, Deserialize)]
-struct Details {
+struct ResultDetails {
     next_offset: Option<u64>,
     exit_code: Option<i32>,
     full_output: Option<String>,
 }
 
-impl Answer {
-    fn done(self) -> Result<Self, HostError> {
+impl HostReply {
+    fn into_success(self) -> Result<Self, HostError> {
         if self.0.is_error { Err(self.into_error()) } else { Ok(self) }
     }
 
-    fn details(&self) -> Details {
+    fn details(&self) -> ResultDetails {
         let read = |details: &RawJson| details.read().unwrap_or_default();
         self.0.details.as_ref().map(read).unwrap_or_default()
     }
 
     fn into_output(self) -> Result<CommandOutput, HostError> {
         let ended = matches!(self.0.code, None | Some(HostCallError::Failed));
-        let Details { exit_code, full_output, .. } = self.details();
+        let ResultDetails { exit_code, full_output, .. } = self.details();
         match exit_code.filter(|_| ended) {
             Some(exit_code) => {
                 let (output, remarks) = self.into_texts();

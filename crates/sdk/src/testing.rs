@@ -23,13 +23,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use haft_protocol::codec;
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CompleteCommand, Event, EventGap, HelloAck, HostFrame, InterceptAssistantMessage,
+    QueryCompletions, LifecycleEvent, EventGap, HelloAck, HostFrame, InterceptAssistantMessage,
     InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
     PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, RegisterCommand, RegisterRejected,
-    RegisterTool, Request, Response, Shutdown, ToolCallDecision, TurnStartDecision,
+    RegisterTool, HostQuery, QueryResponse, Shutdown, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -50,8 +50,8 @@ mod seen;
 mod served;
 
 pub use hook::HookHarness;
-use seen::Seen;
-use served::{Answers, Input};
+use seen::ExtensionRecord;
+use served::{ServiceHandler, ExtensionInput};
 
 /// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
 const HANDLED: &str = "{\"type\":\"handled\"}\n";
@@ -65,8 +65,8 @@ const PIPE: usize = 64 * 1024;
 /// so several can be under way at once.
 #[derive(Debug)]
 pub struct Harness {
-    seen: watch::Sender<Seen>,
-    input: Input,
+    seen: watch::Sender<ExtensionRecord>,
+    input: ExtensionInput,
     running: JoinHandle<()>,
     serving: JoinHandle<()>,
     ids: AtomicU64,
@@ -109,19 +109,19 @@ impl Harness {
     pub async fn start(extension: Extension) -> Self {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
-        Self::connect(extension, info, Some(dir), served::nothing()).await
+        Self::connect(extension, info, Some(dir), served::unavailable_services()).await
     }
 
     /// Starts an extension whose data directory is this one, as the second start of an extension that keeps state.
     pub async fn start_in(extension: Extension, data_dir: impl Into<PathBuf>) -> Self {
         let data_dir = Some(data_dir.into().display().to_string());
         let info = HelloAck { data_dir, ..host_info() };
-        Self::connect(extension, info, None, served::nothing()).await
+        Self::connect(extension, info, None, served::unavailable_services()).await
     }
 
     /// Starts an extension under a host of these facts; see [`host_info`].
     pub async fn start_with(extension: Extension, info: HelloAck) -> Self {
-        Self::connect(extension, info, None, served::nothing()).await
+        Self::connect(extension, info, None, served::unavailable_services()).await
     }
 
     /// Starts an extension as [`start`](Self::start) does, under a host that does things for it: `answer` is given `read`,
@@ -136,18 +136,18 @@ impl Harness {
         Self::connect(extension, info, Some(dir), Arc::new(answer)).await
     }
 
-    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>, answers: Answers) -> Self {
+    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>, answers: ServiceHandler) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_extension, to_extension) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
-        let seen = watch::Sender::new(Seen::new(info.data_dir.clone()));
+        let seen = watch::Sender::new(ExtensionRecord::new(info.data_dir.clone()));
         let watching = seen.clone();
         let running = tokio::spawn(async move {
             let serving = serve::serve(extension, reader, writer, Some(HANDLED));
             let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
             watching.send_modify(|seen| seen.outcome = Some(outcome.map_err(|error| error.to_string())));
         });
-        let input: Input = Arc::new(Mutex::new(Some(to_extension)));
+        let input: ExtensionInput = Arc::new(Mutex::new(Some(to_extension)));
         let serving = tokio::spawn(served::serve(seen.clone(), Arc::clone(&input), answers));
         let harness = Self {
             seen,
@@ -159,61 +159,61 @@ impl Harness {
             failures: Mutex::default(),
             _dir: dir,
         };
-        harness.until("hello", |seen| seen.said_hello().then_some(())).await;
+        harness.wait_until("hello", |seen| seen.has_hello().then_some(())).await;
         harness.send(info).await;
-        harness.until("ready", |seen| seen.said_ready().then_some(())).await;
+        harness.wait_until("ready", |seen| seen.has_ready().then_some(())).await;
         harness
     }
 
     /// Runs a command as the user would: `/name args`.
     pub async fn command(&self, name: &str, args: &str) -> CommandAction {
-        self.ask(InvokeCommand { name: name.into(), args: args.into() }).await
+        self.query(InvokeCommand { name: name.into(), args: args.into() }).await
     }
 
     /// Returns the candidates of a command while a user types `/name prefix`.
     pub async fn complete(&self, name: &str, prefix: &str) -> Vec<Completion> {
-        let question = CompleteCommand { name: name.into(), prefix: prefix.into() };
-        self.ask(question).await.into_iter().map(Completion::from).collect()
+        let question = QueryCompletions { name: name.into(), prefix: prefix.into() };
+        self.query(question).await.into_iter().map(Completion::from).collect()
     }
 
     /// Calls a tool as the model would. Unlike a host, the harness does not check `args` against the tool's schema.
     pub async fn tool(&self, name: &str, args: Value) -> ToolResult {
-        self.ask(CallTool { name: name.into(), args: args.into() }).await.into()
+        self.query(CallTool { name: name.into(), args: args.into() }).await.into()
     }
 
     /// Asks whether a tool call may run.
     pub async fn intercept_tool_call(&self, tool: &str, args: Value) -> ToolCallDecision {
         let tool_id = ToolCallId::new("call-1");
         let (tool_name, tool_args) = (tool.into(), args.into());
-        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
+        self.query(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
     }
 
     /// Asks whether a tool may run that another extension has the host run.
     pub async fn intercept_host_call(&self, caller: &str, tool: &str, args: Value) -> ToolCallDecision {
         let (tool_id, caller) = (ToolCallId::new("host-1"), Some(ExtensionName::new(caller)));
         let (tool_name, tool_args) = (tool.into(), args.into());
-        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
+        self.query(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
     }
 
     /// Asks whether the model may be called. `step` counts from 1.
     pub async fn turn_start(&self, step: u32) -> TurnStartDecision {
-        self.ask(InterceptTurnStart { step }).await
+        self.query(InterceptTurnStart { step }).await
     }
 
     /// Asks what the user shall see of a message.
     pub async fn assistant_message(&self, text: &str) -> AssistantMessageDecision {
-        self.ask(InterceptAssistantMessage { text: text.into() }).await
+        self.query(InterceptAssistantMessage { text: text.into() }).await
     }
 
     /// Asks what the system prompt shall get.
     pub async fn before_agent_start(&self, prompt: &str, system_prompt: &str) -> BeforeAgentStartDecision {
-        self.ask(InterceptBeforeAgentStart { prompt: prompt.into(), system_prompt: system_prompt.into() })
+        self.query(InterceptBeforeAgentStart { prompt: prompt.into(), system_prompt: system_prompt.into() })
             .await
     }
 
     /// Asks what becomes of a conversation that is about to be summed up.
     pub async fn before_compact(&self, question: InterceptBeforeCompact) -> BeforeCompactDecision {
-        self.ask(question).await
+        self.query(question).await
     }
 
     /// The commands it registered, in order.
@@ -227,7 +227,7 @@ impl Harness {
     }
 
     /// The notes the user sees now: sent and not taken back.
-    pub fn notes(&self) -> Vec<(Level, String)> {
+    pub fn notes(&self) -> Vec<(NoteLevel, String)> {
         self.seen.borrow().notes()
     }
 
@@ -247,39 +247,39 @@ impl Harness {
     }
 
     /// Sends an event and returns when its handlers are done.
-    pub async fn event(&self, event: Event) {
-        self.tell(event).await;
+    pub async fn event(&self, event: LifecycleEvent) {
+        self.send_and_wait(event).await;
     }
 
     /// Says that so many events were lost and returns when the handler is done.
     pub async fn event_gap(&self, lost: u64) {
-        self.tell(EventGap { lost }).await;
+        self.send_and_wait(EventGap { lost }).await;
     }
 
     /// Tells that something was not granted, and returns when the handler is done.
-    pub async fn rejected(&self, rejected: RegisterRejected) {
-        self.tell(rejected).await;
+    pub async fn reject_registration(&self, rejected: RegisterRejected) {
+        self.send_and_wait(rejected).await;
     }
 
     /// Sends a key to a panel and returns when its handler is done.
     pub async fn panel_key(&self, panel: &str, key: &str) {
-        self.tell(PanelKey { panel_id: PanelId::new(panel), key: key.into(), text: None }).await;
+        self.send_and_wait(PanelKey { panel_id: PanelId::new(panel), key: key.into(), text: None }).await;
     }
 
     /// Types text into a panel, in one `rune` key, and returns when its handler is done.
     pub async fn panel_text(&self, panel: &str, text: &str) {
         let text = Some(text.to_owned());
-        self.tell(PanelKey { panel_id: PanelId::new(panel), key: "rune".into(), text }).await;
+        self.send_and_wait(PanelKey { panel_id: PanelId::new(panel), key: "rune".into(), text }).await;
     }
 
     /// Tells a panel how much room it has and returns when its handler is done.
     pub async fn panel_resize(&self, panel: &str, width: u32, height: u32) {
-        self.tell(PanelResize { panel_id: PanelId::new(panel), width, height }).await;
+        self.send_and_wait(PanelResize { panel_id: PanelId::new(panel), width, height }).await;
     }
 
     /// Closes a panel as the user would and returns when its handler is done.
     pub async fn panel_close(&self, panel: &str) {
-        self.tell(PanelClose { panel_id: PanelId::new(panel) }).await;
+        self.send_and_wait(PanelClose { panel_id: PanelId::new(panel) }).await;
     }
 
     /// Why intercept handlers failed, in order. A failed one is reported by the host, which then does what it does when
@@ -305,7 +305,7 @@ impl Harness {
 
     /// Sends a line as it is, for what no method says. A newline is added.
     pub async fn send_line(&self, line: &str) {
-        self.seen.send_modify(|seen| seen.sent(line));
+        self.seen.send_modify(|seen| seen.record_sent(line));
         let mut input = self.input.lock().await;
         let pipe = input.as_mut().expect("the test hung up before this");
         let written = pipe.write_all(format!("{line}\n").as_bytes()).await;
@@ -318,7 +318,7 @@ impl Harness {
     }
 
     /// Sends what nobody answers and waits until it was dealt with.
-    async fn tell(&self, frame: impl Into<HostFrame>) {
+    async fn send_and_wait(&self, frame: impl Into<HostFrame>) {
         let number = {
             // Numbered and sent under one lock: the extension counts in the order of arrival.
             let mut sent = self.one_way.lock().await;
@@ -326,20 +326,20 @@ impl Harness {
             self.send(frame).await;
             *sent
         };
-        self.until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
+        self.wait_until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
-    async fn ask<R: Request>(&self, question: R) -> R::Answer {
+    async fn query<R: HostQuery>(&self, question: R) -> R::Answer {
         let id = RequestId::new(self.ids.fetch_add(1, Ordering::Relaxed).to_string());
         self.send(question.into_frame(id.clone())).await;
-        let mut response = self.until("answer", |seen| seen.response(&id)).await;
-        if let Response::Intercept(answer) = &mut response
+        let mut response = self.wait_until("answer", |seen| seen.find_response(&id)).await;
+        if let QueryResponse::Intercept(answer) = &mut response
             && !answer.error.is_empty()
         {
             let failure = std::mem::take(&mut answer.error);
             self.failures.lock().await.push(failure);
         }
-        R::answer(response)
+        R::read_answer(response)
             .unwrap_or_else(|error| panic!("answer does not fit: {error}\n{}", self.transcript()))
     }
 
@@ -354,7 +354,7 @@ impl Harness {
         }
     }
 
-    async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
+    async fn wait_until<T>(&self, what: &str, find: impl Fn(&ExtensionRecord) -> Option<T>) -> T {
         let mut seen = self.seen.subscribe();
         let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome.is_some());
         let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));

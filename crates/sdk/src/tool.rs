@@ -63,8 +63,8 @@ impl ToolResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    pub(crate) fn respond(self, id: RequestId) -> ext::ToolResult {
-        ext::ToolResult { id, content: self.content, is_error: self.is_error }
+    pub(crate) fn into_frame(self, id: RequestId) -> ext::ToolResultFrame {
+        ext::ToolResultFrame { id, content: self.content, is_error: self.is_error }
     }
 }
 
@@ -74,8 +74,8 @@ impl From<Vec<ResultBlock>> for ToolResult {
     }
 }
 
-impl From<ext::ToolResult> for ToolResult {
-    fn from(result: ext::ToolResult) -> Self {
+impl From<ext::ToolResultFrame> for ToolResult {
+    fn from(result: ext::ToolResultFrame) -> Self {
         Self { content: result.content, is_error: result.is_error }
     }
 }
@@ -85,7 +85,7 @@ impl From<ext::ToolResult> for ToolResult {
 #[non_exhaustive]
 pub struct NoArgs {}
 
-pub(crate) fn registration(
+pub(crate) fn tool_registration(
     name: impl Into<String>,
     description: impl Into<String>,
     schema: RawJson,

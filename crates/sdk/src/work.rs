@@ -12,21 +12,21 @@ use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
 
 pub(crate) mod runtimes;
 
-use runtimes::Runtimes;
+use runtimes::HandlerRuntimes;
 
 /// Everything that runs; dropping it stops what still does.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct RunningHandlers {
     running: JoinSet<()>,
-    runtimes: Runtimes,
+    runtimes: HandlerRuntimes,
 }
 
-impl Work {
-    pub(crate) fn on(runtimes: Runtimes) -> Self {
+impl RunningHandlers {
+    pub(crate) fn with_runtimes(runtimes: HandlerRuntimes) -> Self {
         Self { running: JoinSet::new(), runtimes }
     }
 
-    pub(crate) fn decide<T: Send + 'static>(
+    pub(crate) fn run_intercept<T: Send + 'static>(
         &mut self,
         mut deciding: BoxFuture<T>,
         respond: impl FnOnce(T) + Send + 'static,
@@ -34,7 +34,7 @@ impl Work {
         match self.runtimes.poll_first(deciding.as_mut()).map_err(ServeError::NoThread)? {
             Poll::Ready(outcome) => respond(outcome),
             Poll::Pending => {
-                let intercepts = self.runtimes.intercepts().map_err(ServeError::NoThread)?;
+                let intercepts = self.runtimes.intercept_handle().map_err(ServeError::NoThread)?;
                 self.start(async move { respond(deciding.await) }, &intercepts);
             }
         }
@@ -42,8 +42,8 @@ impl Work {
     }
 
     /// Starts anything else.
-    pub(crate) fn go(&mut self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
-        let workers = self.runtimes.workers().map_err(ServeError::NoThread)?;
+    pub(crate) fn spawn_handler(&mut self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+        let workers = self.runtimes.worker_handle().map_err(ServeError::NoThread)?;
         self.start(work, &workers);
         Ok(())
     }
@@ -53,16 +53,16 @@ impl Work {
     }
 
     /// Where handlers ran, of work that is not busy.
-    pub(crate) fn into_runtimes(self) -> Runtimes {
+    pub(crate) fn into_runtimes(self) -> HandlerRuntimes {
         self.runtimes
     }
 
-    pub(crate) async fn finish(mut self) -> Runtimes {
-        let _ = timeout(HANDLER_GRACE, joined(&mut self.running)).await;
+    pub(crate) async fn finish(mut self) -> HandlerRuntimes {
+        let _ = timeout(HANDLER_GRACE, join_all(&mut self.running)).await;
         // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
         // ends with the process.
         self.running.abort_all();
-        let _ = timeout(ABORT_GRACE, joined(&mut self.running)).await;
+        let _ = timeout(ABORT_GRACE, join_all(&mut self.running)).await;
         self.runtimes
     }
 
@@ -73,6 +73,6 @@ impl Work {
     }
 }
 
-async fn joined(running: &mut JoinSet<()>) {
+async fn join_all(running: &mut JoinSet<()>) {
     while running.join_next().await.is_some() {}
 }

@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolFailureKind, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure};
+use crate::builtin::{BuiltIn, SharedToolState, ResultAudience, ToolFailure};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
-pub(crate) struct Bash;
+pub(crate) struct BashTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct BashArgs {
@@ -24,7 +24,7 @@ pub(crate) struct BashArgs {
     timeout: Option<u64>,
 }
 
-impl BuiltIn for Bash {
+impl BuiltIn for BashTool {
     const NAME: &'static str = "bash";
     const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, standard \
         output and standard error together, and its exit code. Every call is a new shell without input. Long output \
@@ -36,10 +36,10 @@ impl BuiltIn for Bash {
          with read.",
         "Pass timeout to bash for a command that may take longer than two minutes.",
     ];
-    const CONCURRENCY: Concurrency = Concurrency::Exclusive;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Exclusive;
     type Args = BashArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: BashArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &SharedToolState, args: BashArgs) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         if args.command.trim().is_empty() {
             return Err("the command is empty".to_owned().into());
@@ -53,21 +53,21 @@ impl BuiltIn for Bash {
     }
 }
 
-fn output(report: &RunReport, timeout: Duration, reader: Reader) -> ToolOutput {
+fn output(report: &RunReport, timeout: Duration, reader: ResultAudience) -> ToolOutput {
     let notes = notes(report, timeout);
     let output = match reader {
-        Reader::Model => ToolOutput::text(in_one(report, &notes)),
-        Reader::Program => apart(report, notes),
+        ResultAudience::Model => ToolOutput::text(output_for_model(report, &notes)),
+        ResultAudience::Program => output_for_program(report, notes),
     };
     let failure = match report.end {
-        RunEnd::TimedOut => Some(Failure::TimedOut),
-        RunEnd::Cancelled => Some(Failure::Cancelled),
+        RunEnd::TimedOut => Some(ToolFailureKind::TimedOut),
+        RunEnd::Cancelled => Some(ToolFailureKind::Cancelled),
         RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::WantedTerminal => None,
     };
     ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
 }
 
-fn in_one(report: &RunReport, notes: &[String]) -> String {
+fn output_for_model(report: &RunReport, notes: &[String]) -> String {
     let mut text = report.tail.clone();
     if text.is_empty() {
         text.push_str("[no output]");
@@ -83,23 +83,23 @@ fn in_one(report: &RunReport, notes: &[String]) -> String {
 
 /// The data for programs beside the output.
 #[derive(Serialize)]
-struct Details<'a> {
+struct BashDetails<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     full_output: Option<&'a Path>,
 }
 
-fn apart(report: &RunReport, notes: Vec<String>) -> ToolOutput {
+fn output_for_program(report: &RunReport, notes: Vec<String>) -> ToolOutput {
     let mut output = ToolOutput::text(report.tail.clone());
-    output.content.extend(notes.into_iter().map(Content::text));
+    output.content.extend(notes.into_iter().map(ContentBlock::text));
     let exit_code = match report.end {
         RunEnd::Exited(code) => Some(code),
         RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
     };
     let full_output = report.full.as_ref().map(|full| full.path.as_path());
     if exit_code.is_some() || full_output.is_some() {
-        output.details = RawJson::from_value(&Details { exit_code, full_output }).ok();
+        output.details = RawJson::from_value(&BashDetails { exit_code, full_output }).ok();
     }
     output
 }

@@ -22,12 +22,12 @@ pub(crate) struct Diff {
 
 /// As it stands in the details of a result.
 #[derive(Serialize)]
-struct Details<'a> {
-    diff: Shown<'a>,
+struct FileChangeDetails<'a> {
+    diff: SerializedDiff<'a>,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SerializedDiff<'a> {
     path: &'a str,
     unified: &'a str,
     /// Lines.
@@ -69,6 +69,6 @@ impl Diff {
             _ => kept,
         };
         let (added, removed) = (self.added, self.removed);
-        RawJson::from_value(&Details { diff: Shown { path, unified, added, removed, cut } }).ok()
+        RawJson::from_value(&FileChangeDetails { diff: SerializedDiff { path, unified, added, removed, cut } }).ok()
     }
 }

@@ -2,19 +2,19 @@
 
 mod replace;
 
-use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolFailureKind, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head};
 use crate::diff::Diff;
-use crate::environment::{Parents, off_thread};
+use crate::environment::{ParentPolicy, run_blocking};
 use crate::path;
-use crate::write::{claim, known, put, remark};
-use replace::{Replacement, replace};
+use crate::write::{claim_file, read_for_change, replace_content, in_place_remark};
+use replace::{TextReplacement, replace};
 
-pub(crate) struct Edit;
+pub(crate) struct EditTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct EditArgs {
@@ -39,7 +39,7 @@ struct EditArg {
     new_text: Option<String>,
 }
 
-impl BuiltIn for Edit {
+impl BuiltIn for EditTool {
     const NAME: &'static str = "edit";
     const DESCRIPTION: &'static str = "Change parts of the text file at path by exact replacement. edits is a list of \
         objects, each with old_text (what is there) and new_text (what is to be there). Every old_text must occur \
@@ -50,45 +50,45 @@ impl BuiltIn for Edit {
         "Use edit for changes to existing files that you have read; put all changes to one file into one call of edit.",
         "Keep each old_text of edit short, but long enough to be unique in the file.",
     ];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = EditArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: EditArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &SharedToolState, args: EditArgs) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let edits = args.edits.into_iter().enumerate().map(replacement).collect::<Result<Vec<_>, _>>()?;
+        let edits = args.edits.into_iter().enumerate().map(parse_replacement).collect::<Result<Vec<_>, _>>()?;
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
-        let mut file = claim(context, environment, &path, Parents::Exist).await?;
-        let old = known(ground, file.as_mut(), &shown).await?;
+        let mut file = claim_file(context, environment, &path, ParentPolicy::Exist).await?;
+        let old = read_for_change(ground, file.as_mut(), &shown).await?;
         let missing =
-            || ToolFailure::known(Failure::NotFound, format!("{shown} does not exist; create it with write"));
+            || ToolFailure::classified(ToolFailureKind::NotFound, format!("{shown} does not exist; create it with write"));
         let old = old.ok_or_else(missing)?;
         let name = shown.clone();
         // Searching and comparing megabytes takes its time.
-        let Change { content, diff, details } = off_thread(move || Ok(change(&name, old, &edits))).await??;
-        let written = put(ground, file.as_mut(), content).await?;
-        let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", remark(written)));
+        let EditedContent { content, diff, details } = run_blocking(move || Ok(apply_edits(&name, old, &edits))).await??;
+        let written = replace_content(ground, file.as_mut(), content).await?;
+        let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", in_place_remark(written)));
         output.details = details;
         Ok(output)
     }
 }
 
-fn replacement((index, edit): (usize, EditArg)) -> Result<Replacement, ToolFailure> {
+fn parse_replacement((index, edit): (usize, EditArg)) -> Result<TextReplacement, ToolFailure> {
     match (edit.old_text, edit.new_text) {
-        (Some(old), Some(new)) => Ok(Replacement { old, new }),
+        (Some(old), Some(new)) => Ok(TextReplacement { old, new }),
         (None, _) => Err(format!("edits[{index}] has no old_text").into()),
         (_, None) => Err(format!("edits[{index}] has no new_text; pass an empty one to delete").into()),
     }
 }
 
 /// New content, and how it differs.
-struct Change {
+struct EditedContent {
     content: Vec<u8>,
     diff: String,
     details: Option<RawJson>,
 }
 
-fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, String> {
+fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<EditedContent, String> {
     let lossy = std::str::from_utf8(&old).is_err();
     let old = to_text(old).ok_or_else(|| {
         format!("{shown} is neither UTF-8 text nor close to it, and cannot be edited; use bash")
@@ -96,10 +96,10 @@ fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, St
     let new =
         replace(&old, edits).map_err(|problems| format!("{shown} is unchanged:\n{}", problems.join("\n")))?;
     let diff = match lossy {
-        true => Diff::new(shown, Some(&readable(&old)), &readable(&new)),
+        true => Diff::new(shown, Some(&to_readable(&old)), &to_readable(&new)),
         false => Diff::new(shown, Some(&old), &new),
     };
-    Ok(Change {
+    Ok(EditedContent {
         content: to_bytes(new, lossy),
         diff: shorten_head(&diff.unified, "see the rest with read"),
         details: diff.details(shown),
@@ -141,7 +141,7 @@ fn to_bytes(text: String, lossy: bool) -> Vec<u8> {
     bytes
 }
 
-fn readable(text: &str) -> String {
+fn to_readable(text: &str) -> String {
     text.chars().map(|char| if stands_for_byte(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }
 
@@ -160,7 +160,7 @@ mod tests {
             let text = to_text(bytes.clone()).unwrap();
             assert_eq!(to_bytes(text, true), bytes);
         }
-        assert_eq!(readable(&to_text(b"caf\xe9".to_vec()).unwrap()), "caf\u{fffd}");
+        assert_eq!(to_readable(&to_text(b"caf\xe9".to_vec()).unwrap()), "caf\u{fffd}");
         assert_eq!(to_text("\u{10fff0}\n".bytes().chain([0xff]).collect()), None);
     }
 }

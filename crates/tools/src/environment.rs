@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
-pub use host::{HostEnvironment, Reach};
-pub(crate) use off_thread::{off_thread, with_bytes};
+pub use host::{HostEnvironment, FileAccessRules};
+pub(crate) use off_thread::{run_blocking, run_blocking_if_large};
 
 /// Files and processes, wherever they are: this machine, a sandbox, another machine.
 ///
@@ -30,7 +30,7 @@ pub trait Environment: Send + Sync {
     ///
     /// # Errors
     /// When there is nothing, or it may not be seen.
-    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError>;
+    async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError>;
 
     /// Up to `len` bytes of a regular file from byte `start` on; fewer only at its end.
     ///
@@ -42,14 +42,14 @@ pub trait Environment: Send + Sync {
     ///
     /// # Errors
     /// When it is not a directory, or cannot be read.
-    async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError>;
+    async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError>;
 
     /// Waits until nobody else changes the file, and keeps everybody else waiting until the result is dropped. Who
     /// polls first comes first. The file need not exist; its directory must, or is created.
     ///
     /// # Errors
     /// When the path cannot be resolved, or a directory not created.
-    async fn claim(&self, path: &Path, parents: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
+    async fn claim(&self, path: &Path, parents: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
 
     /// Finds files by name.
     ///
@@ -98,23 +98,23 @@ pub trait ClaimedFile: Send {
     /// # Errors
     /// When it is not a regular file, has changed since it was read, or cannot be written; then the old content is
     /// still there.
-    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError>;
+    async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError>;
 }
 
 /// The way in which content got into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum FileWriteOutcome {
     /// There was no such file.
     Created,
     /// A new file took the old one's place.
     Replaced,
     /// The file itself was overwritten, because no other could take its place.
-    InPlace(InPlace),
+    InPlace(InPlaceReason),
 }
 
 /// Why no other file could take a file's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InPlace {
+pub enum InPlaceReason {
     /// It has other names, which would keep the old content.
     HardLinks,
     /// It has an owner that a new file cannot be given.
@@ -138,7 +138,7 @@ pub struct FileKey {
 
 /// The treatment of missing directories above a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parents {
+pub enum ParentPolicy {
     /// There must be none.
     Exist,
     /// They are created.
@@ -147,7 +147,7 @@ pub enum Parents {
 
 /// The facts about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
+pub struct FileStat {
     /// Its kind, symbolic links followed.
     pub kind: FileKind,
     /// Its length in bytes.
@@ -169,7 +169,7 @@ pub enum FileKind {
 
 /// Something in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Its name; what is not UTF-8 in it is replaced.
     pub name: String,
     /// Its kind.
@@ -214,10 +214,10 @@ impl RunReport {
             "a process in the background still holds the output, which is no longer read; start it with >log 2>&1"
                 .to_owned()
         });
-        self.left_out().into_iter().chain(background).collect()
+        self.omission_note().into_iter().chain(background).collect()
     }
 
-    fn left_out(&self) -> Option<String> {
+    fn omission_note(&self) -> Option<String> {
         if !self.cut {
             return None;
         }

@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head, run_until_cancelled};
 use crate::environment::{FileKind, FindHit, FindHits, FindQuery};
-use crate::grep::{end_line, unreadable};
+use crate::grep::{ensure_newline, note_unreadable};
 use crate::path;
 
 /// Hits that are shown when the model says nothing, and at most.
 const HITS: usize = 1_000;
 const MAX_HITS: usize = 2_000;
 
-pub(crate) struct Find;
+pub(crate) struct FindTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct FindArgs {
@@ -29,19 +29,19 @@ pub(crate) struct FindArgs {
     limit: Option<usize>,
 }
 
-impl BuiltIn for Find {
+impl BuiltIn for FindTool {
     const NAME: &'static str = "find";
     const DESCRIPTION: &'static str = "Find files and directories by glob. Paths come relative to the searched \
         directory, in order; directories end with a slash. Files named by .gitignore and .git itself are left out.";
     const GUIDELINES: &'static [&'static str] =
         &["Use find to look for files by name instead of find or fd in bash."];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = FindArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: FindArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &SharedToolState, args: FindArgs) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        if while_wanted(context, environment.stat(&root)).await?.kind != FileKind::Directory {
+        if run_until_cancelled(context, environment.stat(&root)).await?.kind != FileKind::Directory {
             return Err(format!("{} is not a directory", path::show(environment, &root)).into());
         }
         let limit = args.limit.unwrap_or(HITS).clamp(1, MAX_HITS);
@@ -57,10 +57,10 @@ fn output(found: &FindHits) -> String {
         _ => shorten_head(&list, "narrow the glob or the path"),
     };
     if found.capped {
-        end_line(&mut text);
+        ensure_newline(&mut text);
         let _ = writeln!(text, "[stopped at {} hits; narrow the glob or the path]", found.hits.len());
     }
-    unreadable(&mut text, found.unreadable);
+    note_unreadable(&mut text, found.unreadable);
     text
 }
 

@@ -23,9 +23,9 @@ mod timeouts;
 mod write;
 
 pub use environment::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
-    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, Reach, RunEnd,
-    RunReport, ShellCommand, Stat, Written,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
+    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, FileAccessRules, RunEnd,
+    RunReport, ShellCommand, FileStat, FileWriteOutcome,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

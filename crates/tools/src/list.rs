@@ -3,35 +3,35 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_core::services::{ServiceReach, Services, Within};
+use haft_core::services::{ServiceReach, ExtensionToolSource, AllowedPaths};
 use haft_core::tool::Tool;
 
-use crate::bash::Bash;
-use crate::builtin::{BuiltIn as _, Ground, On, Reader};
-use crate::edit::Edit;
-use crate::environment::{Environment, HostEnvironment, Reach};
-use crate::find::Find;
-use crate::grep::Grep;
-use crate::ls::Ls;
-use crate::read::Read;
-use crate::write::Write;
+use crate::bash::BashTool;
+use crate::builtin::{BuiltIn as _, SharedToolState, BuiltInTool, ResultAudience};
+use crate::edit::EditTool;
+use crate::environment::{Environment, HostEnvironment, FileAccessRules};
+use crate::find::FindTool;
+use crate::grep::GrepTool;
+use crate::ls::LsTool;
+use crate::read::ReadTool;
+use crate::write::WriteTool;
 
 /// The names of the built-in tools, in the order they are shown to the model.
 pub const NAMES: [&str; 7] =
-    [Read::NAME, Bash::NAME, Edit::NAME, Write::NAME, Grep::NAME, Find::NAME, Ls::NAME];
+    [ReadTool::NAME, BashTool::NAME, EditTool::NAME, WriteTool::NAME, GrepTool::NAME, FindTool::NAME, LsTool::NAME];
 
 /// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
 /// session should have its own.
 pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Ground::new(environment, Reader::Model);
+    let ground = SharedToolState::new(environment, ResultAudience::Model);
     vec![
-        On::<Read>::tool(&ground),
-        On::<Bash>::tool(&ground),
-        On::<Edit>::tool(&ground),
-        On::<Write>::tool(&ground),
-        On::<Grep>::tool(&ground),
-        On::<Find>::tool(&ground),
-        On::<Ls>::tool(&ground),
+        BuiltInTool::<ReadTool>::tool(&ground),
+        BuiltInTool::<BashTool>::tool(&ground),
+        BuiltInTool::<EditTool>::tool(&ground),
+        BuiltInTool::<WriteTool>::tool(&ground),
+        BuiltInTool::<GrepTool>::tool(&ground),
+        BuiltInTool::<FindTool>::tool(&ground),
+        BuiltInTool::<LsTool>::tool(&ground),
     ]
 }
 
@@ -39,12 +39,12 @@ pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
 /// Their results keep what is in a file or what a command printed apart from remarks about it, which come in texts of
 /// their own, and have details. They know together which files were read, so each program should have its own.
 pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Ground::new(environment, Reader::Program);
+    let ground = SharedToolState::new(environment, ResultAudience::Program);
     vec![
-        On::<Read>::tool(&ground),
-        On::<Bash>::tool(&ground),
-        On::<Edit>::tool(&ground),
-        On::<Write>::tool(&ground),
+        BuiltInTool::<ReadTool>::tool(&ground),
+        BuiltInTool::<BashTool>::tool(&ground),
+        BuiltInTool::<EditTool>::tool(&ground),
+        BuiltInTool::<WriteTool>::tool(&ground),
     ]
 }
 
@@ -88,12 +88,12 @@ impl ServiceTools {
     }
 }
 
-impl Services for ServiceTools {
+impl ExtensionToolSource for ServiceTools {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
-        let (read, write) = reach.within.clone().map(|Within { read, write }| (read, write)).unzip();
+        let (read, write) = reach.within.clone().map(|AllowedPaths { read, write }| (read, write)).unzip();
         let own = reach.data.iter().cloned().collect();
-        let reach = Reach { read, write, own, never: self.never.clone() };
-        let environment = self.environment.clone().with_reach(&reach).map_err(|error| error.to_string())?;
+        let reach = FileAccessRules { read, write, own, never: self.never.clone() };
+        let environment = self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
         Ok(service_tools(Arc::new(environment)))
     }
 }

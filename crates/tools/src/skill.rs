@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::prompt::SKILL_TOOL;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,9 +32,9 @@ pub fn skill_tool(source: Arc<dyn SkillSource>) -> Arc<dyn Tool> {
         schema: schema::<SkillArgs>(),
         guidelines: Vec::new(),
         owner: ToolOwner::BuiltIn,
-        concurrency: Concurrency::Parallel,
+        concurrency: ToolConcurrency::Parallel,
     };
-    Arc::new(Skill { source, spec: Arc::new(spec) })
+    Arc::new(SkillTool { source, spec: Arc::new(spec) })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,13 +45,13 @@ struct SkillArgs {
     file: Option<String>,
 }
 
-struct Skill {
+struct SkillTool {
     source: Arc<dyn SkillSource>,
     spec: Arc<ToolSpec>,
 }
 
 #[async_trait]
-impl Tool for Skill {
+impl Tool for SkillTool {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::clone(&self.spec)
     }

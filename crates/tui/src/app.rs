@@ -42,7 +42,7 @@ mod view;
 mod waiting;
 mod work;
 
-pub use ask::{Answer, Ask, Provider, SettingRow, Trusted};
+pub use ask::{BackendReply, BackendRequest, LoginProvider, SettingRow, Trusted};
 pub use effect::Effect;
 pub use event::Event;
 pub use inline::Below;

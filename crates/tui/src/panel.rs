@@ -6,7 +6,7 @@
 //! Invariant: the keys that close a panel never reach the extension.
 
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Command, PanelClose, PanelContent, PanelKey, PanelResize};
+use haft_protocol::rpc::{Command, PanelCloseCommand, PanelContent, PanelKeyCommand, PanelResizeCommand};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
@@ -61,7 +61,7 @@ impl ExtensionPanel {
     pub fn key(&mut self, press: &KeyPress) -> Option<Command> {
         if press.action(Context::Panel) == Some(Action::Panel(Key::Close)) {
             let (extension, panel_id) = self.panel_names();
-            return Some(PanelClose { extension, panel_id }.into());
+            return Some(PanelCloseCommand { extension, panel_id }.into());
         }
         let (key, typed) = press.chord().panel_key()?;
         Some(self.key_command(key, typed.map(String::from)))
@@ -82,7 +82,7 @@ impl ExtensionPanel {
             return None;
         }
         let (extension, panel_id) = self.panel_names();
-        Some(PanelResize { extension, panel_id, width: size.0.into(), height: size.1.into() }.into())
+        Some(PanelResizeCommand { extension, panel_id, width: size.0.into(), height: size.1.into() }.into())
     }
 
     /// Draws it.
@@ -129,7 +129,7 @@ impl ExtensionPanel {
 
     fn key_command(&self, key: &str, text: Option<String>) -> Command {
         let (extension, panel_id) = self.panel_names();
-        PanelKey { extension, panel_id, key: key.to_owned(), text }.into()
+        PanelKeyCommand { extension, panel_id, key: key.to_owned(), text }.into()
     }
 }
 

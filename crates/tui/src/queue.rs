@@ -202,8 +202,8 @@ impl RestoredMessages {
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::content::Content as Block;
-    use haft_protocol::message::Time;
+    use haft_protocol::content::ContentBlock as Block;
+    use haft_protocol::message::Rfc3339Time;
 
     use super::*;
     use crate::editor::Editor;
@@ -258,7 +258,7 @@ mod tests {
         // It was read before anybody could say that it waits.
         queue.push_prompt(&prompt("two"));
         let content = vec![Block::text("two")];
-        queue.update(&AgentEvent::UserMessage { content, time: Time(String::new()) });
+        queue.update(&AgentEvent::UserMessage { content, time: Rfc3339Time(String::new()) });
         assert_eq!(texts(&queue.take_back().prompts), Vec::<String>::new());
         queue.update(&AgentEvent::AssistantStart);
         assert_eq!(queue, MessageQueue::default());

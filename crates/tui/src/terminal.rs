@@ -37,7 +37,7 @@ use async_trait::async_trait;
 use haft_protocol::rpc;
 use tokio::sync::mpsc;
 
-use crate::app::{Answer, Ask};
+use crate::app::{BackendReply, BackendRequest};
 use crate::theme::{Appearance, ColorDepth};
 
 pub use crate::app::{Below, Interface, Printing};
@@ -80,7 +80,7 @@ const MOST_LINES: usize = 1024;
 pub trait ProgramServices: Send + Sync + 'static {
     /// Answers a question, or does what is asked. Several are under way at the same time. The channel is short: an answer
     /// waits until the interface takes it, and one that nobody takes any more is dropped.
-    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>);
+    async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>);
 
     /// Runs the person's editor in the terminal, which is given back for that, and says its exit code: none when a signal
     /// ended it. The command is never empty; its last word is the file.
@@ -94,9 +94,9 @@ pub trait ProgramServices: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Connection {
     /// Commands.
-    pub requests: mpsc::UnboundedSender<rpc::Request>,
+    pub requests: mpsc::UnboundedSender<rpc::RpcRequest>,
     /// Replies, and what happens.
-    pub lines: mpsc::Receiver<rpc::Line>,
+    pub lines: mpsc::Receiver<rpc::ServerLine>,
 }
 
 /// The setup of the terminal.

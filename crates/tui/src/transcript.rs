@@ -31,7 +31,7 @@ mod view;
 use std::time::Instant;
 
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Message, Stop, ToolMessage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, ToolMessage};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
@@ -205,21 +205,21 @@ impl Transcript {
         push_note(&mut self.doc, NoteItem::lost_events(before.saturating_add(lost)));
     }
 
-    fn finish_turn(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
+    fn finish_turn(&mut self, stop: StopCause, error: Option<&str>, now: Instant) {
         let Self { doc, answer, .. } = self;
         match stop {
-            Stop::End | Stop::ToolUse | Stop::Length => answer.withhold(doc, now),
-            Stop::Error | Stop::Aborted => {}
+            StopCause::End | StopCause::ToolUse | StopCause::Length => answer.withhold(doc, now),
+            StopCause::Error | StopCause::Aborted => {}
         }
         answer.finish(doc, now);
         match (stop, error) {
             // It is what the person wanted, and no failure.
-            (Stop::Aborted, _) => push_note(doc, NoteItem::muted("stopped")),
+            (StopCause::Aborted, _) => push_note(doc, NoteItem::muted("stopped")),
             (_, Some(error)) => push_note(doc, NoteItem { tag: NoteTag::Failure, ..NoteItem::error(error) }),
-            (Stop::Length, None) => {
+            (StopCause::Length, None) => {
                 push_note(doc, NoteItem::warning("the answer reached the output limit of the model"))
             }
-            (Stop::End | Stop::ToolUse | Stop::Error, None) => {}
+            (StopCause::End | StopCause::ToolUse | StopCause::Error, None) => {}
         }
     }
 

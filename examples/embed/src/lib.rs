@@ -2,7 +2,7 @@
 //!
 //! The code of `docs/embedding.md` is compiled here, too, as tests of its documentation.
 
-use haft_providers::{ScriptError, Scripted};
+use haft_providers::{ScriptError, ScriptedModel};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embedding.md")]
@@ -14,6 +14,6 @@ pub struct Embedding;
 ///
 /// # Errors
 /// [`ScriptError`] when the steps are not valid.
-pub fn scripted(steps: &str) -> Result<Scripted, ScriptError> {
-    Scripted::from_json(&format!(r#"{{"steps": {steps}}}"#))
+pub fn scripted(steps: &str) -> Result<ScriptedModel, ScriptError> {
+    ScriptedModel::from_json(&format!(r#"{{"steps": {steps}}}"#))
 }

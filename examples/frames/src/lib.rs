@@ -3,10 +3,10 @@
 //! Its tests in `tests/frames.rs` compare whole conversations with snapshots. They need `haft-protocol` and `insta`
 //! and nothing else: no host, no process, no runtime.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, Hook, HostFrame, Intercept, InterceptToolCall, Ready, RegisterTool, ShutdownAck,
-    Subscribe, ToolCall, ToolCallDecision, ToolResult,
+    ExtensionFrame, Hello, InterceptHook, HostFrame, Intercept, InterceptToolCall, Ready, RegisterTool, ShutdownAck,
+    Subscribe, ToolCallFrame, ToolCallDecision, ToolResultFrame,
 };
 
 /// Everything the extension says before it is asked anything.
@@ -59,9 +59,9 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
     }
 }
 
-fn count(call: ToolCall) -> ToolResult {
+fn count(call: ToolCallFrame) -> ToolResultFrame {
     let words = call.args.as_str().split_whitespace().count();
-    ToolResult { id: call.id, content: vec![Content::text(format!("{words} words")).into()], is_error: false }
+    ToolResultFrame { id: call.id, content: vec![ContentBlock::text(format!("{words} words")).into()], is_error: false }
 }
 
 fn decide(call: &InterceptToolCall) -> ToolCallDecision {

@@ -1,7 +1,7 @@
 //! Conversations with the extension, as lines on the wire.
 
 use haft_example_frames::{answer, opening};
-use haft_protocol::codec::{Decoded, decode, encode};
+use haft_protocol::codec::{DecodedFrame, decode, encode};
 use haft_protocol::ext::HostFrame;
 use insta::assert_snapshot;
 
@@ -11,8 +11,8 @@ fn conversation(host: &[&str]) -> String {
     for line in host {
         lines.push(format!("host      {line}\n"));
         match decode::<HostFrame>(line.as_bytes()) {
-            Ok(Decoded::Known(frame)) => lines.extend(answer(frame).map(|frame| said(&frame))),
-            Ok(Decoded::Unknown { kind, .. }) => lines.push(format!("          (ignores {kind:?})\n")),
+            Ok(DecodedFrame::Known(frame)) => lines.extend(answer(frame).map(|frame| said(&frame))),
+            Ok(DecodedFrame::Unknown { kind, .. }) => lines.push(format!("          (ignores {kind:?})\n")),
             Err(error) => panic!("{error}: {line}"),
         }
     }

@@ -14,9 +14,9 @@ pub(super) const OWN: &str = "xtask";
 
 /// A command that `ci` runs, and the command that a person types to repeat it alone.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct CiStep {
     pub(super) name: &'static str,
-    pub(super) program: Program,
+    pub(super) program: StepProgram,
     pub(super) args: Vec<String>,
     pub(super) env: Vec<(&'static str, String)>,
     /// The file that standard output goes to instead of the log.
@@ -28,7 +28,7 @@ pub(super) struct Step {
 
 /// The program of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Program {
+pub(super) enum StepProgram {
     Cargo,
     /// This program, with another command.
     Xtask,
@@ -38,7 +38,7 @@ pub(super) enum Program {
 
 /// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum StepOutcome {
     Passed,
     Failed(String),
     /// Not run, because the step that it needs failed.
@@ -47,31 +47,31 @@ pub(super) enum Outcome {
 
 /// A step that ended.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) step: Step,
-    pub(super) outcome: Outcome,
+pub(super) struct FinishedStep {
+    pub(super) step: CiStep,
+    pub(super) outcome: StepOutcome,
     pub(super) took: Duration,
     /// Everything that the command printed.
     pub(super) log: PathBuf,
 }
 
-impl Step {
+impl CiStep {
     /// A step that runs cargo with these arguments, separated by spaces; the same command repeats it.
     pub(super) fn cargo(name: &'static str, args: &str) -> Self {
-        Self::new(name, Program::Cargo, args, format!("cargo {args}"))
+        Self::new(name, StepProgram::Cargo, args, format!("cargo {args}"))
     }
 
     /// A step that runs another command of this program.
     pub(super) fn xtask(name: &'static str, args: &str) -> Self {
-        Self::new(name, Program::Xtask, args, format!("cargo xtask {args}"))
+        Self::new(name, StepProgram::Xtask, args, format!("cargo xtask {args}"))
     }
 
     /// A step that runs a binary of the build step.
-    pub(super) fn built(name: &'static str, binary: &'static str, args: &str, repeat: &str) -> Self {
-        Self::new(name, Program::Built(binary), args, repeat.to_owned()).needs("build")
+    pub(super) fn built_binary(name: &'static str, binary: &'static str, args: &str, repeat: &str) -> Self {
+        Self::new(name, StepProgram::Built(binary), args, repeat.to_owned()).needs("build")
     }
 
-    fn new(name: &'static str, program: Program, args: &str, repeat: String) -> Self {
+    fn new(name: &'static str, program: StepProgram, args: &str, repeat: String) -> Self {
         let args = args.split(' ').filter(|arg| !arg.is_empty()).map(str::to_owned).collect();
         Self { name, program, args, env: Vec::new(), stdout: None, needs: None, repeat }
     }
@@ -95,7 +95,7 @@ impl Step {
     }
 
     /// Returns the variables of the command as a person types them before another command.
-    pub(super) fn variables(&self) -> String {
+    pub(super) fn variable_prefix(&self) -> String {
         self.env.iter().map(|(name, value)| format!("{name}=\"{value}\" ")).collect()
     }
 
@@ -105,14 +105,14 @@ impl Step {
     }
 
     /// Runs the command and writes its output to the log.
-    pub(super) fn run(self, folder: &Path) -> Ended {
+    pub(super) fn run(self, folder: &Path) -> FinishedStep {
         let (start, log) = (Instant::now(), self.log(folder));
         let outcome = match self.status(folder, &log) {
-            Ok(None) => Outcome::Passed,
-            Ok(Some(status)) => Outcome::Failed(status),
-            Err(error) => Outcome::Failed(format!("{error:#}")),
+            Ok(None) => StepOutcome::Passed,
+            Ok(Some(status)) => StepOutcome::Failed(status),
+            Err(error) => StepOutcome::Failed(format!("{error:#}")),
         };
-        Ended { step: self, outcome, took: start.elapsed(), log }
+        FinishedStep { step: self, outcome, took: start.elapsed(), log }
     }
 
     /// Returns how the command ended, or nothing when it passed.
@@ -128,9 +128,9 @@ impl Step {
 
     fn command(&self, folder: &Path) -> Result<Command> {
         let mut command = match self.program {
-            Program::Cargo => repo::cargo(),
-            Program::Xtask => repo::command(&folder.join(OWN).to_string_lossy()),
-            Program::Built(name) => repo::command(&repo::built("debug", name)?.to_string_lossy()),
+            StepProgram::Cargo => repo::cargo(),
+            StepProgram::Xtask => repo::command(&folder.join(OWN).to_string_lossy()),
+            StepProgram::Built(name) => repo::command(&repo::built_binary("debug", name)?.to_string_lossy()),
         };
         command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
         // Snapshots are compared, never written.
@@ -139,9 +139,9 @@ impl Step {
     }
 }
 
-impl Ended {
-    pub(super) const fn passed(&self) -> bool {
-        matches!(self.outcome, Outcome::Passed)
+impl FinishedStep {
+    pub(super) const fn has_passed(&self) -> bool {
+        matches!(self.outcome, StepOutcome::Passed)
     }
 
     /// Returns the text of the log; empty when there is none.

@@ -3,19 +3,19 @@
 use serde_json::Value;
 
 /// The dependencies that a package of this workspace may have; its tests may also use those of [`TEST_ONLY`].
-struct Rule {
+struct DependencyRule {
     package: &'static str,
     may: &'static [&'static str],
 }
 
-const fn rule(package: &'static str, may: &'static [&'static str]) -> Rule {
-    Rule { package, may }
+const fn rule(package: &'static str, may: &'static [&'static str]) -> DependencyRule {
+    DependencyRule { package, may }
 }
 
 /// Stands for every package of the workspace.
 const ANY: &str = "*";
 
-const RULES: &[Rule] = &[
+const RULES: &[DependencyRule] = &[
     rule("haft-protocol", &[]),
     rule("haft-core", &["haft-protocol"]),
     rule("haft-launch", &[]),
@@ -71,14 +71,14 @@ pub(super) fn check(metadata: &Value) -> Vec<String> {
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            findings.extend(edge(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
+            findings.extend(check_dependency(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
         }
     }
     findings
 }
 
 /// Returns the mistake in one dependency.
-fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
+fn check_dependency(rule: &DependencyRule, own: &[&str], dependency: &Value) -> Option<String> {
     let name = dependency["name"].as_str().unwrap_or_default();
     let in_tests = dependency["kind"] == "dev";
     if own.contains(&name) {

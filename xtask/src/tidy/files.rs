@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
 /// Files that a visitor looks for.
 const PAPERS: &[&str] =
@@ -11,21 +11,21 @@ const PAPERS: &[&str] =
 /// The longest source file. A longer one is split by extracting another noun with its own state.
 const MAX_LINES: usize = 800;
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
-    let mut findings = papers(files);
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
+    let mut findings = missing_documents(files);
     findings.extend(forgotten_tests(files));
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
-        findings.extend(source(file));
+        findings.extend(check_source(file));
     }
     findings
 }
 
-fn papers(files: &[File]) -> Vec<String> {
+fn missing_documents(files: &[RepoFile]) -> Vec<String> {
     let missing = PAPERS.iter().filter(|paper| !files.iter().any(|file| file.path == **paper));
     missing.map(|paper| format!("{paper}: missing")).collect()
 }
 
-fn source(File { path, text }: &File) -> Vec<String> {
+fn check_source(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let mut findings = Vec::new();
     if !text.starts_with("//!") {
         findings.push(format!("{path}: begin with `//!` and say what the file is for"));
@@ -41,7 +41,7 @@ fn source(File { path, text }: &File) -> Vec<String> {
 }
 
 /// Every file beside a `tests/it/main.rs` is a module of it; otherwise its tests never run.
-fn forgotten_tests(files: &[File]) -> Vec<String> {
+fn forgotten_tests(files: &[RepoFile]) -> Vec<String> {
     let mut findings = Vec::new();
     for main in files.iter().filter(|file| file.path.ends_with("tests/it/main.rs")) {
         let folder = main.path.trim_end_matches("main.rs");
@@ -64,8 +64,8 @@ mod tests {
 
     #[track_caller]
     fn check_one(path: &str, text: &str, expect: &[&str]) {
-        let file = File { path: path.to_owned(), text: text.to_owned() };
-        assert_eq!(source(&file), expect);
+        let file = RepoFile { path: path.to_owned(), text: text.to_owned() };
+        assert_eq!(check_source(&file), expect);
     }
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_test_file_nobody_runs_is_found() {
-        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let file = |path: &str, text: &str| RepoFile { path: path.to_owned(), text: text.to_owned() };
         let files = [
             file("c/tests/it/main.rs", "//! It.\n\nmod used;\n"),
             file("c/tests/it/used.rs", ""),

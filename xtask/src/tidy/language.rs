@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 
-use crate::repo::{self, File};
-use source::Source;
+use crate::repo::{self, RepoFile};
+use source::SourceNames;
 
 /// The file with the committed counts.
 const COUNTS: &str = "xtask/language.txt";
@@ -67,7 +67,7 @@ const KNOWN_VERBS: &str = "\
 
 /// The subject of a count, by its name in [`COUNTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Measure {
+enum LanguageMeasure {
     BannedOpening,
     LongSentence,
     RepeatedType,
@@ -76,7 +76,7 @@ enum Measure {
     ReplacedWord,
 }
 
-impl Measure {
+impl LanguageMeasure {
     const ALL: [Self; 6] = [
         Self::BannedOpening,
         Self::LongSentence,
@@ -97,7 +97,7 @@ impl Measure {
         }
     }
 
-    fn about(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::BannedOpening => "summary lines that begin with What, Whether, Who, How or That",
             Self::LongSentence => "sentences of the docs and summary lines with more than 30 words",
@@ -111,37 +111,37 @@ impl Measure {
 
 /// The offences against every measure, and how many places were looked at.
 #[derive(Debug, Default)]
-struct Offences {
-    found: BTreeMap<Measure, Vec<String>>,
-    looked_at: BTreeMap<Measure, usize>,
+struct LanguageOffenses {
+    found: BTreeMap<LanguageMeasure, Vec<String>>,
+    checked: BTreeMap<LanguageMeasure, usize>,
 }
 
-impl Offences {
-    fn look(&mut self, measure: Measure, offence: Option<String>) {
-        *self.looked_at.entry(measure).or_default() += 1;
+impl LanguageOffenses {
+    fn record(&mut self, measure: LanguageMeasure, offence: Option<String>) {
+        *self.checked.entry(measure).or_default() += 1;
         self.found.entry(measure).or_default().extend(offence);
     }
 
-    fn of(&self, measure: Measure) -> &[String] {
+    fn list_for(&self, measure: LanguageMeasure) -> &[String] {
         self.found.get(&measure).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 /// Compares the counts with the committed ones.
-pub(super) fn check(files: &[File]) -> Vec<String> {
-    let offences = offences(files);
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
+    let offences = collect_offenses(files);
     let committed = files.iter().find(|file| file.path == COUNTS).map(|file| file.text.as_str());
-    let committed = counts(committed.unwrap_or_default());
-    Measure::ALL.into_iter().filter_map(|measure| finding(measure, &offences, &committed)).collect()
+    let committed = parse_counts(committed.unwrap_or_default());
+    LanguageMeasure::ALL.into_iter().filter_map(|measure| compare_count(measure, &offences, &committed)).collect()
 }
 
-fn finding(measure: Measure, offences: &Offences, committed: &BTreeMap<&str, usize>) -> Option<String> {
-    let (name, now) = (measure.name(), offences.of(measure).len());
+fn compare_count(measure: LanguageMeasure, offences: &LanguageOffenses, committed: &BTreeMap<&str, usize>) -> Option<String> {
+    let (name, now) = (measure.name(), offences.list_for(measure).len());
     match committed.get(name) {
         None => Some(format!("{COUNTS}: no count of {name}; run `cargo xtask language --write`")),
         Some(before) if now > *before => Some(format!(
             "{name}: {now} {}, {before} before; `cargo xtask language {name}` lists them",
-            measure.about()
+            measure.description()
         )),
         Some(before) if now < *before => {
             Some(format!("{COUNTS}: {name} fell from {before} to {now}; run `cargo xtask language --write`"))
@@ -152,100 +152,100 @@ fn finding(measure: Measure, offences: &Offences, committed: &BTreeMap<&str, usi
 
 /// Prints the counts, or the offences against one measure, or writes the counts down.
 pub(crate) fn run(args: &[&str]) -> Result<String> {
-    let offences = offences(&repo::files(".")?);
+    let offences = collect_offenses(&repo::text_files(".")?);
     match *args {
-        [] => Ok(table(&offences)),
+        [] => Ok(format_table(&offences)),
         ["--write"] => {
             let path = repo::root().join(COUNTS);
-            std::fs::write(&path, written(&offences)).with_context(|| format!("write {COUNTS}"))?;
+            std::fs::write(&path, format_counts(&offences)).with_context(|| format!("write {COUNTS}"))?;
             Ok(format!("wrote {COUNTS}\n"))
         }
         [name] => {
-            let Some(measure) = Measure::ALL.into_iter().find(|measure| measure.name() == name) else {
+            let Some(measure) = LanguageMeasure::ALL.into_iter().find(|measure| measure.name() == name) else {
                 bail!("no measure {name}; `cargo xtask language` lists them");
             };
-            Ok(offences.of(measure).iter().map(|offence| format!("{offence}\n")).collect())
+            Ok(offences.list_for(measure).iter().map(|offence| format!("{offence}\n")).collect())
         }
         _ => bail!("usage: cargo xtask language [MEASURE | --write]"),
     }
 }
 
-fn table(offences: &Offences) -> String {
+fn format_table(offences: &LanguageOffenses) -> String {
     let mut table = String::new();
-    for measure in Measure::ALL {
-        let (now, all) = (offences.of(measure).len(), offences.looked_at.get(&measure).copied().unwrap_or(0));
+    for measure in LanguageMeasure::ALL {
+        let (now, all) = (offences.list_for(measure).len(), offences.checked.get(&measure).copied().unwrap_or(0));
         let share = 100.0 * now as f64 / all.max(1) as f64;
         // Writing to a string does not fail.
         let _ = writeln!(
             table,
             "{:<18} {now:>6} of {all:>6} {share:>5.1} %  {}",
             measure.name(),
-            measure.about()
+            measure.description()
         );
     }
     table
 }
 
-fn written(offences: &Offences) -> String {
+fn format_counts(offences: &LanguageOffenses) -> String {
     let head = "# Counts of `cargo xtask language`. They may only fall; `--write` renews them.\n";
-    let line = |measure: &Measure| format!("{} {}\n", measure.name(), offences.of(*measure).len());
-    Measure::ALL.iter().fold(head.to_owned(), |text, measure| text + &line(measure))
+    let line = |measure: &LanguageMeasure| format!("{} {}\n", measure.name(), offences.list_for(*measure).len());
+    LanguageMeasure::ALL.iter().fold(head.to_owned(), |text, measure| text + &line(measure))
 }
 
-fn counts(text: &str) -> BTreeMap<&str, usize> {
+fn parse_counts(text: &str) -> BTreeMap<&str, usize> {
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
     pairs.filter_map(|(name, count)| Some((name, count.parse().ok()?))).collect()
 }
 
-fn offences(files: &[File]) -> Offences {
-    let mut offences = Offences::default();
+fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
+    let mut offences = LanguageOffenses::default();
     let mut types = BTreeMap::<(&str, String), Vec<String>>::new();
     for file in files {
         if let Some(name) = crate_of(&file.path).filter(|_| is_product(&file.path)) {
             // What does not parse is a finding of the check of the structure.
-            let Ok(source) = Source::read(&file.text) else { continue };
-            look_at_source(&mut offences, &file.path, &source);
+            let Ok(source) = SourceNames::read(&file.text) else { continue };
+            record_source(&mut offences, &file.path, &source);
             for (line, ident) in source.types {
                 types.entry((name, ident)).or_default().push(format!("{}:{line}", file.path));
             }
         } else if is_page(&file.path) {
             for (line, sentence) in prose::sentences(&file.text) {
-                look_at_sentence(&mut offences, &format!("{}:{line}", file.path), &sentence);
+                record_sentence(&mut offences, &format!("{}:{line}", file.path), &sentence);
             }
         }
     }
     for ((_, ident), places) in types {
         for place in &places {
             let offence = || format!("{place}: {ident}");
-            offences.look(Measure::RepeatedType, (places.len() > 1).then(offence));
-            offences.look(Measure::OneWordType, is_one_word(&ident).then(offence));
+            offences.record(LanguageMeasure::RepeatedType, (places.len() > 1).then(offence));
+            offences.record(LanguageMeasure::OneWordType, is_one_word(&ident).then(offence));
         }
     }
     offences
 }
 
-fn look_at_source(offences: &mut Offences, path: &str, source: &Source) {
+fn record_source(offences: &mut LanguageOffenses, path: &str, source: &SourceNames) {
     for (line, summary) in &source.summaries {
         let place = format!("{path}:{line}");
         let opening = summary.split([' ', ',']).next().unwrap_or_default();
         let is_banned = BANNED_OPENINGS.contains(&opening);
-        offences.look(Measure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
-        look_at_sentence(offences, &place, summary);
+        offences.record(LanguageMeasure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
+        record_sentence(offences, &place, summary);
     }
     for (line, ident) in &source.functions {
         let is_odd = !ident.contains('_') && !KNOWN_VERBS.split(' ').any(|known| known == ident);
-        offences.look(Measure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
+        offences.record(LanguageMeasure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
     }
 }
 
-fn look_at_sentence(offences: &mut Offences, place: &str, sentence: &str) {
+fn record_sentence(offences: &mut LanguageOffenses, place: &str, sentence: &str) {
     let words = sentence.split_whitespace().count();
     let is_long = words > MAX_WORDS;
-    offences.look(Measure::LongSentence, is_long.then(|| format!("{place}: {words} words: {sentence}")));
+    offences.record(LanguageMeasure::LongSentence, is_long.then(|| format!("{place}: {words} words: {sentence}")));
     let lower = format!(" {} ", prose::plain_words(sentence));
     let replaced = REPLACED.iter().find(|(word, _)| lower.contains(&format!(" {word} ")));
     let offence = replaced.map(|(word, by)| format!("{place}: {word} (write: {by}): {sentence}"));
-    offences.look(Measure::ReplacedWord, offence);
+    offences.record(LanguageMeasure::ReplacedWord, offence);
 }
 
 /// The crate that a source file belongs to.
@@ -273,13 +273,13 @@ fn is_one_word(ident: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File { path: path.to_owned(), text: text.to_owned() }
+    fn file(path: &str, text: &str) -> RepoFile {
+        RepoFile { path: path.to_owned(), text: text.to_owned() }
     }
 
     #[track_caller]
-    fn check_offences(path: &str, text: &str, expect: &[(Measure, &str)]) {
-        let offences = offences(&[file(path, text)]);
+    fn check_offences(path: &str, text: &str, expect: &[(LanguageMeasure, &str)]) {
+        let offences = collect_offenses(&[file(path, text)]);
         let found = offences
             .found
             .iter()
@@ -294,13 +294,13 @@ mod tests {
             "crates/a/src/b.rs",
             "//! What it is.\n/// Whether it is.\nfn heard() {}\n/// A place.\nstruct Place;\nmod c { enum Place {} }\n",
             &[
-                (Measure::BannedOpening, "crates/a/src/b.rs:1: What it is."),
-                (Measure::BannedOpening, "crates/a/src/b.rs:2: Whether it is."),
-                (Measure::RepeatedType, "crates/a/src/b.rs:5: Place"),
-                (Measure::RepeatedType, "crates/a/src/b.rs:6: Place"),
-                (Measure::OneWordType, "crates/a/src/b.rs:5: Place"),
-                (Measure::OneWordType, "crates/a/src/b.rs:6: Place"),
-                (Measure::OneWordFunction, "crates/a/src/b.rs:3: heard"),
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:1: What it is."),
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:2: Whether it is."),
+                (LanguageMeasure::RepeatedType, "crates/a/src/b.rs:5: Place"),
+                (LanguageMeasure::RepeatedType, "crates/a/src/b.rs:6: Place"),
+                (LanguageMeasure::OneWordType, "crates/a/src/b.rs:5: Place"),
+                (LanguageMeasure::OneWordType, "crates/a/src/b.rs:6: Place"),
+                (LanguageMeasure::OneWordFunction, "crates/a/src/b.rs:3: heard"),
             ],
         );
     }
@@ -319,9 +319,9 @@ mod tests {
             "docs/a.md",
             &format!("# A\n\nShort. {long}end.\n\n- haft goes on with it.\n\n```\nnobody\n```\n"),
             &[
-                (Measure::LongSentence, &format!("docs/a.md:3: 32 words: {long}end.")),
+                (LanguageMeasure::LongSentence, &format!("docs/a.md:3: 32 words: {long}end.")),
                 (
-                    Measure::ReplacedWord,
+                    LanguageMeasure::ReplacedWord,
                     "docs/a.md:5: goes on with (write: continues): haft goes on with it.",
                 ),
             ],
@@ -340,6 +340,6 @@ mod tests {
         assert!(with("1").is_empty());
         assert!(with("0")[0].contains("1 summary lines that begin with"), "{:?}", with("0"));
         assert!(with("2")[0].contains("fell from 2 to 1"), "{:?}", with("2"));
-        assert_eq!(check(&[source]).len(), Measure::ALL.len());
+        assert_eq!(check(&[source]).len(), LanguageMeasure::ALL.len());
     }
 }

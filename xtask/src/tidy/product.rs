@@ -4,11 +4,11 @@ use syn::{Attribute, Item, Meta};
 
 /// True for an item below `#[cfg(test)]`, or below a condition that contains `test`.
 pub(super) fn is_for_tests(item: &Item) -> bool {
-    attributes(item).iter().any(is_test)
+    item_attributes(item).iter().any(is_test)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other items are never compiled for tests alone")]
-fn attributes(item: &Item) -> &[Attribute] {
+fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

@@ -1,6 +1,6 @@
 //! Sleeps in tests: a test waits for an event, with a long deadline, and never for a time that is hoped to be long enough.
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
 /// Crates that are test code from the first line on.
 const TEST_CRATES: &[&str] = &["crates/faults/", "crates/test-support/"];
@@ -14,17 +14,17 @@ const STAYS: u32 = 60;
 const ADVICE: &str = "sleeps in a test; wait for an event with a long deadline (`haft_test_support::PATIENCE`), or give the \
                       reason in a comment `// sleep: …` on this line or directly above (`# sleep: …` in a script)";
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
-    files.iter().flat_map(of_file).collect()
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
+    files.iter().flat_map(check_file).collect()
 }
 
-fn of_file(File { path, text }: &File) -> Vec<String> {
+fn check_file(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let is_code = path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending));
     let is_product = path.starts_with("crates/") || path.starts_with("examples/");
     if !is_code || !is_product {
         return Vec::new();
     }
-    let is_virtual = is_virtual(text);
+    let is_virtual = has_virtual_clock(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut findings = Vec::new();
     for at in first_test_line(path, &lines)..lines.len() {
@@ -33,7 +33,7 @@ fn of_file(File { path, text }: &File) -> Vec<String> {
         let is_reason = above.starts_with("//") || above.starts_with('#');
         let has_reason = gives_reason(line) || is_reason && gives_reason(above);
         let is_comment = path.ends_with(".rs") && line.trim_start().starts_with("//");
-        if !is_comment && !has_reason && sleeps(line, is_virtual) {
+        if !is_comment && !has_reason && has_sleep(line, is_virtual) {
             findings.push(format!("{path}:{}: {ADVICE}", at + 1));
         }
     }
@@ -51,7 +51,7 @@ fn first_test_line(path: &str, lines: &[&str]) -> usize {
 }
 
 /// True if the clock stands still in every asynchronous test of the file.
-fn is_virtual(text: &str) -> bool {
+fn has_virtual_clock(text: &str) -> bool {
     let mut tests = text.lines().filter(|line| line.trim_start().starts_with("#[tokio::test")).peekable();
     tests.peek().is_some() && tests.all(|line| line.contains("start_paused = true"))
 }
@@ -62,14 +62,14 @@ fn gives_reason(line: &str) -> bool {
         .any(|sign| line.split_once(sign).is_some_and(|(_, reason)| reason.chars().any(char::is_alphabetic)))
 }
 
-fn sleeps(line: &str, is_virtual: bool) -> bool {
-    let blocks = calls(line, "thread::sleep") || calls(line, "time.sleep") || calls(line, "setTimeout");
-    let awaits = calls(line, "sleep") || calls(line, "sleep_until");
+fn has_sleep(line: &str, is_virtual: bool) -> bool {
+    let blocks = calls_function(line, "thread::sleep") || calls_function(line, "time.sleep") || calls_function(line, "setTimeout");
+    let awaits = calls_function(line, "sleep") || calls_function(line, "sleep_until");
     blocks || (awaits && !is_virtual) || runs_sleep(line)
 }
 
 /// True if the line calls a function of this name.
-fn calls(line: &str, name: &str) -> bool {
+fn calls_function(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());
         let is_whole = before.is_none_or(|char| !char.is_alphanumeric() && char != '_');
@@ -97,7 +97,7 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, text: &str, expect: &[usize]) {
-        let found = of_file(&File { path: path.to_owned(), text: text.to_owned() });
+        let found = check_file(&RepoFile { path: path.to_owned(), text: text.to_owned() });
         let lines: Vec<usize> =
             found.iter().map(|finding| finding.split(':').nth(1).unwrap().parse().unwrap()).collect();
         assert_eq!(lines, expect, "{path}: {text}: {found:?}");

@@ -1,7 +1,7 @@
 //! Text that source files must not contain: processes started in the wrong place, durations without a home, paths of
 //! somebody's machine, switches for defences.
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
 /// Where processes may be started, and why.
 const SPAWNS: &[(&str, &str)] = &[
@@ -53,15 +53,15 @@ const MAKES_SPANS: &[&str] = &[
     ".set_symbol(",
 ];
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files {
-        findings.extend(machine_paths(file));
-        findings.extend(undefended(file));
+        findings.extend(find_machine_paths(file));
+        findings.extend(find_undefended(file));
         if file.path.ends_with(".rs") && !is_test(&file.path) {
-            findings.extend(spawns(file));
-            findings.extend(durations(file));
-            findings.extend(spans(file));
+            findings.extend(find_spawns(file));
+            findings.extend(find_durations(file));
+            findings.extend(find_spans(file));
         }
     }
     findings
@@ -80,7 +80,7 @@ fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-fn spawns(File { path, text }: &File) -> Vec<String> {
+fn find_spawns(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     if SPAWNS.iter().any(|(prefix, _)| path.starts_with(prefix)) {
         return Vec::new();
     }
@@ -91,7 +91,7 @@ fn spawns(File { path, text }: &File) -> Vec<String> {
         .collect()
 }
 
-fn durations(File { path, text }: &File) -> Vec<String> {
+fn find_durations(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let exempt = path.ends_with("/timeouts.rs")
         || !path.starts_with("crates/")
         || DURATIONS.iter().any(|(prefix, _)| path.starts_with(prefix));
@@ -104,7 +104,7 @@ fn durations(File { path, text }: &File) -> Vec<String> {
         .collect()
 }
 
-fn spans(File { path, text }: &File) -> Vec<String> {
+fn find_spans(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     if !path.starts_with("crates/tui/src/") || path == SPANS {
         return Vec::new();
     }
@@ -116,7 +116,7 @@ fn spans(File { path, text }: &File) -> Vec<String> {
 }
 
 /// Code and manifests with the flag: manifests may only declare it, for the compiler's lint of unknown flags.
-fn undefended(File { path, text }: &File) -> Vec<String> {
+fn find_undefended(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let is_code = [".rs", ".toml"].iter().any(|ending| path.ends_with(ending)) || path.starts_with(".ci/");
     if !is_code || KNOWS_UNDEFENDED.iter().any(|known| path.starts_with(known)) {
         return Vec::new();
@@ -144,7 +144,7 @@ fn names_a_duration(line: &str) -> bool {
 }
 
 /// Paths that exist only where something was built.
-fn machine_paths(File { path, text }: &File) -> Vec<String> {
+fn find_machine_paths(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     // Written in pieces, so that this file is not a finding itself.
     let roots = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
     let names_one = |line: &str| {
@@ -167,14 +167,14 @@ fn machine_paths(File { path, text }: &File) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File { path: path.to_owned(), text: text.to_owned() }
+    fn file(path: &str, text: &str) -> RepoFile {
+        RepoFile { path: path.to_owned(), text: text.to_owned() }
     }
 
     #[test]
     fn processes_start_only_where_they_may() {
         let check =
-            |path, text, expect: usize| assert_eq!(spawns(&file(path, text)).len(), expect, "{path}: {text}");
+            |path, text, expect: usize| assert_eq!(find_spawns(&file(path, text)).len(), expect, "{path}: {text}");
         check("crates/core/src/turn.rs", "let child = Command::new(\"sh\");", 1);
         check("crates/host/src/process.rs", "Command::new(program)", 0);
         check("crates/host/src/supervisor.rs", "Command::new(program)", 1);
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn spans_are_made_of_clean_text() {
         let check =
-            |path, text, expect: usize| assert_eq!(spans(&file(path, text)).len(), expect, "{path}: {text}");
+            |path, text, expect: usize| assert_eq!(find_spans(&file(path, text)).len(), expect, "{path}: {text}");
         check("crates/tui/src/diff.rs", "let it = Span::raw(text);", 1);
         check("crates/tui/src/diff.rs", "Line::from(\"text\")", 1);
         check("crates/tui/src/diff.rs", "Line::from(vec![span(text, style)])", 0);
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn durations_live_in_timeouts() {
         let check = |path, text, expect: usize| {
-            assert_eq!(durations(&file(path, text)).len(), expect, "{path}: {text}")
+            assert_eq!(find_durations(&file(path, text)).len(), expect, "{path}: {text}")
         };
         check("crates/host/src/actor.rs", "sleep(Duration::from_secs(5))", 1);
         check("crates/host/src/actor.rs", "Duration::from_millis(delay_ms)", 0);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn the_flag_for_switchable_defences_stays_in_its_place() {
         let check = |path, text, expect: usize| {
-            assert_eq!(undefended(&file(path, text)).len(), expect, "{path}: {text}")
+            assert_eq!(find_undefended(&file(path, text)).len(), expect, "{path}: {text}")
         };
         let lint = r#"unexpected_cfgs = { level = "warn", check-cfg = ["cfg(haft_undefended)"] }"#;
         check("crates/host/src/actor.rs", "#[cfg(haft_undefended)]", 1);
@@ -226,7 +226,7 @@ mod tests {
     fn paths_of_a_machine_are_found() {
         let root = concat!("/ho", "me/me/x");
         let check = |text: String, expect: usize| {
-            assert_eq!(machine_paths(&file("a.md", &text)).len(), expect, "{text}")
+            assert_eq!(find_machine_paths(&file("a.md", &text)).len(), expect, "{text}")
         };
         check(format!("see {root}"), 1);
         check(format!("`{root}`"), 1);

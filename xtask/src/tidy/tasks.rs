@@ -2,15 +2,15 @@
 //! questions or a task of a dialect's own would be a second place where an extension can hang, and a second set of
 //! rules.
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
 const HOST: &str = "crates/host/src/";
 
 /// A file of the host, how often something may stand in it, and why.
-type Place = (&'static str, usize, &'static str);
+type PartAllowance = (&'static str, usize, &'static str);
 
 /// The counted parts, and the places where they may be.
-const PARTS: &[(&str, &[Place])] = &[
+const PARTS: &[(&str, &[PartAllowance])] = &[
     (
         "select!",
         &[
@@ -34,9 +34,9 @@ const PARTS: &[(&str, &[Place])] = &[
     ("struct Pending<", &[("session/pending.rs", 1, "the open questions of a connection")]),
 ];
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let sources = files.iter().filter_map(|file| Some((file.path.strip_prefix(HOST)?, file)));
-    sources.filter(|(path, _)| is_product(path)).flat_map(|(path, file)| findings(path, &file.text)).collect()
+    sources.filter(|(path, _)| is_product(path)).flat_map(|(path, file)| check_file(path, &file.text)).collect()
 }
 
 fn is_product(path: &str) -> bool {
@@ -44,8 +44,8 @@ fn is_product(path: &str) -> bool {
 }
 
 /// Returns the parts that one file of the host has too many of.
-fn findings(path: &str, text: &str) -> Vec<String> {
-    let too_many = |(part, places): &(&str, &[Place])| {
+fn check_file(path: &str, text: &str) -> Vec<String> {
+    let too_many = |(part, places): &(&str, &[PartAllowance])| {
         let may = places.iter().find(|(place, ..)| *place == path).map_or(0, |(_, count, _)| *count);
         let has: usize = product_lines(text).map(|line| line.matches(part).count()).sum();
         (has != may).then(|| {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn another_loop_task_or_map_is_a_finding() {
         let check =
-            |path, text, expect: usize| assert_eq!(findings(path, text).len(), expect, "{path}: {text}");
+            |path, text, expect: usize| assert_eq!(check_file(path, text).len(), expect, "{path}: {text}");
         check("hook/tool.rs", "tokio::select! {", 1);
         check("hook/tool.rs", "tokio::spawn(async move {})", 1);
         check("hook/tool.rs", "struct Pending<T> {", 1);

@@ -7,7 +7,7 @@ use haft_core::chain::{ChainStep, ToolChain};
 use haft_core::hooks::{HookRole, ToolDecision};
 use haft_host::LineFramer;
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, Decoded, FrameSet};
+use haft_protocol::codec::{self, DecodedFrame, FrameSet};
 use haft_protocol::ext::{ExtensionFrame, HostFrame};
 use haft_protocol::limits::MAX_RESULT_LINE;
 
@@ -74,14 +74,14 @@ fn result(bytes: usize) -> String {
 
 fn decode<F: FrameSet>(line: &str, times: u64) -> Result<()> {
     for _ in 0..times {
-        let frame = codec::decode_within::<F>(black_box(line.as_bytes()), MAX_RESULT_LINE)?;
-        ensure!(matches!(black_box(frame), Decoded::Known(_)), "{line} is no frame");
+        let frame = codec::decode_with_limit::<F>(black_box(line.as_bytes()), MAX_RESULT_LINE)?;
+        ensure!(matches!(black_box(frame), DecodedFrame::Known(_)), "{line} is no frame");
     }
     Ok(())
 }
 
 fn encode(line: &str, times: u64) -> Result<()> {
-    let Decoded::Known(frame) = codec::decode::<HostFrame>(line.as_bytes())? else { return Ok(()) };
+    let DecodedFrame::Known(frame) = codec::decode::<HostFrame>(line.as_bytes())? else { return Ok(()) };
     let mut buffer = Vec::with_capacity(line.len() + 1);
     for _ in 0..times {
         buffer.clear();
@@ -119,7 +119,7 @@ fn run_chain(times: u64) -> Result<()> {
                         chain.answer(hook, ToolDecision::Allow);
                     }
                 }
-                ChainStep::Check { .. } => chain.checked(Ok(Vec::new())),
+                ChainStep::Check { .. } => chain.resolve_check(Ok(Vec::new())),
                 ChainStep::Done(outcome) => {
                     black_box(outcome);
                     break;

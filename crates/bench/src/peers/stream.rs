@@ -56,7 +56,7 @@ pub(crate) fn run_bare() -> io::Result<()> {
         match frame["type"].as_str() {
             Some("command_invoked") => {
                 let id = RequestId::new(frame["id"].as_str().unwrap_or_default());
-                let answer = CommandAction::OpenPanel(content(0)).respond(id);
+                let answer = CommandAction::OpenPanel(content(0)).into_response(id);
                 output.write_all(line_of(answer.into())?.as_bytes())?;
                 draw(|panel| output.write_all(line_of(PanelRender::from(panel).into())?.as_bytes()))?;
             }

@@ -15,7 +15,7 @@ use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::Host;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use tokio::runtime::Runtime;
 
 use crate::asking::{TOOL, write_call, bench_host_config, query_line, runtime, extension_specs};
@@ -173,8 +173,8 @@ impl Model for CallingModel {
         let calls = (0..if done { 0 } else { self.calls }).map(number);
         let answer = ModelResponse {
             content: calls.map(AssistantBlock::ToolCall).collect(),
-            stop: if done { Stop::End } else { Stop::ToolUse },
-            usage: Usage::default(),
+            stop: if done { StopCause::End } else { StopCause::ToolUse },
+            usage: TokenUsage::default(),
             native: None,
         };
         if !done {

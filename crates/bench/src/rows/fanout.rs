@@ -17,9 +17,9 @@ use haft_packages::ExtensionSpec;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{Event, HostFrame};
+use haft_protocol::ext::{LifecycleEvent, HostFrame};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -150,7 +150,7 @@ impl HostFanoutCandidate {
             (0..AHEAD).for_each(|_| emit(event));
             wait_for_note(notes, "pace", live).await?;
             (AHEAD..EVENTS).for_each(|_| emit(event));
-            emit(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
+            emit(&AgentEvent::TurnEnd { stop: StopCause::End, error: None });
             wait_for_note(notes, &format!("end {}", EVENTS + 1), live).await
         })?;
         Ok(clock.stop())
@@ -219,7 +219,7 @@ fn event() -> Result<AgentEvent> {
 /// All that is told in one block.
 fn bytes() -> Result<Vec<u8>> {
     let AgentEvent::ToolCall { id, name, args } = event()? else { anyhow::bail!("no tool call") };
-    let mut bytes = codec::encode(&HostFrame::Event(Event::tool_call(id, name, args)))?.repeat(EVENTS);
+    let mut bytes = codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
     bytes.push_str(LAST);
     Ok(bytes.into_bytes())
 }

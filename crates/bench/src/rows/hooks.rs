@@ -9,15 +9,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{CancellationToken, OutgoingRequest, RequestDecision, ToolDecision};
-use haft_core::model::{ModelInfo, RequestOptions, Thinking};
+use haft_core::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use haft_host::Host;
-use haft_packages::{Dialect, ExtensionSpec, HookCommand, HookSpec};
+use haft_packages::{ExtensionDialect, ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::Watch;
+use haft_protocol::hook::HookSubscriptions;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use tokio::runtime::Runtime;
 
 use crate::asking::{HostCandidate, PipeBase, write_call, bench_host_config, runtime};
@@ -171,7 +171,7 @@ impl HookHost {
         let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooked = Self { runtime, host };
         // Only what belongs to a turn is told.
-        let (content, time) = (vec![Content::text("go")], Time("2026-01-01T00:00:00.000Z".to_owned()));
+        let (content, time) = (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
         hooked.send_event(&AgentEvent::UserMessage { content, time });
         Ok(hooked)
     }
@@ -231,7 +231,7 @@ fn record_line(method: &str, act: impl FnOnce(&HookHost) -> Result<()>) -> Resul
     let file = tempfile::NamedTempFile::new().context("make a file for what a hook is told")?;
     let mut spec =
         hook_spec(&ChildProgram::in_role(peers::HOOK_RECORD)?, &["before_tool", "before_llm"], &["llm_response"])?;
-    if let Dialect::Hook(hook) = &mut spec.dialect {
+    if let ExtensionDialect::Hook(hook) = &mut spec.dialect {
         let path = file.path().display().to_string();
         Arc::make_mut(hook).env.insert(peers::RECORD.to_owned(), path);
     }
@@ -246,20 +246,20 @@ fn record_line(method: &str, act: impl FnOnce(&HookHost) -> Result<()>) -> Resul
 
 /// A hook that is this program.
 fn hook_spec(program: &ChildProgram, intercept: &[&str], observe: &[&str]) -> Result<ExtensionSpec> {
-    let hook = HookSpec::new(Watch::parse(observe, intercept)?);
+    let hook = HookSpec::new(HookSubscriptions::parse(observe, intercept)?);
     let path = program.path.display().to_string();
     let command = HookCommand { command: [vec![path], program.args.clone()].concat(), dir: None };
-    Ok(ExtensionSpec::hook(ExtensionName::new("hook"), hook, &command, &std::env::temp_dir()))
+    Ok(ExtensionSpec::from_hook(ExtensionName::new("hook"), hook, &command, &std::env::temp_dir()))
 }
 
 /// A conversation of a megabyte, as a turn with many tools has it: quotes and newlines included.
 fn request() -> Arc<OutgoingRequest> {
-    let time = Time("2026-01-01T00:00:00.000Z".to_owned());
+    let time = Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned());
     let code = "fn name(of: &str) -> String {\n    format!(\"{of}\")\n}\n".repeat(MESSAGE / 50);
     let (call_id, name) = (ToolCallId::new("call_1"), "bash".to_owned());
     let call = ToolCall { id: call_id.clone(), name: name.clone(), args: RawJson::empty_object() };
     let message = |number| match number % 3 {
-        0 => Message::User { content: vec![Content::text(code.clone())], time: time.clone() },
+        0 => Message::User { content: vec![ContentBlock::text(code.clone())], time: time.clone() },
         1 => Message::Assistant(AssistantMessage {
             content: vec![
                 AssistantBlock::Text { text: code.clone() },
@@ -271,7 +271,7 @@ fn request() -> Arc<OutgoingRequest> {
         _ => Message::Tool(ToolMessage {
             call_id: call_id.clone(),
             name: name.clone(),
-            content: vec![Content::text(code.clone())],
+            content: vec![ContentBlock::text(code.clone())],
             is_error: false,
             extension: None,
             details: None,
@@ -284,7 +284,7 @@ fn request() -> Arc<OutgoingRequest> {
         system: "Be brief.".to_owned(),
         messages: Arc::new((0..MESSAGES).map(message).collect()),
         tools: Vec::new(),
-        thinking: Thinking::default(),
+        thinking: ThinkingLevel::default(),
         options: RequestOptions::default(),
         last: false,
     })

@@ -10,9 +10,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_core::tool::ToolContext;
 use haft_host::{ExtensionState, Host, HostConfig};
-use haft_packages::discovery::{Discovery, Search};
-use haft_packages::install::lock::{Approved, How};
-use haft_packages::install::{Source, Store};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
+use haft_packages::install::lock::{ApprovalStore, ApprovalMethod};
+use haft_packages::install::{InstallSource, ExtensionStore};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
@@ -90,8 +90,8 @@ impl ExtensionHome {
                 "language": "rust", "exec": program.path, "args": program.args});
             manifest.as_object_mut().context("a manifest")?.extend(peers::toolbox_activation(number));
             fs::write(dir.join("extension.json"), manifest.to_string())?;
-            let store = Store::of_home(root.path(), None);
-            store.propose(&Source::Directory(dir))?.accept(How::Yes, "bench")?;
+            let store = ExtensionStore::for_home(root.path(), None);
+            store.propose(&InstallSource::Directory(dir))?.accept(ApprovalMethod::Yes, "bench")?;
         }
         Ok(Self { root, count })
     }
@@ -100,10 +100,10 @@ impl ExtensionHome {
         self.root.path().join("extensions")
     }
 
-    fn search(&self) -> Search {
-        let approved = Some(Approved::at(self.root.path()));
+    fn search(&self) -> DiscoveryOptions {
+        let approved = Some(ApprovalStore::at(self.root.path()));
         let path = std::env::var_os("PATH");
-        Search { global: Some(self.extensions_dir()), approved, path, ..Search::default() }
+        DiscoveryOptions { global: Some(self.extensions_dir()), approved, path, ..DiscoveryOptions::default() }
     }
 
     fn host_config(&self) -> HostConfig {

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haft_core::session::Durability;
-use haft_core::session::entry::{Answer, EntryBody, Said};
-use haft_core::session::store::Store;
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, Usage};
+use haft_core::session::entry::{ResponseMetadata, EntryBody, Said};
+use haft_core::session::store::SessionStore;
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, TokenUsage};
 use haft_test_support::pty::{Pty, PtySetup};
 
 use crate::children::find_haft;
@@ -93,20 +93,20 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
 
 /// A conversation that the work directory goes on with.
 fn long_session(home: &Path, work: &Path) -> Result<()> {
-    let session = Store::new(home.join("sessions")).create(work);
-    let time = || Time("2026-01-02T03:04:05.678Z".to_owned());
+    let session = SessionStore::new(home.join("sessions")).create(work);
+    let time = || Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned());
     for number in 0..MESSAGES {
         let text = format!("message {number}");
         let said = if number % 2 == 0 {
-            EntryBody::from(Message::User { content: vec![Content::text(text)], time: time() })
+            EntryBody::from(Message::User { content: vec![ContentBlock::text(text)], time: time() })
         } else {
             let content = vec![AssistantBlock::Text { text }];
             let message = Message::Assistant(AssistantMessage { content, time: time(), native: None });
-            let answer = Answer {
+            let answer = ResponseMetadata {
                 provider: "anthropic".to_owned(),
                 model: "bench".to_owned(),
-                stop: Stop::End,
-                usage: Usage::default(),
+                stop: StopCause::End,
+                usage: TokenUsage::default(),
             };
             EntryBody::Said(Said { message, answer: Some(answer) })
         };

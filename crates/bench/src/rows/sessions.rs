@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::session::entry::Name;
-use haft_core::session::store::Store;
+use haft_core::session::store::SessionStore;
 use haft_core::session::{Durability, Session};
 
 use super::start::WallCpuTimer;
@@ -73,7 +73,7 @@ fn list(report: &mut Report, dir: &Path) -> Result<()> {
     for number in 1..=LISTED {
         write_session(&project, number, LISTED_ENTRIES)?;
     }
-    let (store, mut times) = (Store::new(dir), Vec::new());
+    let (store, mut times) = (SessionStore::new(dir), Vec::new());
     for _ in 0..5 {
         let clock = WallCpuTimer::start();
         let mut seen = 0;
@@ -150,7 +150,7 @@ fn time_newline_scan(file: &Path) -> Result<[f64; 2]> {
 fn time_summary(file: &Path, entries: u64) -> Result<[f64; 2]> {
     let root = file.parent().and_then(Path::parent).context("the directory of all sessions")?;
     let id = file.file_stem().context("a session's file has a name")?.to_string_lossy();
-    let found = Store::new(root).find(&id)?;
+    let found = SessionStore::new(root).find(&id)?;
     let clock = WallCpuTimer::start();
     let summary = found.summary()?;
     let times = clock.stop();

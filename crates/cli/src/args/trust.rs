@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use haft_config::{TrustRequest, ProjectDigest, NoDigest};
+use haft_config::{TrustRequest, ProjectDigest, ParseDigestError};
 
 /// The value of the flag without one. Never the empty text: a variable that is not set must not trust anything.
 const THIS_RUN: &str = "this-run";
@@ -33,7 +33,7 @@ impl TrustProjectArgs {
     }
 }
 
-fn parse(text: &str) -> Result<TrustRequest, NoDigest> {
+fn parse(text: &str) -> Result<TrustRequest, ParseDigestError> {
     if text == THIS_RUN { Ok(TrustRequest::ThisRun) } else { text.parse().map(TrustRequest::Exactly) }
 }
 

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::{last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::{ConfinementLevel, detect_support, started_by};
-use haft_packages::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
+use haft_packages::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, SkippedExtension};
 use haft_packages::install::check_approved;
-use haft_packages::install::lock::{Approved, Entry};
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::install::lock::{ApprovalStore, LockEntry};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
 
 use super::InstallationState;
 use super::files::{editor_command, error_chain_text};
@@ -108,9 +108,9 @@ fn configuration_notes(seen: &InstallationState, spec: &ExtensionSpec) -> Vec<Fi
 fn describe_extension(seen: &InstallationState, spec: &ExtensionSpec) -> String {
     let version = spec.version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
     let whose = match spec.origin {
-        Origin::Project => "the project's",
-        Origin::Explicit | Origin::BuiltIn | Origin::Global => "yours",
-        Origin::Hook => match hook_config(seen, spec).map(|hook| hook.owner) {
+        ExtensionOrigin::Project => "the project's",
+        ExtensionOrigin::Explicit | ExtensionOrigin::BuiltIn | ExtensionOrigin::Global => "yours",
+        ExtensionOrigin::Hook => match hook_config(seen, spec).map(|hook| hook.owner) {
             Some(Owner::Project) => "the project's process hook",
             Some(Owner::User) | None => "your process hook",
         },
@@ -126,7 +126,7 @@ fn describe_extension(seen: &InstallationState, spec: &ExtensionSpec) -> String 
 
 /// Returns the configuration of it, if it is a process hook.
 fn hook_config<'a>(seen: &'a InstallationState, spec: &ExtensionSpec) -> Option<&'a ProcessHook> {
-    let of_hook = (spec.origin == Origin::Hook).then_some(&seen.config.hooks)?;
+    let of_hook = (spec.origin == ExtensionOrigin::Hook).then_some(&seen.config.hooks)?;
     of_hook.iter().find(|hook| hook.name == spec.name.as_str())
 }
 
@@ -139,7 +139,7 @@ fn definition_path(seen: &InstallationState, spec: &ExtensionSpec) -> PathBuf {
 }
 
 /// Returns the approval of it, if it runs as approved.
-fn lock_entry<'a>(seen: &'a InstallationState, spec: &ExtensionSpec) -> Option<&'a Entry> {
+fn lock_entry<'a>(seen: &'a InstallationState, spec: &ExtensionSpec) -> Option<&'a LockEntry> {
     spec.pin.as_ref().and_then(|_| seen.approved.find(spec.name.as_str())).map(|(_, entry)| entry)
 }
 
@@ -153,7 +153,7 @@ fn readable_dirs(seen: &InstallationState, spec: &ExtensionSpec) -> Option<Vec<P
     let grant = granted.get(&spec.name)?.as_ref()?;
     let data = seen.home.data_dir().join(spec.name.as_str());
     let listed = [&grant.read, &grant.write, &grant.exec].into_iter().flatten();
-    Some(listed.map(|path| path.resolved(&seen.cwd, &data)).chain([data.clone()]).collect())
+    Some(listed.map(|path| path.resolve(&seen.cwd, &data)).chain([data.clone()]).collect())
 }
 
 fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(String, String)> {
@@ -166,14 +166,14 @@ fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(Str
         return Some((why, next));
     }
     let program = match &spec.launch {
-        Launch::Process { program, .. } => program,
-        Launch::ThemeOnly => return None,
-        Launch::Impossible { why } => return Some((why.clone(), next)),
+        LaunchPlan::Process { program, .. } => program,
+        LaunchPlan::ThemeOnly => return None,
+        LaunchPlan::Impossible { why } => return Some((why.clone(), next)),
     };
     match held {
         // Its copy may be made at the start only.
         Some(entry) => {
-            let wrong = check_approved(&Approved::at(seen.home.root()), entry);
+            let wrong = check_approved(&ApprovalStore::at(seen.home.root()), entry);
             if !wrong.is_empty() {
                 return Some((wrong.join("; "), next));
             }
@@ -200,14 +200,14 @@ fn broken_finding(seen: &InstallationState, error: &DiscoveryError) -> Finding {
     let file = if error.dir.is_file() { error.dir.clone() } else { error.dir.join("extension.json") };
     let manifest = editor_command(&seen.path_formatter.shell_word(&file));
     let text = format!("cannot be used: {}", error_chain_text(&error.kind));
-    match error.origin == Origin::Project && !seen.project.is_trusted() {
+    match error.origin == ExtensionOrigin::Project && !seen.project.is_trusted() {
         true => FindingArea::Extensions.note(error.name.clone(), text),
         false => FindingArea::Extensions.wrong(error.name.clone(), text, manifest),
     }
 }
 
 /// One that is there and does not run. Those of a project that is not trusted are told of the project.
-fn skipped_finding(seen: &InstallationState, skipped: &Skipped) -> Option<Finding> {
+fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Option<Finding> {
     let name = skipped.name.as_str();
     if skipped.reason == SkipReason::Untrusted {
         return None;
@@ -218,7 +218,7 @@ fn skipped_finding(seen: &InstallationState, skipped: &Skipped) -> Option<Findin
             let text = "is disabled until you agree: its new version asks for more than was granted";
             return Some(FindingArea::Extensions.note(name, text).with_next_step(format!("haft ext update {name}")));
         }
-        let scope = if skipped.origin == Origin::Project { " --scope project" } else { "" };
+        let scope = if skipped.origin == ExtensionOrigin::Project { " --scope project" } else { "" };
         return Some(
             FindingArea::Extensions.note(name, "is disabled").with_next_step(format!("haft ext enable {name}{scope}")),
         );

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use haft_config::{AuthFile, AuthError, TrustFile};
-use haft_core::session::store::Store;
-use haft_packages::install::lock::{Approved, LockError, LockFile};
-use haft_packages::install::{Lost, lost_extensions};
+use haft_core::session::store::SessionStore;
+use haft_packages::install::lock::{ApprovalStore, LockError, LockFile};
+use haft_packages::install::{LostExtension, lost_extensions};
 
 use super::InstallationState;
 use super::finding::{FindingArea, Finding};
@@ -77,8 +77,8 @@ fn check_trust_file(seen: &InstallationState) -> Option<Finding> {
 }
 
 fn check_lock_file(seen: &InstallationState) -> Vec<Finding> {
-    let approved = Approved::at(seen.home.root());
-    let path = approved.file();
+    let approved = ApprovalStore::at(seen.home.root());
+    let path = approved.lock_file_path();
     let loaded = approved.load();
     let lost = lost_extensions(&approved, loaded.as_ref().unwrap_or(&LockFile::default()));
     let word = seen.path_formatter.shell_word(&path);
@@ -92,7 +92,7 @@ fn check_lock_file(seen: &InstallationState) -> Vec<Finding> {
         Err(error) => {
             // Moved away, it takes with it what was approved.
             let next = match matches!(error, LockError::Damaged { .. }) {
-                _ if error.is_loose() => format!("chmod 600 {word}"),
+                _ if error.is_writable_by_others() => format!("chmod 600 {word}"),
                 true => editor_command(&word),
                 false => format!("ls -l {word}"),
             };
@@ -104,11 +104,11 @@ fn check_lock_file(seen: &InstallationState) -> Vec<Finding> {
 }
 
 /// Returns the names that the lock file should have, as the store still has them.
-fn lost_extension_names(lost: &[Lost]) -> String {
+fn lost_extension_names(lost: &[LostExtension]) -> String {
     if lost.is_empty() {
         return String::new();
     }
-    let title = |lost: &Lost| match lost.required {
+    let title = |lost: &LostExtension| match lost.required {
         true => format!("{} (required)", lost.title),
         false => lost.title.clone(),
     };
@@ -118,7 +118,7 @@ fn lost_extension_names(lost: &[Lost]) -> String {
 }
 
 /// One that does not run any more, and nobody has taken it away.
-fn lost_extension_finding(seen: &InstallationState, lost: &Lost) -> Finding {
+fn lost_extension_finding(seen: &InstallationState, lost: &LostExtension) -> Finding {
     let word = seen.path_formatter.shell_word(&lost.dir);
     let what = "its code is in the store, and no lock file says that you approved it, so it does not run";
     let drop = format!("`chmod -R u+w {word} && rm -r {word}` drops it");
@@ -175,7 +175,7 @@ pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
         let next = format!("chmod u+rwx {}", seen.path_formatter.shell_word(&dir));
         return vec![FindingArea::Sessions.wrong(name, "cannot be written, so no session is recorded", next)];
     }
-    let all = match Store::new(&dir).list_all() {
+    let all = match SessionStore::new(&dir).list_all() {
         Ok(all) => all,
         Err(error) => {
             let next = format!("ls -la {}", seen.path_formatter.shell_word(&dir));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use haft_config::ProcessHook;
-use haft_packages::{ExtensionSpec, Launch};
+use haft_packages::{ExtensionSpec, LaunchPlan};
 
 /// Programs that run what their first argument names.
 const INTERPRETERS: &[&str] = &["python", "node", "sh", "bash", "dash", "zsh", "ruby", "perl", "php", "lua"];
@@ -27,9 +27,9 @@ pub(super) fn start_obstacle(
         return Some(format!("its dir, {}, is no directory that is there", spec.dir.display()));
     }
     let (program, args) = match &spec.launch {
-        Launch::Process { program, args } => (program, args),
-        Launch::Impossible { why } => return command_hint(hook).map(|hint| format!("{why}; {hint}")),
-        Launch::ThemeOnly => return None,
+        LaunchPlan::Process { program, args } => (program, args),
+        LaunchPlan::Impossible { why } => return command_hint(hook).map(|hint| format!("{why}; {hint}")),
+        LaunchPlan::ThemeOnly => return None,
     };
     if !program.exists() {
         let hint = command_hint(hook).map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) fn start_obstacle(
 }
 
 pub(super) fn missing_files(spec: &ExtensionSpec) -> Vec<&str> {
-    let Launch::Process { program, args } = &spec.launch else { return Vec::new() };
+    let LaunchPlan::Process { program, args } = &spec.launch else { return Vec::new() };
     let script = script_argument(program, args);
     let words = args.iter().map(String::as_str).filter(|word| Some(*word) != script);
     words.filter(|word| looks_like_path(word) && !spec.dir.join(word).exists()).collect()

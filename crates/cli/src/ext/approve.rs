@@ -5,31 +5,31 @@ use std::path::Path;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_host::forget_failure;
-use haft_packages::Origin;
-use haft_packages::install::lock::{Came, Entry, How};
-use haft_packages::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::lock::{InstallOrigin, LockEntry, ApprovalMethod};
+use haft_packages::install::{PreservedPath, ApprovalLine, UnusableVersion, InstallProposal, InstalledExtension, InstallSource, InstallStatus, ExtensionStore};
 use haft_protocol::ids::ExtensionName;
 
 use super::{tools, print_warnings};
 use crate::console::{confirm_at_terminal, print_marked, note, print};
 
-pub(super) fn install(store: &Store, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
-    let source = Source::parse(source, cwd)?;
+pub(super) fn install(store: &ExtensionStore, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
+    let source = InstallSource::parse(source, cwd)?;
     review_proposal(home, propose(store, &source)?, yes)
 }
 
-pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
-    let row = store.find(name, Some(Origin::Global))?;
+pub(super) fn trust(store: &ExtensionStore, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
+    let row = store.find(name, Some(ExtensionOrigin::Global))?;
     // Other code that is approved is asked about its texts anew, so nobody need agree to these first.
-    if !matches!(row.state, State::Changed(_)) && tools::unlock(store, &row, yes)? {
+    if !matches!(row.state, InstallStatus::Changed(_)) && tools::unlock(store, &row, yes)? {
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        None => review_proposal(home, store.propose_placed(&row.dir)?, yes),
+        None => review_proposal(home, store.propose_in_place(&row.dir)?, yes),
         // Where it was approved, also when it is not there any more.
-        Some(Came::Placed { path, .. }) => review_proposal(home, store.propose_placed(path)?, yes),
+        Some(InstallOrigin::Placed { path, .. }) => review_proposal(home, store.propose_in_place(path)?, yes),
         // Nothing of it can have changed but where it came from, and its interpreter.
-        Some(Came::Git { .. } | Came::Directory { .. }) => {
+        Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => {
             note(&format!(
                 "{} was installed; `haft ext update {0}` fetches it again",
                 sanitize_line(&row.name)
@@ -39,9 +39,9 @@ pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow
     }
 }
 
-pub(super) fn update(store: &Store, home: &Home, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
+pub(super) fn update(store: &ExtensionStore, home: &Home, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
     let rows = match name {
-        Some(name) => vec![store.find(name, Some(Origin::Global))?],
+        Some(name) => vec![store.find(name, Some(ExtensionOrigin::Global))?],
         None => store.list().0.into_iter().filter(|row| row.entry.is_some()).collect(),
     };
     if rows.is_empty() {
@@ -59,11 +59,11 @@ pub(super) fn update(store: &Store, home: &Home, name: Option<&str>, yes: bool) 
     Ok(())
 }
 
-fn update_one(store: &Store, home: &Home, row: &Row, yes: bool) -> anyhow::Result<()> {
+fn update_one(store: &ExtensionStore, home: &Home, row: &InstalledExtension, yes: bool) -> anyhow::Result<()> {
     let source = match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { url, .. }) => Source::parse(url, Path::new("/"))?,
-        Some(Came::Directory { path }) => Source::Directory(path.clone()),
-        None | Some(Came::Placed { .. }) => {
+        Some(InstallOrigin::Git { url, .. }) => InstallSource::parse(url, Path::new("/"))?,
+        Some(InstallOrigin::Directory { path }) => InstallSource::Directory(path.clone()),
+        None | Some(InstallOrigin::Placed { .. }) => {
             note(&sanitize_line(&format!(
                 "{} lies in {}, where you put it; `haft ext trust {0}` approves what changed there",
                 row.name,
@@ -81,18 +81,18 @@ fn update_one(store: &Store, home: &Home, row: &Row, yes: bool) -> anyhow::Resul
     review_proposal(home, proposal, yes)
 }
 
-fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
-    if let Source::Git(url) = source {
+fn propose(store: &ExtensionStore, source: &InstallSource) -> anyhow::Result<InstallProposal> {
+    if let InstallSource::Git(url) = source {
         note(&sanitize_line(&format!("cloning {url}")));
     }
     Ok(store.propose(source)?)
 }
 
-fn review_proposal(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
+fn review_proposal(home: &Home, proposal: InstallProposal, yes: bool) -> anyhow::Result<()> {
     let name = sanitize_line(proposal.name().as_str());
     if proposal.is_approved() {
         let source = sanitize_line(&proposal.entry().source.to_string());
-        match proposal.record()? {
+        match proposal.record_origin()? {
             true => note(&format!("{name} is approved already, exactly as it is; it came from {source} now")),
             false => note(&format!("{name} is approved already, exactly as it is; nothing was changed")),
         }
@@ -115,14 +115,14 @@ fn review_proposal(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result
         }
         return agreed.map(drop);
     }
-    let how = if yes { How::Yes } else { How::Terminal };
+    let how = if yes { ApprovalMethod::Yes } else { ApprovalMethod::Terminal };
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
     forget_failure(&home.state_dir(), &accepted.name, &accepted.dir);
     note_moved_files(&accepted.kept);
     let verb = if accepted.replaced { "updated" } else { "approved" };
     let runs = match accepted.entry.runs_in_copy() {
         true => format!("it runs in {}", accepted.dir.display()),
-        false => format!("it runs from the store ({}…)", accepted.entry.tree.short()),
+        false => format!("it runs from the store ({}…)", accepted.entry.tree.short_hex()),
     };
     note(&sanitize_line(&format!("{verb} {name}; {runs}")));
     print_warnings(&accepted.warnings);
@@ -137,25 +137,25 @@ fn disabled_note(name: &str) -> String {
 }
 
 /// Goes back to the version before.
-pub(super) fn roll_back(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
-    let row = store.find(name, Some(Origin::Global))?;
+pub(super) fn roll_back(store: &ExtensionStore, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
+    let row = store.find(name, Some(ExtensionOrigin::Global))?;
     let name = sanitize_line(&row.name);
-    let older = store.older(&row)?;
+    let older = store.find_rollback_target(&row)?;
     let now = row.entry.as_ref();
     let is_now = now.map(describe_approval).unwrap_or_default();
     print(&sanitize_line(&format!("{name} is now {is_now}")))?;
-    for Passed { entry, why } in &older.passed {
+    for UnusableVersion { entry, why } in &older.unusable_versions {
         print(&sanitize_line(&format!("passed over {}: {why}", describe_approval(entry))))?;
     }
     print(&sanitize_line(&format!("it would be {}", describe_approval(&older.entry))))?;
-    print_lines(&now.map(|now| older.entry.beyond(now)).unwrap_or_default())?;
+    print_lines(&now.map(|now| older.entry.excess_rights(now)).unwrap_or_default())?;
     if !yes && !confirm_at_terminal(&format!("go back to that version of {name}?"))? {
         note("nothing was changed");
         return Ok(());
     }
     let back = store.roll_back(&row, &older)?;
     let known = ExtensionName::new(row.name.as_str());
-    forget_failure(&home.state_dir(), &known, &store.approved.runs_in(&known, &back.entry));
+    forget_failure(&home.state_dir(), &known, &store.approved.run_dir(&known, &back.entry));
     note_moved_files(&back.kept);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
     if now.is_some_and(|now| now.waiting.is_some()) {
@@ -171,8 +171,8 @@ pub(super) fn roll_back(store: &Store, home: &Home, name: &str, yes: bool) -> an
 }
 
 /// Names the files of an extension that were moved aside.
-fn note_moved_files(kept: &[Kept]) {
-    for Kept { from, to } in kept {
+fn note_moved_files(kept: &[PreservedPath]) {
+    for PreservedPath { from, to } in kept {
         let (from, to) = (from.display(), to.display());
         note(&sanitize_line(&format!(
             "kept what the extension wrote to {from}, where this version has its own: it is {to} now"
@@ -180,12 +180,12 @@ fn note_moved_files(kept: &[Kept]) {
     }
 }
 
-fn describe_approval(entry: &Entry) -> String {
-    format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
+fn describe_approval(entry: &LockEntry) -> String {
+    format!("{} from {}, approved at {}", entry.tree.short_hex(), entry.source, entry.approved.at)
 }
 
 /// Prints lines; those that must not be overlooked are marked, and red on a terminal.
-pub(super) fn print_lines(lines: &[Line]) -> anyhow::Result<()> {
+pub(super) fn print_lines(lines: &[ApprovalLine]) -> anyhow::Result<()> {
     for line in lines {
         let text = sanitize_line(&line.text);
         match line.red {

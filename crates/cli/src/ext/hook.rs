@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use haft_config::{
-    Config, ConfigError, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, Trust,
+    Config, ConfigError, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, ProjectTrust,
 };
-use haft_packages::install::{InstallError, Row, State, Store};
-use haft_packages::manifest::Exec;
-use haft_packages::{ExtensionSpec, Origin};
+use haft_packages::install::{InstallError, InstalledExtension, InstallStatus, ExtensionStore};
+use haft_packages::manifest::ExecCommand;
+use haft_packages::{ExtensionSpec, ExtensionOrigin};
 
 use crate::args::ExtCommand;
 use crate::hooks::{self, HookLaunchContext, GateRelaxation};
@@ -28,8 +28,8 @@ pub(crate) struct HookListDetails {
 
 /// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's. And which
 /// files cannot be read.
-pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row, HookListDetails)>, Vec<ConfigError>) {
-    let project = Project { dir: cwd.into(), trust: Trust::Trusted };
+pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(InstalledExtension, HookListDetails)>, Vec<ConfigError>) {
+    let project = Project { dir: cwd.into(), trust: ProjectTrust::Trusted };
     let (files, mistakes) = ConfigFiles::read_leniently(home, &project);
     let config: Config =
         files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
@@ -45,7 +45,7 @@ pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row
         let row = hook_row(&hook.name, hook.owner, cwd, Some(hook));
         match ground.start_refusal(hook) {
             None => (row, of),
-            Some(why) => (Row { state: State::Broken(why), ..row }, of),
+            Some(why) => (InstalledExtension { state: InstallStatus::Broken(why), ..row }, of),
         }
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
@@ -67,7 +67,7 @@ pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row
 ///
 /// # Errors
 /// Where the hook is named, and what to change there.
-pub(super) fn reject_hook_names(store: &Store, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
+pub(super) fn reject_hook_names(store: &ExtensionStore, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
     let (name, is_switched) = match command {
         ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) => {
             (&which.name, true)
@@ -99,16 +99,16 @@ pub(super) fn reject_hook_names(store: &Store, home: &Home, cwd: &Path, command:
     }
 }
 
-fn hook_row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> Row {
+fn hook_row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> InstalledExtension {
     let dir = runs.and_then(|hook| hook.dir.as_ref()).map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
     let exec = runs.and_then(|hook| {
         let (program, args) = hook.command.split_first()?;
-        Some(Exec { program: program.clone(), args: args.to_vec() })
+        Some(ExecCommand { program: program.clone(), args: args.to_vec() })
     });
-    Row {
+    InstalledExtension {
         origin: match owner {
-            Owner::User => Origin::Hook,
-            Owner::Project => Origin::Project,
+            Owner::User => ExtensionOrigin::Hook,
+            Owner::Project => ExtensionOrigin::Project,
         },
         name: name.to_owned(),
         version: None,
@@ -119,6 +119,6 @@ fn hook_row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) ->
         dir,
         level: None,
         entry: None,
-        state: if runs.is_some() { State::Enabled } else { State::Disabled },
+        state: if runs.is_some() { InstallStatus::Enabled } else { InstallStatus::Disabled },
     }
 }

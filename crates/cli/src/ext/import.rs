@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use haft_config::{Config, ConfigFiles, Home, HooksFile, ConfigLayer, LayerSource, Project, Trust, add_hooks};
+use haft_config::{Config, ConfigFiles, Home, HooksFile, ConfigLayer, LayerSource, Project, ProjectTrust, add_hooks};
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::Line;
+use haft_packages::install::ApprovalLine;
 
 use super::approve::print_lines;
 use crate::console::{confirm_at_terminal, note, prefixed_rows, terminal_width};
@@ -16,12 +16,12 @@ pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Re
     let all = &file.content().processes;
     anyhow::ensure!(!all.is_empty(), "{} names no process hooks", path.display());
     let config = load_user_config(home)?;
-    let line = |(text, red)| Line { text, red };
+    let line = |(text, red)| ApprovalLine { text, red };
     print_lines(&file.hooks().iter().flat_map(|hook| hooks::summary_lines(&config, hook)).map(line).collect::<Vec<_>>())?;
     let runs = |name: &str| file.hooks().iter().any(|hook| hook.name == name);
     let off: Vec<_> = all.keys().map(String::as_str).filter(|name| !runs(name)).collect();
     if !off.is_empty() {
-        print_lines(&[Line { text: format!("not enabled: {}", off.join(", ")), red: false }])?;
+        print_lines(&[ApprovalLine { text: format!("not enabled: {}", off.join(", ")), red: false }])?;
     }
     // These would count as soon as the user enables one.
     let loosened = gate_relaxations(&file);
@@ -64,7 +64,7 @@ fn gate_relaxations(file: &HooksFile) -> Vec<(&str, String)> {
 
 /// The user's settings, without any project's.
 fn load_user_config(home: &Home) -> anyhow::Result<Config> {
-    let nowhere = Project { dir: home.root().into(), trust: Trust::Untrusted };
+    let nowhere = Project { dir: home.root().into(), trust: ProjectTrust::Untrusted };
     let files = ConfigFiles::read(home, &nowhere)?;
     Ok(files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None))
 }

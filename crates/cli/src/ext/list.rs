@@ -8,9 +8,9 @@ use haft_config::{ConfigError, Grant, Home, ParsedConfigFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_host::{LastFailure, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::ConfinementLevel;
-use haft_packages::Origin;
-use haft_packages::install::lock::Entry;
-use haft_packages::install::{Row, State, Store, check_approved};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::lock::LockEntry;
+use haft_packages::install::{InstalledExtension, InstallStatus, ExtensionStore, check_approved};
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, HookListDetails};
@@ -31,7 +31,7 @@ pub(super) struct ProjectStatus {
     pub(super) distrust_reason: Option<String>,
 }
 
-pub(super) fn print(store: &Store, home: &Home, seen: &ProjectStatus, args: &ListArgs) -> anyhow::Result<()> {
+pub(super) fn print(store: &ExtensionStore, home: &Home, seen: &ProjectStatus, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.distrust_reason.iter().for_each(|told| print_note(&format!("haft: {told}")));
     let (hooks, mistakes) = hook::list_hooks(home, &seen.cwd, seen.trusted);
@@ -50,11 +50,11 @@ pub(super) fn print(store: &Store, home: &Home, seen: &ProjectStatus, args: &Lis
 }
 
 fn print_rows(
-    store: &Store,
+    store: &ExtensionStore,
     home: &Home,
     seen: &ProjectStatus,
     args: &ListArgs,
-    (rows, hooks): (Vec<Row>, Vec<(Row, HookListDetails)>),
+    (rows, hooks): (Vec<InstalledExtension>, Vec<(InstalledExtension, HookListDetails)>),
     is_all: bool,
 ) -> anyhow::Result<()> {
     // Why it cannot be read is told with the other mistakes.
@@ -112,19 +112,19 @@ fn print_note(text: &str) {
 
 /// Lists an extension; one that cannot run now has no failure of its last run.
 fn inspect_extension(
-    store: &Store,
-    mut row: Row,
+    store: &ExtensionStore,
+    mut row: InstalledExtension,
     hook: Option<HookListDetails>,
     state: &Path,
     trusted: bool,
     grants: Option<&BTreeMap<String, Grant>>,
 ) -> ListedExtension {
     if let Some(changed) = pin_mismatch(store, &row) {
-        row.state = State::Changed(changed);
+        row.state = InstallStatus::Changed(changed);
     }
     let name = ExtensionName::new(&row.name);
     let (failure, is_slow) = match &row.state {
-        State::Enabled => {
+        InstallStatus::Enabled => {
             let failure = match hook.as_ref().and_then(|hook| hook.spec.as_ref()) {
                 Some(spec) => last_failure_of_hook(state, spec),
                 None => last_failure(state, &name, &row.runs_in),
@@ -134,7 +134,7 @@ fn inspect_extension(
                 starts_slowly(state, &name, &row.runs_in),
             )
         }
-        State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => (None, false),
+        InstallStatus::Disabled | InstallStatus::NotApproved | InstallStatus::Changed(_) | InstallStatus::Broken(_) => (None, false),
     };
     let loosened = hook.as_ref().map(|hook| hook.relaxation.clone()).unwrap_or_default();
     let loosened = loosened.with_grant(grants.and_then(|grants| grants.get(&row.name)));
@@ -143,24 +143,24 @@ fn inspect_extension(
     ListedExtension { row, failure, is_slow, trusted, sandbox, relaxation: loosened, shadowed_by: None, hook }
 }
 
-fn pin_mismatch(store: &Store, row: &Row) -> Option<String> {
-    let entry = row.entry.as_ref().filter(|_| row.state == State::Enabled)?;
+fn pin_mismatch(store: &ExtensionStore, row: &InstalledExtension) -> Option<String> {
+    let entry = row.entry.as_ref().filter(|_| row.state == InstallStatus::Enabled)?;
     let wrong = check_approved(&store.approved, entry);
     let (next, does) = reapproval_step(&row.name, Some(entry));
     (!wrong.is_empty()).then(|| format!("{}; `{next}` {does}", wrong.join("; ")))
 }
 
 /// True if a failure is told: what is as it was approved is not otherwise any more.
-pub(crate) fn is_current_failure(failure: &LastFailure, entry: Option<&Entry>) -> bool {
+pub(crate) fn is_current_failure(failure: &LastFailure, entry: Option<&LockEntry>) -> bool {
     entry.is_none() || failure.code != "pin_mismatch"
 }
 
 /// Of the project's, those whose names the user's own have do not run.
 fn mark_shadowed(listed: &mut [ListedExtension]) {
-    let own = listed.iter().filter(|listed| listed.row.origin != Origin::Project);
+    let own = listed.iter().filter(|listed| listed.row.origin != ExtensionOrigin::Project);
     let own: BTreeMap<String, PathBuf> =
         own.map(|listed| (listed.row.name.to_ascii_lowercase(), listed.row.dir.clone())).collect();
-    for listed in listed.iter_mut().filter(|listed| listed.row.origin == Origin::Project) {
+    for listed in listed.iter_mut().filter(|listed| listed.row.origin == ExtensionOrigin::Project) {
         listed.shadowed_by = own.get(&listed.row.name.to_ascii_lowercase()).cloned();
     }
 }

@@ -5,10 +5,10 @@ use std::time::SystemTime;
 
 use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::{LastFailure, Origin};
-use haft_packages::install::lock::{Approval, Came, Entry, How};
-use haft_packages::install::{Row, State, quoted};
-use haft_rpc::escaped;
+use haft_host::{LastFailure, ExtensionOrigin};
+use haft_packages::install::lock::{Approval, InstallOrigin, LockEntry, ApprovalMethod};
+use haft_packages::install::{InstalledExtension, InstallStatus, shell_quote};
+use haft_rpc::escape_control_chars;
 use serde_json::{Value, json};
 
 use super::hook::HookListDetails;
@@ -18,7 +18,7 @@ use crate::hooks::GateRelaxation;
 
 /// An extension, how it failed when it last ran, and what confines it.
 pub(crate) struct ListedExtension {
-    pub(crate) row: Row,
+    pub(crate) row: InstalledExtension,
     pub(crate) failure: Option<LastFailure>,
     /// True if a start does not wait for it, because it did not say hello in time.
     pub(crate) is_slow: bool,
@@ -36,24 +36,24 @@ pub(crate) struct ListedExtension {
 impl ListedExtension {
     pub(super) fn status_word(&self) -> &'static str {
         match (&self.row.state, self.row.origin, &self.failure) {
-            (State::Broken(_), _, _) => "broken",
-            (State::Disabled, _, _) => "disabled",
-            (State::NotApproved, _, _) => "unapproved",
-            (State::Changed(_), _, _) => "changed",
-            (State::Enabled, _, _) if self.is_untrusted() => "untrusted",
-            (State::Enabled, _, _) if self.shadowed_by.is_some() => "shadowed",
-            (State::Enabled, _, Some(_)) => "failed",
-            (State::Enabled, _, None) => "enabled",
+            (InstallStatus::Broken(_), _, _) => "broken",
+            (InstallStatus::Disabled, _, _) => "disabled",
+            (InstallStatus::NotApproved, _, _) => "unapproved",
+            (InstallStatus::Changed(_), _, _) => "changed",
+            (InstallStatus::Enabled, _, _) if self.is_untrusted() => "untrusted",
+            (InstallStatus::Enabled, _, _) if self.shadowed_by.is_some() => "shadowed",
+            (InstallStatus::Enabled, _, Some(_)) => "failed",
+            (InstallStatus::Enabled, _, None) => "enabled",
         }
     }
 
     /// True if it would run, if only its project were trusted.
     pub(super) fn is_untrusted(&self) -> bool {
-        self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
+        self.row.state == InstallStatus::Enabled && self.row.origin == ExtensionOrigin::Project && !self.trusted
     }
 
     pub(super) fn can_run(&self) -> bool {
-        self.row.state == State::Enabled
+        self.row.state == InstallStatus::Enabled
             && !self.is_untrusted()
             && self.shadowed_by.is_none()
             && self.row.exec.is_some()
@@ -61,8 +61,8 @@ impl ListedExtension {
 
     pub(super) fn scope(&self) -> &'static str {
         match self.row.origin {
-            Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
-            Origin::Project => "project",
+            ExtensionOrigin::Explicit | ExtensionOrigin::BuiltIn | ExtensionOrigin::Global | ExtensionOrigin::Hook => "global",
+            ExtensionOrigin::Project => "project",
         }
     }
 
@@ -76,7 +76,7 @@ impl ListedExtension {
                 "shows and allows it",
             )];
         }
-        if let Some(first) = self.shadowed_by.as_ref().filter(|_| row.state == State::Enabled) {
+        if let Some(first) = self.shadowed_by.as_ref().filter(|_| row.state == InstallStatus::Enabled) {
             let text = format!("is not run: {} has the same name, and comes first", first.display());
             return vec![ExtensionProblem::without_step(text)];
         }
@@ -85,18 +85,18 @@ impl ListedExtension {
             return vec![ExtensionProblem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
         }
         let state = match &row.state {
-            State::Broken(why) => Some(ExtensionProblem::without_step(why)),
+            InstallStatus::Broken(why) => Some(ExtensionProblem::without_step(why)),
             // That says already what to do.
-            State::Changed(why) => Some(ExtensionProblem::new(why, reapproval_step(name, held).0, "")),
-            State::NotApproved => Some(ExtensionProblem::new(
+            InstallStatus::Changed(why) => Some(ExtensionProblem::new(why, reapproval_step(name, held).0, "")),
+            InstallStatus::NotApproved => Some(ExtensionProblem::new(
                 "is not run, because it was not approved",
                 format!("haft ext trust {name}"),
                 "shows it, and asks",
             )),
-            State::Enabled => failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now)),
-            State::Disabled => None,
+            InstallStatus::Enabled => failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now)),
+            InstallStatus::Disabled => None,
         };
-        let locked = held.filter(|_| row.state == State::Enabled).into_iter();
+        let locked = held.filter(|_| row.state == InstallStatus::Enabled).into_iter();
         let slow = self.is_slow.then(|| slow_start_problem(name));
         state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked_tool_problems(name, entry))).collect()
     }
@@ -104,7 +104,7 @@ impl ListedExtension {
 
 /// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
 pub(crate) fn json_line(listed: &ListedExtension, now: SystemTime) -> String {
-    format!("{}\n", escaped(as_json(listed, now).to_string()))
+    format!("{}\n", escape_control_chars(as_json(listed, now).to_string()))
 }
 
 /// Returns one extension as programs read it. Keys are added at most, and none changes its meaning.
@@ -137,12 +137,12 @@ fn as_json(listed: &ListedExtension, now: SystemTime) -> Value {
     })
 }
 
-fn source_json(row: &Row) -> Value {
+fn source_json(row: &InstalledExtension) -> Value {
     match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { url, commit }) => json!({"kind": "git", "url": url, "commit": commit}),
-        Some(Came::Directory { path }) => json!({"kind": "directory", "path": path.to_string_lossy()}),
-        Some(Came::Placed { path, .. }) => json!({"kind": "placed", "path": path.to_string_lossy()}),
-        None if row.origin == Origin::Project => {
+        Some(InstallOrigin::Git { url, commit }) => json!({"kind": "git", "url": url, "commit": commit}),
+        Some(InstallOrigin::Directory { path }) => json!({"kind": "directory", "path": path.to_string_lossy()}),
+        Some(InstallOrigin::Placed { path, .. }) => json!({"kind": "placed", "path": path.to_string_lossy()}),
+        None if row.origin == ExtensionOrigin::Project => {
             json!({"kind": "project", "path": row.dir.to_string_lossy()})
         }
         None => json!({"kind": "placed", "path": row.dir.to_string_lossy()}),
@@ -193,7 +193,7 @@ fn detail_lines(listed: &ListedExtension) -> Vec<String> {
     lines.extend(listed.relaxation.warning_lines().into_iter().map(|line| format!("  {line}")));
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
     lines.extend(row.exec.as_ref().map(|exec| {
-        let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| quoted(word)).collect();
+        let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| shell_quote(word)).collect();
         format!("  runs: {}", words.join(" "))
     }));
     lines.extend(row.entry.iter().flat_map(|entry| approval_lines(listed, entry)));
@@ -209,7 +209,7 @@ fn sandbox_line(listed: &ListedExtension) -> String {
     }
 }
 
-fn approval_lines(listed: &ListedExtension, entry: &Entry) -> Vec<String> {
+fn approval_lines(listed: &ListedExtension, entry: &LockEntry) -> Vec<String> {
     let mut lines: Vec<_> =
         entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())).collect();
     lines.push(format!("  runs in: {}", listed.row.runs_in.display()));
@@ -223,15 +223,15 @@ fn approval_lines(listed: &ListedExtension, entry: &Entry) -> Vec<String> {
     lines
 }
 
-pub(super) fn approval_line(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
+pub(super) fn approval_line(LockEntry { approved: Approval { at, how, haft }, .. }: &LockEntry) -> String {
     let how = match how {
-        How::Terminal => "in a terminal",
-        How::Yes => "by --yes",
+        ApprovalMethod::Terminal => "in a terminal",
+        ApprovalMethod::Yes => "by --yes",
     };
     format!("  approved: {at} {how}, haft {haft}")
 }
 
 /// A line for each version that was approved before.
-pub(super) fn previous_version_lines(entry: &Entry) -> impl Iterator<Item = String> {
-    entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at))
+pub(super) fn previous_version_lines(entry: &LockEntry) -> impl Iterator<Item = String> {
+    entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short_hex(), entry.approved.at))
 }

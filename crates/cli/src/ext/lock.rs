@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::lock::Entry;
-use haft_packages::install::{Store, check_approved, files_beside_code};
+use haft_packages::install::lock::LockEntry;
+use haft_packages::install::{ExtensionStore, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use super::listed::{approval_line, previous_version_lines};
 use super::problem::reapproval_step;
 use crate::console::{note, print as show};
 
-pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
+pub(super) fn print(store: &ExtensionStore, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     if json {
         return show(&serde_json::to_string_pretty(&file).context("cannot write JSON")?);
@@ -29,7 +29,7 @@ pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn entry_lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
+fn entry_lines(store: &ExtensionStore, name: &ExtensionName, entry: &LockEntry) -> Vec<String> {
     let mut lines = vec![
         name.as_str().to_owned(),
         format!("  from: {}", entry.source),
@@ -37,7 +37,7 @@ fn entry_lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String
         format!("  manifest: {}", entry.manifest),
     ];
     lines.extend(entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())));
-    lines.push(format!("  runs in: {}", store.approved.runs_in(name, entry).display()));
+    lines.push(format!("  runs in: {}", store.approved.run_dir(name, entry).display()));
     let level = entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
     lines.push(format!("  sandbox: {level}"));
     lines.push(approval_line(entry));
@@ -52,7 +52,7 @@ fn entry_lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String
 ///
 /// # Errors
 /// When anything is not as it was approved.
-pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::Result<()> {
+pub(super) fn verify(store: &ExtensionStore, name: Option<&str>, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     let wanted = |known: &ExtensionName| name.is_none_or(|name| known.as_str().eq_ignore_ascii_case(name));
     let entries: Vec<_> = file.extensions.iter().filter(|(known, _)| wanted(known)).collect();
@@ -82,7 +82,7 @@ pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::R
     Ok(())
 }
 
-fn verification_line(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
+fn verification_line(name: &ExtensionName, entry: &LockEntry, wrong: &[String]) -> String {
     let text = match wrong.is_empty() {
         true => format!("{name}: as approved"),
         false => {
@@ -94,7 +94,7 @@ fn verification_line(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> S
 }
 
 /// Returns a line about files beside the code where it runs: nobody approved it, and nobody takes it away.
-fn extra_files_line(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
+fn extra_files_line(store: &ExtensionStore, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
     /// As many are named.
     const NAMED: usize = 8;
     let names: Vec<_> = beside.iter().take(NAMED).map(|path| path.display().to_string()).collect();
@@ -102,12 +102,12 @@ fn extra_files_line(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> 
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let dir = store.approved.copy_of(name);
+    let dir = store.approved.copy_dir(name);
     let all = names.join(", ");
     (!names.is_empty()).then(|| format!("  {} also holds: {all}{more} (kept as its state)", dir.display()))
 }
 
-fn verification_json(name: &ExtensionName, entry: &Entry, wrong: &[String], beside: &[PathBuf]) -> String {
+fn verification_json(name: &ExtensionName, entry: &LockEntry, wrong: &[String], beside: &[PathBuf]) -> String {
     let beside: Vec<_> = beside.iter().map(|path| path.to_string_lossy()).collect();
     let next = (!wrong.is_empty()).then(|| reapproval_step(name.as_str(), Some(entry)).0);
     json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "beside": beside, "next": next})

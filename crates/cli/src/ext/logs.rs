@@ -8,14 +8,14 @@ use anyhow::{Context as _, bail};
 use haft_config::Home;
 use haft_core::sanitize::Sanitizer;
 use haft_host::log_path;
-use haft_packages::install::{InstallError, Store};
+use haft_packages::install::{InstallError, ExtensionStore};
 use haft_protocol::ids::ExtensionName;
 
 use crate::console;
 use crate::timeouts::FOLLOW_POLL;
 
 /// Prints the log, and with `follow` what is added to it until the user stops.
-pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
+pub(super) fn print(store: &ExtensionStore, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
     let path = log_path(&home.logs_dir(), &manifest_name(store, name)?);
     if !path.is_file() {
         bail!("no log for {name:?} at {}; it is written when the extension runs", path.display());
@@ -32,7 +32,7 @@ pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> any
 }
 
 /// Logs are named after manifests. One that was run by `--ext` is not installed, but has a log all the same.
-fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
+fn manifest_name(store: &ExtensionStore, name: &str) -> anyhow::Result<ExtensionName> {
     match store.find(name, None) {
         Ok(row) => Ok(ExtensionName::new(row.name)),
         Err(InstallError::NotFound { .. } | InstallError::Ambiguous { .. }) => Ok(ExtensionName::new(name)),

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use haft_host::LastFailure;
-use haft_packages::Origin;
-use haft_packages::install::lock::{Came, Entry};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::lock::{InstallOrigin, LockEntry};
 
 use crate::session::age_text;
 
@@ -44,14 +44,14 @@ pub(crate) fn slow_start_problem(name: &str) -> ExtensionProblem {
 
 pub(crate) fn failure_problem(
     name: &str,
-    origin: Origin,
-    held: Option<&Entry>,
+    origin: ExtensionOrigin,
+    held: Option<&LockEntry>,
     LastFailure { at, code, message }: &LastFailure,
     now: SystemTime,
 ) -> ExtensionProblem {
     let text = format!("failed {} ({code}): {message}", age_text(now, *at));
     match code.as_str() {
-        "pin_mismatch" if origin == Origin::Project => {
+        "pin_mismatch" if origin == ExtensionOrigin::Project => {
             ExtensionProblem::new(text, "haft trust", "shows what changed, and asks")
         }
         "pin_mismatch" => {
@@ -69,15 +69,15 @@ pub(crate) fn failure_problem(
 }
 
 /// The next step for what is not what was approved, and what that does.
-pub(crate) fn reapproval_step(name: &str, held: Option<&Entry>) -> (String, &'static str) {
+pub(crate) fn reapproval_step(name: &str, held: Option<&LockEntry>) -> (String, &'static str) {
     match held.map(|entry| &entry.source) {
-        Some(Came::Placed { path, .. }) if path.symlink_metadata().is_err() => {
+        Some(InstallOrigin::Placed { path, .. }) if path.symlink_metadata().is_err() => {
             (format!("haft ext remove {name}"), "forgets that it was approved")
         }
-        None | Some(Came::Placed { .. }) => {
+        None | Some(InstallOrigin::Placed { .. }) => {
             (format!("haft ext trust {name}"), "shows what is there, and asks")
         }
-        Some(Came::Git { .. } | Came::Directory { .. }) => {
+        Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => {
             (format!("haft ext update {name}"), "fetches it again, shows it, and asks")
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use haft_config::{SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::lock::Came;
+use haft_packages::install::lock::InstallOrigin;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::HookListDetails;
@@ -90,8 +90,8 @@ fn origin_text(ListedExtension { row, hook, .. }: &ListedExtension, places: &Pat
         return format!("{}:{line}", places.shorten(path));
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { url, .. }) => url.clone(),
-        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.shorten(path),
+        Some(InstallOrigin::Git { url, .. }) => url.clone(),
+        Some(InstallOrigin::Directory { path } | InstallOrigin::Placed { path, .. }) => places.shorten(path),
         None => places.shorten(&row.dir),
     }
 }

@@ -2,8 +2,8 @@
 
 use haft_core::sanitize::sanitize_line;
 use haft_packages::PinnedTool;
-use haft_packages::install::lock::Entry;
-use haft_packages::install::{InstallError, Row, Store, agree_to_tools};
+use haft_packages::install::lock::LockEntry;
+use haft_packages::install::{InstallError, InstalledExtension, ExtensionStore, approve_tools};
 use haft_protocol::ids::ExtensionName;
 
 use super::problem::ExtensionProblem;
@@ -13,7 +13,7 @@ use crate::console::{confirm_at_terminal, note, print};
 ///
 /// # Errors
 /// When nobody can be asked, or the answer cannot be kept.
-pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool> {
+pub(super) fn unlock(store: &ExtensionStore, row: &InstalledExtension, yes: bool) -> anyhow::Result<bool> {
     let changed = row.entry.as_ref().filter(|entry| !entry.changed.is_empty());
     let Some(entry) = changed else { return Ok(false) };
     for text in changed_text_lines(entry) {
@@ -22,7 +22,7 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
     let name = sanitize_line(&row.name);
     let known = ExtensionName::new(row.name.as_str());
     if yes || confirm_at_terminal(&format!("let the model be told this of the tools of {name}?"))? {
-        if !agree_to_tools(&store.approved, &known, entry)? {
+        if !approve_tools(&store.approved, &known, entry)? {
             return Err(InstallError::Meanwhile { name: known }.into());
         }
         note(&format!("the tools of {name} are offered again, with these texts"));
@@ -32,7 +32,7 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
     Ok(true)
 }
 
-fn changed_text_lines(entry: &Entry) -> Vec<String> {
+fn changed_text_lines(entry: &LockEntry) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, now) in &entry.changed {
         let before = entry.tools.get(name).map(tool_texts).unwrap_or_default();
@@ -43,7 +43,7 @@ fn changed_text_lines(entry: &Entry) -> Vec<String> {
                 lines.push(format!("  {what} is:  {new}"));
             }
         }
-        if entry.is_unsteady(name) {
+        if entry.has_changed_repeatedly(name) {
             lines.push(format!("  its texts change again and again, so {UNSTEADY}"));
         }
     }
@@ -55,8 +55,8 @@ const UNSTEADY: &str = "agreeing does not last; its author has to keep them the 
                         `haft --ext DIR` runs an extension without holding it to its texts";
 
 /// Which tools of an extension are locked, and the next step: those that a yes unlocks, and those that it does not.
-pub(crate) fn locked_tool_problems(name: &str, entry: &Entry) -> Vec<ExtensionProblem> {
-    let (unsteady, steady): (Vec<_>, Vec<_>) = entry.changed.keys().partition(|tool| entry.is_unsteady(tool));
+pub(crate) fn locked_tool_problems(name: &str, entry: &LockEntry) -> Vec<ExtensionProblem> {
+    let (unsteady, steady): (Vec<_>, Vec<_>) = entry.changed.keys().partition(|tool| entry.has_changed_repeatedly(tool));
     let trust = format!("haft ext trust {name}");
     let mut all = Vec::new();
     if !steady.is_empty() {
@@ -82,7 +82,7 @@ fn tools_with_verb(tools: &[&String]) -> String {
 }
 
 /// Returns the parts of a tool's texts that are not as approved.
-fn changed_parts(entry: &Entry, tool: &str) -> Vec<&'static str> {
+fn changed_parts(entry: &LockEntry, tool: &str) -> Vec<&'static str> {
     let (Some(before), Some(now)) = (entry.tools.get(tool), entry.changed.get(tool)) else {
         return Vec::new();
     };

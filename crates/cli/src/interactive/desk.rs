@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_config::{TrustDecision, Home};
-use haft_protocol::rpc::Failure;
-use haft_tui::app::{Answer, Ask};
+use haft_protocol::rpc::CommandFailure;
+use haft_tui::app::{BackendReply, BackendRequest};
 use haft_tui::terminal::ProgramServices;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -53,7 +53,7 @@ impl UiContext {
 
 #[async_trait]
 impl ProgramServices for UiBackend {
-    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
+    async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>) {
         // An interface that is gone needs nothing more.
         if let Some(answer) = self.respond(ask, &answers).await {
             let _ = answers.send(answer).await;
@@ -68,54 +68,54 @@ impl ProgramServices for UiBackend {
 
 impl UiBackend {
     /// Returns the last answer to a question; none to what is not answered.
-    async fn respond(&self, ask: Ask, answers: &mpsc::Sender<Answer>) -> Option<Answer> {
+    async fn respond(&self, ask: BackendRequest, answers: &mpsc::Sender<BackendReply>) -> Option<BackendReply> {
         let ground = || Arc::clone(&self.context);
         Some(match ask {
-            Ask::Conversation { session } => {
+            BackendRequest::Conversation { session } => {
                 let id = session.clone();
                 let messages = self.off_thread(move |ground| ground.open.switch_to(&id)).await;
-                Answer::Conversation(session, messages.flatten())
+                BackendReply::Conversation(session, messages.flatten())
             }
-            Ask::Files => Answer::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await),
-            Ask::Branch => Answer::Branch(self.read_off_thread(files::current_branch).await),
-            Ask::History => Answer::History(self.try_off_thread(|ground| history::read(&ground.home)).await),
-            Ask::Remember(prompt) => {
+            BackendRequest::Files => BackendReply::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await),
+            BackendRequest::Branch => BackendReply::Branch(self.read_off_thread(files::current_branch).await),
+            BackendRequest::History => BackendReply::History(self.try_off_thread(|ground| history::read(&ground.home)).await),
+            BackendRequest::Remember(prompt) => {
                 self.read_off_thread(move |ground| history::append_prompt(&ground.home, &prompt)).await;
                 return None;
             }
-            Ask::Image { number, path } => {
-                Answer::Image(number, self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await)
+            BackendRequest::Image { number, path } => {
+                BackendReply::Image(number, self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await)
             }
-            Ask::Providers => Answer::Providers(self.read_off_thread(|ground| settings::list_providers(&ground.home)).await),
-            Ask::Login { provider, key } => {
-                Answer::Login(self.spawn_task(settings::login(ground(), provider, key)).await)
+            BackendRequest::Providers => BackendReply::Providers(self.read_off_thread(|ground| settings::list_providers(&ground.home)).await),
+            BackendRequest::Login { provider, key } => {
+                BackendReply::Login(self.spawn_task(settings::login(ground(), provider, key)).await)
             }
-            Ask::Logout { provider } => {
-                Answer::Logout(self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await)
+            BackendRequest::Logout { provider } => {
+                BackendReply::Logout(self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await)
             }
-            Ask::Export { session, to } => {
-                Answer::Export(self.spawn_task(sessions::export(ground(), session, to)).await)
+            BackendRequest::Export { session, to } => {
+                BackendReply::Export(self.spawn_task(sessions::export(ground(), session, to)).await)
             }
-            Ask::Delete { session } => {
-                Answer::Delete(self.try_off_thread(move |ground| sessions::delete(ground, &session)).await)
+            BackendRequest::Delete { session } => {
+                BackendReply::Delete(self.try_off_thread(move |ground| sessions::delete(ground, &session)).await)
             }
-            Ask::Rename { session, name } => {
-                Answer::Rename(self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await)
+            BackendRequest::Rename { session, name } => {
+                BackendReply::Rename(self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await)
             }
-            Ask::Trust => Answer::Trust(self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await),
-            Ask::Grant { digest } => Answer::Grant(
+            BackendRequest::Trust => BackendReply::Trust(self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await),
+            BackendRequest::Grant { digest } => BackendReply::Grant(
                 self.try_off_thread(move |ground| trust::trust_project(&ground.home, &ground.cwd, &digest)).await,
             ),
-            Ask::Shell { number, command } => self.run_shell(number, command, answers).await,
-            Ask::StopShell { number } => {
+            BackendRequest::Shell { number, command } => self.run_shell(number, command, answers).await,
+            BackendRequest::StopShell { number } => {
                 self.shells.stop(number);
                 return None;
             }
-            Ask::Settings => Answer::Settings(self.read_off_thread(settings::setting_rows).await),
-            Ask::Set { name, value } => {
-                Answer::Set(self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await)
+            BackendRequest::Settings => BackendReply::Settings(self.read_off_thread(settings::setting_rows).await),
+            BackendRequest::Set { name, value } => {
+                BackendReply::Set(self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await)
             }
-            Ask::Themes => Answer::Themes(self.read_off_thread(settings::list_themes).await),
+            BackendRequest::Themes => BackendReply::Themes(self.read_off_thread(settings::list_themes).await),
         })
     }
 
@@ -127,7 +127,7 @@ impl UiBackend {
     async fn try_off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&UiContext) -> anyhow::Result<T> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         self.off_thread(|ground| into_failure(work(ground))).await.flatten()
     }
 
@@ -136,7 +136,7 @@ impl UiBackend {
     async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&UiContext) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         let ground = Arc::clone(&self.context);
         self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost_task_failure)
     }
@@ -144,20 +144,20 @@ impl UiBackend {
     async fn spawn_task<T: Send + 'static>(
         &self,
         work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CommandFailure> {
         self.runtime.spawn(work).await.map_err(lost_task_failure).and_then(into_failure)
     }
 }
 
 /// An error, as the interface shows it.
-fn into_failure<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
-    outcome.map_err(|error| Failure::other(format!("{error:#}")))
+fn into_failure<T>(outcome: anyhow::Result<T>) -> Result<T, CommandFailure> {
+    outcome.map_err(|error| CommandFailure::other(format!("{error:#}")))
 }
 
 /// Returns the answer when the work on a question is lost.
-fn lost_task_failure(error: JoinError) -> Failure {
+fn lost_task_failure(error: JoinError) -> CommandFailure {
     tracing::error!(%error, "a question of the interface was lost");
-    Failure::other("haft failed here; the log says where. All else goes on")
+    CommandFailure::other("haft failed here; the log says where. All else goes on")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use haft_config::{Config, Home, value_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
-use haft_protocol::rpc::{EventLine, Line, Request};
+use haft_protocol::rpc::{EventLine, ServerLine, RpcRequest};
 use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
 use haft_tui::app::{Options, State};
 use haft_tui::keys::Keymap;
@@ -75,8 +75,8 @@ impl ScreenThread {
     pub(super) fn begin(
         start: ScreenOptions,
         desk: UiBackend,
-        requests: mpsc::UnboundedSender<Request>,
-        lines: mpsc::Receiver<Line>,
+        requests: mpsc::UnboundedSender<RpcRequest>,
+        lines: mpsc::Receiver<ServerLine>,
     ) -> anyhow::Result<Self> {
         let (ends, over) = oneshot::channel();
         let shown = move || {
@@ -117,11 +117,11 @@ impl ScreenThread {
 
 /// Notes as lines that the screen is told: haft signs them. They stand in the conversation: a note beside it would be gone
 /// with the first prompt.
-pub(super) fn notes_as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync {
+pub(super) fn notes_as_lines(told: mpsc::Sender<ServerLine>) -> impl Fn(&str) + Send + Sync {
     move |text| {
         let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
         let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
-        let line = Line::Event(EventLine { event: event.into(), session: None });
+        let line = ServerLine::Event(EventLine { event: event.into(), session: None });
         if told.try_send(line).is_err() {
             tracing::warn!("a note is not shown");
         }
@@ -131,8 +131,8 @@ pub(super) fn notes_as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send +
 async fn run_screen(
     start: ScreenOptions,
     desk: UiBackend,
-    requests: mpsc::UnboundedSender<Request>,
-    lines: mpsc::Receiver<Line>,
+    requests: mpsc::UnboundedSender<RpcRequest>,
+    lines: mpsc::Receiver<ServerLine>,
 ) -> anyhow::Result<ExitReason> {
     let ScreenOptions { prompt, opens_session_picker: picks, keymap, settings } = start;
     let environment = Environment::from_process();
@@ -162,7 +162,7 @@ async fn run_screen(
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{ConfigFiles, ConfigLayer, LayerSource, Project, Trust};
+    use haft_config::{ConfigFiles, ConfigLayer, LayerSource, Project, ProjectTrust};
     use haft_tui::keys::{Context, Edit};
 
     use super::*;
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_nobody_sets_is_as_the_interface_has_it() {
         let dir = tempfile::tempdir().unwrap();
-        let project = Project { dir: dir.path().into(), trust: Trust::Untrusted };
+        let project = Project { dir: dir.path().into(), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let config =
             files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);

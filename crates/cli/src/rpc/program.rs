@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
-use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
-use haft_rpc::{Expanded, Opened, Screens, Which, stored_info};
+use haft_protocol::rpc::{self, CommandInfo, ErrorCode, CommandFailure, SessionInfo};
+use haft_rpc::{TemplateExpansion, OpenedSession, ScreenFactory, SessionChoice, stored_info};
 
 use crate::args::RunArgs;
 use crate::console::note;
@@ -61,7 +61,7 @@ impl SessionSource {
         off_thread(move || RunSetup::read(&args)).await?
     }
 
-    async fn resolve_request(&self, which: Which) -> Result<(RunSetup, RequestedSession), Failure> {
+    async fn resolve_request(&self, which: SessionChoice) -> Result<(RunSetup, RequestedSession), CommandFailure> {
         let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
         let read = move || {
             let setup = RunSetup::read(&args).map_err(|error| failure(&error))?;
@@ -80,8 +80,8 @@ impl SessionSource {
         }
     }
 
-    async fn open_session(&self, parts: RunParts, screens: &Screens) -> anyhow::Result<Opened> {
-        let screen = screens.begin(&parts.session);
+    async fn open_session(&self, parts: RunParts, screens: &ScreenFactory) -> anyhow::Result<OpenedSession> {
+        let screen = screens.open_screen(&parts.session);
         // Opening has mended its file already: what is not told now, nobody ever hears of.
         let events = screen.events();
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
@@ -92,7 +92,7 @@ impl SessionSource {
         }
         (self.on_open)(joined.agent.session());
         *lock(&self.resources) = Arc::new(joined.resources);
-        Ok(Opened::new(joined.agent, screen).with_extensions(joined.host, joined.builtin))
+        Ok(OpenedSession::new(joined.agent, screen).with_extensions(joined.host, joined.builtin))
     }
 
     fn resources(&self) -> Arc<PromptResources> {
@@ -100,27 +100,27 @@ impl SessionSource {
     }
 }
 
-fn select_session(which: Which, setup: &RunSetup, stored: &SessionFinder, records: bool) -> Result<RequestedSession, Failure> {
+fn select_session(which: SessionChoice, setup: &RunSetup, stored: &SessionFinder, records: bool) -> Result<RequestedSession, CommandFailure> {
     Ok(match which {
-        Which::New { ephemeral } => {
+        SessionChoice::New { ephemeral } => {
             let recorded = ephemeral.map_or(records, |ephemeral| !ephemeral);
             let session = if recorded { stored.create() } else { Session::in_memory(&setup.cwd) };
             RequestedSession::Chosen(SelectedSession { session, resumed: false })
         }
-        Which::Stored(id) => {
+        SessionChoice::Stored(id) => {
             let found = stored.by_id(&id).map_err(|error| lookup_failure(&error))?;
             let session = run::resume(&found, setup).map_err(|error| failure(&error))?;
             RequestedSession::Chosen(SelectedSession { session, resumed: true })
         }
-        Which::Given(copy) => RequestedSession::Copy(copy),
+        SessionChoice::Given(copy) => RequestedSession::Copy(copy),
     })
 }
 
 #[async_trait]
-impl haft_rpc::Sessions for SessionSource {
+impl haft_rpc::SessionProvider for SessionSource {
     type Error = anyhow::Error;
 
-    async fn first(&self, screens: &Screens) -> anyhow::Result<Opened> {
+    async fn first(&self, screens: &ScreenFactory) -> anyhow::Result<OpenedSession> {
         let begin = lock(&self.initial_session).take();
         let (setup, chosen) = begin.context("the first session was opened already")?;
         let parts = self.parts(setup, RequestedSession::Chosen(chosen)).await?;
@@ -131,24 +131,24 @@ impl haft_rpc::Sessions for SessionSource {
         self.open_session(parts, screens).await
     }
 
-    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure> {
+    async fn open(&self, which: SessionChoice, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
         let (setup, wanted) = self.resolve_request(which).await?;
         let opened = async { self.open_session(self.parts(setup, wanted).await?, screens).await };
         opened.await.map_err(|error| failure(&error))
     }
 
-    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+    async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         let stored = Arc::clone(&self.stored);
         let listed = off_thread(move || list_stored_sessions(&stored)).await;
         listed.flatten().map_err(|error| failure(&error))
     }
 
-    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {
+    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, CommandFailure> {
         let setup = self.setup().await.map_err(|error| failure(&error))?;
         Ok(run::models_for_clients(&setup).await)
     }
 
-    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
+    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
         let found = async {
             let setup = self.setup().await?;
             run::choose_by_name(&self.args, &setup, self.first_model.get().unwrap_or(asked), name, asked).await
@@ -166,12 +166,12 @@ impl haft_rpc::Sessions for SessionSource {
             .collect()
     }
 
-    fn expand(&self, name: &str, arguments: &str) -> Expanded {
+    fn expand(&self, name: &str, arguments: &str) -> TemplateExpansion {
         let resources = self.resources();
         match resources.expand(&resources.find_templates(), name, arguments) {
-            haft_config::TemplateExpansion::Prompt(text) => Expanded::Message(text),
-            haft_config::TemplateExpansion::Failed(why) => Expanded::Failed(why),
-            haft_config::TemplateExpansion::Unknown => Expanded::Unknown,
+            haft_config::TemplateExpansion::Prompt(text) => TemplateExpansion::Message(text),
+            haft_config::TemplateExpansion::Failed(why) => TemplateExpansion::Failed(why),
+            haft_config::TemplateExpansion::Unknown => TemplateExpansion::Unknown,
         }
     }
 }
@@ -186,19 +186,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failure(error: &anyhow::Error) -> Failure {
+fn failure(error: &anyhow::Error) -> CommandFailure {
     let code =
         if Exit::from_error(error) == Exit::SessionInUse { ErrorCode::SessionLocked } else { ErrorCode::Failed };
     failure_with_code(code, error)
 }
 
 /// An error of looking for a session: that there is none, or more than one.
-fn lookup_failure(error: &anyhow::Error) -> Failure {
+fn lookup_failure(error: &anyhow::Error) -> CommandFailure {
     if Exit::from_error(error) == Exit::Session { failure_with_code(ErrorCode::SessionNotFound, error) } else { failure(error) }
 }
 
-fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> Failure {
-    Failure::new(code, format!("{error:#}"))
+fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> CommandFailure {
+    CommandFailure::new(code, format!("{error:#}"))
 }
 
 /// The sessions of the directory, the latest first. A session that cannot be read is left out.
@@ -224,12 +224,12 @@ mod tests {
     #[test]
     fn the_code_follows_from_the_exit() {
         let error = |exit: Exit| exit.attach_to(anyhow::anyhow!("why"));
-        assert_eq!(failure(&error(Exit::SessionInUse)), Failure::new(ErrorCode::SessionLocked, "why"));
+        assert_eq!(failure(&error(Exit::SessionInUse)), CommandFailure::new(ErrorCode::SessionLocked, "why"));
         assert_eq!(failure(&error(Exit::Session)).code, ErrorCode::Failed);
         assert_eq!(lookup_failure(&error(Exit::Session)).code, ErrorCode::SessionNotFound);
         assert_eq!(lookup_failure(&error(Exit::SessionInUse)).code, ErrorCode::SessionLocked);
         let chain = Err::<(), _>(anyhow::anyhow!("why")).context("what").unwrap_err();
-        assert_eq!(lookup_failure(&chain), Failure::new(ErrorCode::Failed, "what: why"));
+        assert_eq!(lookup_failure(&chain), CommandFailure::new(ErrorCode::Failed, "what: why"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Summing up a session without a prompt: what `haft session compact` does.
 
-use haft_core::compact::{CompactError, Compacted};
+use haft_core::compact::{CompactError, CompactionOutcome};
 use haft_core::sanitize::sanitize_line;
 use haft_protocol::event::AgentEvent;
 
@@ -63,8 +63,8 @@ pub(super) async fn compact(joined: &mut RunningAgent, wish: CompactOptions, scr
 }
 
 /// Returns the outcome, in two lines.
-fn outcome_text(session: &str, done: &Compacted) -> String {
-    let Compacted { tokens_before, tokens_after, by, answer, .. } = done;
+fn outcome_text(session: &str, done: &CompactionOutcome) -> String {
+    let CompactionOutcome { tokens_before, tokens_after, by, answer, .. } = done;
     let wrote = match (by, answer) {
         (Some(extension), _) => format!("written by extension {}", sanitize_line(extension)),
         (None, Some(answer)) => {

@@ -78,7 +78,7 @@ async fn run_task(joined: &mut RunningAgent, task: RunTask, screen: &mut RunDisp
         RunTask::Compact(wish) => compact::compact(joined, wish, screen).await?,
         RunTask::Prompt(prompt) => {
             let run = match prompt {
-                None => joined.agent.go_on(),
+                None => joined.agent.resume(),
                 Some(prompt) => match resolve_command(joined, &prompt, screen).await? {
                     PromptResolution::Prompt(prompt) => joined.agent.prompt(prompt),
                     PromptResolution::Done(exit) => return Ok(exit),
@@ -192,7 +192,7 @@ async fn follow_run(
     screen: &mut RunDisplay,
 ) -> anyhow::Result<Result<(), TurnError>> {
     // The first interrupt cancels the run, whatever is waited for when it comes.
-    screen.cancel = run.cancellation();
+    screen.cancel = run.cancellation_token();
     loop {
         let flow = tokio::select! {
             biased;

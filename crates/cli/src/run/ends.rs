@@ -8,7 +8,7 @@ use haft_host::{EventSink, Frontend};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::ExtensionName;
-use haft_rpc::Screen;
+use haft_rpc::SessionScreen;
 
 use super::queue::{self, EventQueueReceiver, EventQueueSender};
 
@@ -37,12 +37,12 @@ impl SessionOutputs {
         (ends, events)
     }
 
-    pub(crate) fn for_screen(screen: &Arc<Screen>) -> Self {
+    pub(crate) fn for_screen(screen: &Arc<SessionScreen>) -> Self {
         let joined = Arc::clone(screen);
         Self {
             events: screen.events(),
             frontend: Arc::clone(screen) as Arc<dyn Frontend>,
-            attach: Box::new(move |builder| joined.joined(builder)),
+            attach: Box::new(move |builder| joined.attach_to(builder)),
         }
     }
 }

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project};
 use haft_core::compact::CompactSettings;
-use haft_core::model::{Model, Thinking};
+use haft_core::model::{Model, ThinkingLevel};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
 use haft_host::{ExtensionState, Host, HostConfig, SpecSource, run_in_background};
 use haft_launch::Launcher;
-use haft_packages::discovery::Search;
-use haft_packages::install::LockedTools;
-use haft_packages::install::lock::Approved;
+use haft_packages::discovery::DiscoveryOptions;
+use haft_packages::install::LockFileToolPins;
+use haft_packages::install::lock::ApprovalStore;
 use haft_packages::{ExtensionEnv, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
@@ -53,7 +53,7 @@ pub(crate) struct RunParts {
     pub(crate) trust_event: Option<AgentEvent>,
     pub(crate) system: SystemPrompt,
     pub(crate) resources: PromptResources,
-    pub(crate) thinking: Thinking,
+    pub(crate) thinking: ThinkingLevel,
     pub(crate) max_steps: Option<u32>,
     pub(crate) compaction: CompactSettings,
     pub(crate) tools: ToolChoice,
@@ -76,7 +76,7 @@ impl RunParts {
         model: Arc<dyn Model>,
         home: Home,
         cwd: &Path,
-        search: Search,
+        search: DiscoveryOptions,
     ) -> Self {
         let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model.info(), cwd);
         host.logs = Some(home.logs_dir());
@@ -98,7 +98,7 @@ impl RunParts {
             trust_event: None,
             system: SystemPrompt { facts: environment_facts(cwd), ..SystemPrompt::default() },
             resources: PromptResources::default(),
-            thinking: Thinking::Default,
+            thinking: ThinkingLevel::Default,
             max_steps: None,
             compaction: CompactSettings::default(),
             tools: ToolChoice::All,
@@ -156,7 +156,7 @@ fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig
     })
 }
 
-fn hook_launch_context(home: &Home, cwd: &Path, search: &Search) -> HookLaunchContext {
+fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> HookLaunchContext {
     let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
     HookLaunchContext { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
 }
@@ -216,15 +216,15 @@ pub(crate) struct RunningAgent {
 }
 
 /// Keeps the tools of approved extensions in the lock file.
-fn tool_pins(approved: Approved) -> Arc<dyn ToolPins> {
-    Arc::new(LockedTools::new(approved, run_in_background))
+fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
+    Arc::new(LockFileToolPins::new(approved, run_in_background))
 }
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let environment = HostEnvironment::new(&parts.host.cwd)
         .with_scratch(parts.home.results_dir())
-        .with_state(parts.home.state_dir().join("in-place"))
+        .with_backup_dir(parts.home.state_dir().join("in-place"))
         .without_variables(TOKEN_VARIABLES);
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
@@ -254,7 +254,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     let changes = host.changes();
     let (tools, resources) = (parts.tools, parts.resources);
     let agent = joined(builder).build()?;
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     let joined = RunningAgent { agent, host, changes, resources, builtin, tools };
     joined.offer_tools()?;
     joined.choose_tools();

@@ -1,7 +1,7 @@
 //! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
 
 use haft_config::Settings;
-use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
 use haft_protocol::rpc;
 use haft_providers::{catalogue, local_servers};
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
     let own: Vec<ListedModel> = own.collect();
     let served =
         local_servers(&setup.models, &MachineWithKeys::new(&setup.auth)).await.into_iter().flat_map(|server| {
-            let source = server.place();
+            let source = server.location();
             server.models.into_iter().map(move |model| ListedModel {
                 provider: server.preset.name.to_owned(),
                 model,
@@ -83,7 +83,7 @@ async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
                 deprecated: false,
             })
         });
-    let known = catalogue().into_iter().map(|known| ListedModel {
+    let known = model_catalog().into_iter().map(|known| ListedModel {
         provider: known.provider.to_owned(),
         model: known.model,
         facts: known.facts,
@@ -136,7 +136,7 @@ impl ListedModel {
             provider: self.provider,
             context_window: window.unwrap_or_default(),
             max_output: max_output.unwrap_or_default(),
-            reasoning: thinking.iter().flatten().any(|level| *level > Thinking::Off),
+            reasoning: thinking.iter().flatten().any(|level| *level > ThinkingLevel::Off),
             name,
             thinking,
             images,
@@ -206,16 +206,16 @@ fn short_token_count(tokens: u64) -> String {
 }
 
 /// The least and the most that a model can be told to think.
-fn thinking_range(levels: Option<&[Thinking]>) -> String {
+fn thinking_range(levels: Option<&[ThinkingLevel]>) -> String {
     match levels {
         None => "?".to_owned(),
         Some([least, .., most]) => format!("{least}–{most}"),
-        Some([only]) if *only > Thinking::Off => only.to_string(),
+        Some([only]) if *only > ThinkingLevel::Off => only.to_string(),
         Some(_) => "–".to_owned(),
     }
 }
 
-fn price_text(prices: Prices) -> String {
+fn price_text(prices: TokenPrices) -> String {
     if prices.input == 0.0 && prices.output == 0.0 {
         return "free".to_owned();
     }
@@ -246,8 +246,8 @@ mod tests {
         ModelFacts {
             window: Some(1_050_000),
             max_output: Some(64_000),
-            thinking: Some(vec![Thinking::Off, Thinking::High]),
-            prices: Some(Prices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
+            thinking: Some(vec![ThinkingLevel::Off, ThinkingLevel::High]),
+            prices: Some(TokenPrices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
             ..ModelFacts::default()
         }
     }
@@ -260,7 +260,7 @@ mod tests {
         let unknown = listed("m", ModelFacts::default()).into_model_info();
         assert_eq!((unknown.context_window, unknown.max_output, unknown.reasoning), (0, 0, false));
         assert_eq!((unknown.name, unknown.thinking, unknown.images), (None, None, None));
-        let off = ModelFacts { thinking: Some(vec![Thinking::Off]), ..ModelFacts::default() };
+        let off = ModelFacts { thinking: Some(vec![ThinkingLevel::Off]), ..ModelFacts::default() };
         assert!(!listed("m", off).into_model_info().reasoning);
     }
 
@@ -299,8 +299,8 @@ mod tests {
             (short_token_count(1_500_000).as_str(), dollar_text(3.0).as_str(), dollar_text(0.3).as_str()),
             ("1.5M", "3", "0.3")
         );
-        let free = Prices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+        let free = TokenPrices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
         assert_eq!(price_text(free), "free");
-        assert_eq!((thinking_range(Some(&[Thinking::Off])), thinking_range(Some(&[]))), ("–".to_owned(), "–".to_owned()));
+        assert_eq!((thinking_range(Some(&[ThinkingLevel::Off])), thinking_range(Some(&[]))), ("–".to_owned(), "–".to_owned()));
     }
 }

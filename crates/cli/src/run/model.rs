@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
-use haft_core::model::{Model, ModelInfo, ModelSource, Thinking};
+use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
-    Choice, Fallback, Machine, ModelConfig, Models, Surroundings, Wish, choose as choose_model, place,
+    ModelChoice, FallbackModel, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, ModelPreference, choose as choose_model, resolve_model,
 };
 
 use crate::args::RunArgs;
@@ -33,7 +33,7 @@ pub(super) async fn choose_named(
         wish.base_url = None;
     }
     let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
-    open(Wish { provider, model, ..wish }, setup).await
+    open(ModelPreference { provider, model, ..wish }, setup).await
 }
 
 /// The model that a client names while one of the provider `asked` answers. What is set for the provider of the `first`
@@ -46,7 +46,7 @@ pub(crate) async fn choose_by_name(
     asked: &ModelInfo,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let (_, fixed) = provider_of(&model_preferences(args, setup), setup.settings(), first);
-    let (provider, model) = place(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
+    let (provider, model) = resolve_model(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
     choose_for_client(args, setup, first, &provider, &model).await
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn choose_for_client(
 }
 
 /// The provider that a wish is about, and whether the user has set it, and not only a key for one.
-fn provider_of(wish: &Wish, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+fn provider_of(wish: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
     let compatible = || wish.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
@@ -72,18 +72,18 @@ fn provider_of(wish: &Wish, settings: &Settings, asked: &ModelInfo) -> (String, 
 }
 
 /// Returns the wishes of flags, environment and files for the model.
-pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> Wish {
+pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPreference {
     let settings = setup.settings();
-    Wish {
+    ModelPreference {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
         model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
         api_key: args.model.api_key.clone(),
         base_url: settings.base_url.as_ref().map(|sourced| sourced.value.clone()),
-        ..Wish::default()
+        ..ModelPreference::default()
     }
 }
 
-async fn open(wish: Wish, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+async fn open(wish: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
     let machine = MachineWithKeys::new(&setup.auth);
     let settings = setup.settings();
     let first = wish.clone();
@@ -98,14 +98,14 @@ async fn open(wish: Wish, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
             others.push(other);
         }
     }
-    Ok(if others.is_empty() { model } else { Arc::new(Fallback::new(model, others)) })
+    Ok(if others.is_empty() { model } else { Arc::new(FallbackModel::new(model, others)) })
 }
 
-async fn open_one(wish: Wish, setup: &RunSetup, machine: &MachineWithKeys<'_>) -> anyhow::Result<Arc<dyn Model>> {
+async fn open_one(wish: ModelPreference, setup: &RunSetup, machine: &MachineWithKeys<'_>) -> anyhow::Result<Arc<dyn Model>> {
     let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
-        Choice::Scripted(_) => &setup.settings().model,
-        Choice::Http(_) => &setup.settings().base_url,
+        ModelChoice::Scripted(_) => &setup.settings().model,
+        ModelChoice::Http(_) => &setup.settings().base_url,
     };
     let model = chosen.choice.open().or_exit(exit_for_origin(named.as_ref().map(|set| set.origin.clone())))?;
     let info = model.info();
@@ -113,7 +113,7 @@ async fn open_one(wish: Wish, setup: &RunSetup, machine: &MachineWithKeys<'_>) -
     Ok(model)
 }
 
-fn fallback_preferences(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
+fn fallback_preferences(named: &str, first: &ModelPreference, first_provider: &str) -> anyhow::Result<ModelPreference> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =
         parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
@@ -122,20 +122,20 @@ fn fallback_preferences(named: &str, first: &Wish, first_provider: &str) -> anyh
 
 /// Address and key that are set belong to the first model's provider: another model of it is asked there and with that, and
 /// one of another provider is not.
-fn preferences_for_model(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wish {
-    let same = if provider == first_provider { first.clone() } else { Wish::default() };
-    Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
+fn preferences_for_model(first: &ModelPreference, first_provider: &str, provider: &str, model: &str) -> ModelPreference {
+    let same = if provider == first_provider { first.clone() } else { ModelPreference::default() };
+    ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
 /// Returns a note when the model does not have the level that was asked for. Nothing is looked up where none was.
-pub(crate) fn thinking_level_note(model: &dyn Model, wanted: Thinking) -> Option<String> {
-    if wanted == Thinking::Default {
+pub(crate) fn thinking_level_note(model: &dyn Model, wanted: ThinkingLevel) -> Option<String> {
+    if wanted == ThinkingLevel::Default {
         return None;
     }
-    let level = model.facts().clamp(wanted);
+    let level = model.facts().clamp_thinking(wanted);
     let info = model.info();
     (level != wanted).then(|| {
-        if level == Thinking::Off {
+        if level == ThinkingLevel::Off {
             return format!("haft: {info} does not think; --thinking {wanted} changes nothing");
         }
         format!("haft: {info} has no thinking level {wanted}; {level} is used")
@@ -149,18 +149,18 @@ fn exit_for_origin(named: Option<SettingOrigin>) -> Exit {
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
 pub(super) struct MachineWithKeys<'a> {
-    machine: Machine,
+    machine: SystemProbe,
     auth: &'a AuthFile,
 }
 
 impl<'a> MachineWithKeys<'a> {
     pub(super) fn new(auth: &'a AuthFile) -> Self {
-        Self { machine: Machine::default(), auth }
+        Self { machine: SystemProbe::default(), auth }
     }
 }
 
 #[async_trait]
-impl Surroundings for MachineWithKeys<'_> {
+impl EnvironmentProbe for MachineWithKeys<'_> {
     fn var(&self, name: &str) -> Option<String> {
         self.machine.var(name)
     }
@@ -169,12 +169,12 @@ impl Surroundings for MachineWithKeys<'_> {
         self.auth.key(provider).cloned()
     }
 
-    async fn listens(&self, port: u16) -> bool {
-        self.machine.listens(port).await
+    async fn is_listening(&self, port: u16) -> bool {
+        self.machine.is_listening(port).await
     }
 
-    async fn models(&self, server: &ModelConfig) -> Vec<String> {
-        self.machine.models(server).await
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
+        self.machine.list_models(server).await
     }
 }
 
@@ -184,12 +184,12 @@ const MOST: usize = 16;
 /// Finds a model as `--model` does. One of the provider that the user has set an address or a key for is asked there and with
 /// that; one of another provider is not.
 pub(crate) struct ModelResolver {
-    first: Wish,
+    first: ModelPreference,
     /// The provider that `first` is about.
     provider: String,
     /// True if the user has set the provider, and not only a key for one.
     fixed: bool,
-    models: Models,
+    models: ModelsFile,
     auth: AuthFile,
     /// Those that were named, by provider and id.
     opened: Mutex<HashMap<(String, String), Arc<dyn Model>>>,
@@ -198,9 +198,9 @@ pub(crate) struct ModelResolver {
 impl ModelResolver {
     /// `first`: what flags, environment and files say of the model that is asked when the run begins.
     pub(super) fn new(
-        first: Wish,
+        first: ModelPreference,
         settings: &Settings,
-        models: Models,
+        models: ModelsFile,
         auth: AuthFile,
         asked: &ModelInfo,
     ) -> Self {
@@ -217,7 +217,7 @@ impl ModelResolver {
 #[async_trait]
 impl ModelSource for ModelResolver {
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
-        let at = place(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
+        let at = resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = opened().get(&at) {
             return Ok(Arc::clone(model));

@@ -7,9 +7,9 @@ use std::time::Duration;
 use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_core::session::Session;
 use haft_protocol::content::joined_text;
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{Usage, text_of};
+use haft_protocol::message::{TokenUsage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
 
 use crate::console::{note, print, prefixed_rows, terminal_width, write};
@@ -24,7 +24,7 @@ pub(crate) enum RunOutput {
         answer: Option<String>,
         progress: bool,
         calls: PendingToolCalls,
-        used: [Usage; 2],
+        used: [TokenUsage; 2],
     },
     /// `--json`: an event a line.
     Json(EventWriter<tokio::io::Stdout>),
@@ -117,8 +117,8 @@ impl RunOutput {
 
 /// Returns the usage of a run; that of its session, too, where that is more and has a price. Nothing where no model was
 /// asked.
-fn usage_summary([run, session]: &[Usage; 2]) -> Option<String> {
-    let asked = *run != Usage::default();
+fn usage_summary([run, session]: &[TokenUsage; 2]) -> Option<String> {
+    let asked = *run != TokenUsage::default();
     let more =
         (session.cost_usd > run.cost_usd).then(|| format!("; the session: {}", cost_text(session.cost_usd)));
     asked.then(|| format!("-- {}{}", usage_text(run), more.unwrap_or_default()))
@@ -305,12 +305,12 @@ fn attribute_rows(extension: &ExtensionName, lead: &str, text: &str, width: Opti
     prefixed_rows(&prefix, &prefix, text, width)
 }
 
-fn level_prefix(level: Level) -> &'static str {
+fn level_prefix(level: NoteLevel) -> &'static str {
     match level {
-        Level::Info => "",
-        Level::Success => "done: ",
-        Level::Warn => "warning: ",
-        Level::Error => "error: ",
+        NoteLevel::Info => "",
+        NoteLevel::Success => "done: ",
+        NoteLevel::Warn => "warning: ",
+        NoteLevel::Error => "error: ",
     }
 }
 
@@ -364,13 +364,13 @@ fn result_text(name: &str, synthetic_by: Option<&str>, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use haft_protocol::RawJson;
-    use haft_protocol::message::{AssistantBlock, Time};
+    use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
     use super::*;
 
     fn said(text: &str) -> AgentEvent {
         let content = vec![AssistantBlock::Text { text: text.into() }];
-        AgentEvent::AssistantMessage { content, time: Time("T".into()) }
+        AgentEvent::AssistantMessage { content, time: Rfc3339Time("T".into()) }
     }
 
     /// The answer that is left to print after these events.
@@ -400,8 +400,8 @@ mod tests {
 
     #[test]
     fn the_bill_names_the_session_where_it_cost_more() {
-        let used = |input, cost_usd| Usage { input, cost_usd, ..Usage::default() };
-        assert_eq!(usage_summary(&[Usage::default(), used(9, 0.5)]), None);
+        let used = |input, cost_usd| TokenUsage { input, cost_usd, ..TokenUsage::default() };
+        assert_eq!(usage_summary(&[TokenUsage::default(), used(9, 0.5)]), None);
         let tokens = "-- tokens: 7 in, 0 out";
         assert_eq!(usage_summary(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
         assert_eq!(usage_summary(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));

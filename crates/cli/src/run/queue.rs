@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use tokio::sync::mpsc;
 
@@ -107,8 +107,8 @@ fn droppable_size(event: &AgentEvent) -> Option<usize> {
         AgentEvent::HostCallStart { args, .. } => args.as_str().len(),
         AgentEvent::HostCallEnd { content, details, .. } => {
             let texts = content.iter().map(|block| match block {
-                Content::Text { text } => text.len(),
-                Content::Image(image) => image.data.len(),
+                ContentBlock::Text { text } => text.len(),
+                ContentBlock::Image(image) => image.data.len(),
             });
             texts.sum::<usize>() + details.as_ref().map_or(0, |details| details.as_str().len())
         }
@@ -125,14 +125,14 @@ fn droppable_size(event: &AgentEvent) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::event::{ExtensionFault, Level};
+    use haft_protocol::event::{ExtensionFault, NoteLevel};
     use haft_protocol::ids::ExtensionName;
 
     use super::*;
 
     fn note(bytes: usize) -> AgentEvent {
         let (extension, message) = (ExtensionName::new("x"), "x".repeat(bytes - EACH));
-        AgentEvent::ExtNotify { extension, level: Level::Info, message }
+        AgentEvent::ExtNotify { extension, level: NoteLevel::Info, message }
     }
 
     fn fault() -> AgentEvent {

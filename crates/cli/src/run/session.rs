@@ -5,12 +5,12 @@ mod pick;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use haft_core::model::{Model, ModelInfo, Thinking};
+use haft_core::model::{Model, ModelInfo, ThinkingLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::session::entry::{EntryBody, ModelChange};
-use haft_core::session::store::Found;
-use haft_protocol::message::{Message, Stop};
+use haft_core::session::store::SessionFile;
+use haft_protocol::message::{Message, StopCause};
 
 use super::model;
 use crate::args::{RunArgs, SessionArgs};
@@ -80,14 +80,14 @@ fn nothing_to_answer(session: &Session) -> Option<String> {
     match answer.map(|entry| entry.body.answer().map(|answer| answer.stop)) {
         None => Some(format!("nothing was said in session {id}")),
         // Another one takes its place.
-        Some(Some(Stop::Error)) => None,
-        Some(Some(Stop::Aborted)) => Some(format!("the last answer in session {id} was stopped by you")),
+        Some(Some(StopCause::Error)) => None,
+        Some(Some(StopCause::Aborted)) => Some(format!("the last answer in session {id} was stopped by you")),
         Some(_) => Some(format!("session {id} has its answer")),
     }
 }
 
 /// Lets the person choose one, or lists them where there is nobody to choose.
-fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Result<Found, Exit>> {
+fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Result<SessionFile, Exit>> {
     let found = sessions.in_directory()?;
     if found.is_empty() {
         return Err(sessions.no_session_error()).or_exit(Exit::Session);
@@ -105,7 +105,7 @@ fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Resu
     Ok(Err(Exit::Ok))
 }
 
-pub(crate) fn resume(found: &Found, setup: &RunSetup) -> anyhow::Result<Session> {
+pub(crate) fn resume(found: &SessionFile, setup: &RunSetup) -> anyhow::Result<Session> {
     let session = Session::open(&found.path).map_err(|error| explain_error(error, found.id))?;
     let id = short_id(session.id());
     if session.is_read_only() {
@@ -185,12 +185,12 @@ async fn or_configured_model(
 }
 
 /// Returns the thinking level: what the flag says, otherwise the session, otherwise the settings.
-pub(super) fn session_thinking(args: &RunArgs, setup: &RunSetup, chosen: &SelectedSession) -> Thinking {
+pub(super) fn session_thinking(args: &RunArgs, setup: &RunSetup, chosen: &SelectedSession) -> ThinkingLevel {
     args.model.thinking.unwrap_or_else(|| thinking_of_copy(setup, &chosen.session))
 }
 
 /// The same for a copy of a conversation: what was said there last counts before flags.
-pub(super) fn thinking_of_copy(setup: &RunSetup, copy: &Session) -> Thinking {
+pub(super) fn thinking_of_copy(setup: &RunSetup, copy: &Session) -> ThinkingLevel {
     let kept = || copy.context().settings.thinking?.parse().ok();
     kept().unwrap_or(setup.settings().thinking.value)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::read;
-use haft_core::session::{Recovered, recover};
+use haft_core::session::{RecoveredSession, recover};
 use haft_export::{SenderDirectories, EntrySelection, render_page, portable};
 
 use crate::args::ExportArgs;
@@ -47,7 +47,7 @@ enum ExportFormat {
     Page,
 }
 
-fn read_session(path: &Path) -> anyhow::Result<Recovered> {
+fn read_session(path: &Path) -> anyhow::Result<RecoveredSession> {
     let session = read(path)?;
     anyhow::ensure!(
         session.header.is_some() || !session.entries.is_empty(),
@@ -58,7 +58,7 @@ fn read_session(path: &Path) -> anyhow::Result<Recovered> {
 }
 
 fn export_bytes(
-    session: &Recovered,
+    session: &RecoveredSession,
     selection: &EntrySelection,
     form: ExportFormat,
 ) -> anyhow::Result<(Vec<u8>, &'static str)> {
@@ -88,7 +88,7 @@ pub(crate) fn export_to_file(path: &Path, to: Option<&str>, dir: &Path) -> anyho
     Ok(file)
 }
 
-fn default_name(session: &Recovered, extension: &str) -> String {
+fn default_name(session: &RecoveredSession, extension: &str) -> String {
     let id = session.header.as_ref().map(|header| header.id.to_string()).unwrap_or_default();
     format!("haft-{}.{extension}", id.get(..8).unwrap_or("session"))
 }
@@ -104,7 +104,7 @@ fn create_file(file: &Path, else_what: &str, bytes: &[u8]) -> anyhow::Result<()>
 }
 
 /// A file of its own in the current directory, so that a terminal is not filled with it.
-fn new_file(session: &Recovered, extension: &str, bytes: &[u8]) -> anyhow::Result<()> {
+fn new_file(session: &RecoveredSession, extension: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let file = PathBuf::from(default_name(session, extension));
     create_file(&file, "name another file with -o", bytes)?;
     note_written(&file);

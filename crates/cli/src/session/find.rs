@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use haft_config::Home;
-use haft_core::session::store::{Found, Store};
+use haft_core::session::store::{SessionFile, SessionStore};
 use haft_core::session::{EntryId, Session, SessionId, recover};
 
 use crate::exit::{Exit, OrExit as _};
@@ -25,7 +25,7 @@ const CANDIDATES: usize = 10;
 /// The sessions of a user, seen from a directory.
 #[derive(Debug)]
 pub(crate) struct SessionFinder {
-    store: Store,
+    store: SessionStore,
     cwd: PathBuf,
 }
 
@@ -33,7 +33,7 @@ impl SessionFinder {
     pub(crate) fn new(home: &Home, cwd: &Path) -> Self {
         // The same directory by another way has the same sessions.
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-        Self { store: Store::new(home.sessions_dir()), cwd }
+        Self { store: SessionStore::new(home.sessions_dir()), cwd }
     }
 
     /// A new one; it has no file before something is said.
@@ -42,16 +42,16 @@ impl SessionFinder {
     }
 
     /// Those of the directory, the latest first.
-    pub(crate) fn in_directory(&self) -> anyhow::Result<Vec<Found>> {
+    pub(crate) fn in_directory(&self) -> anyhow::Result<Vec<SessionFile>> {
         Ok(self.store.list(&self.cwd)?)
     }
 
     /// Those of all directories, the latest first.
-    pub(crate) fn all(&self) -> anyhow::Result<Vec<Found>> {
+    pub(crate) fn all(&self) -> anyhow::Result<Vec<SessionFile>> {
         Ok(self.store.list_all()?)
     }
 
-    pub(crate) fn latest(&self) -> anyhow::Result<Found> {
+    pub(crate) fn latest(&self) -> anyhow::Result<SessionFile> {
         self.in_directory()?.into_iter().next().ok_or_else(|| self.no_session_error()).or_exit(Exit::Session)
     }
 
@@ -69,7 +69,7 @@ impl SessionFinder {
     }
 
     /// The one whose id begins so, the one in this file, or the latest.
-    pub(crate) fn find(&self, name: &str) -> anyhow::Result<Found> {
+    pub(crate) fn find(&self, name: &str) -> anyhow::Result<SessionFile> {
         if name == LAST {
             return self.latest();
         }
@@ -80,7 +80,7 @@ impl SessionFinder {
         self.by_id(name)
     }
 
-    pub(crate) fn by_id(&self, name: &str) -> anyhow::Result<Found> {
+    pub(crate) fn by_id(&self, name: &str) -> anyhow::Result<SessionFile> {
         let mut found = self.all()?;
         found.retain(|found| !name.is_empty() && found.id.to_string().starts_with(name));
         match found.as_slice() {
@@ -99,7 +99,7 @@ fn is_path(name: &Path) -> bool {
 }
 
 /// A file that somebody named. Only one that begins like a session is taken for one: opening it cuts off a torn end.
-fn session_at_path(path: &Path) -> anyhow::Result<Found> {
+fn session_at_path(path: &Path) -> anyhow::Result<SessionFile> {
     let file = File::open(path).with_context(|| format!("cannot open the session {}", path.display()))?;
     let metadata = file.metadata()?;
     let mut begin = Vec::new();
@@ -111,7 +111,7 @@ fn session_at_path(path: &Path) -> anyhow::Result<Found> {
         .map(|header| header.id)
         .or_else(named)
         .with_context(|| format!("{} is no session", path.display()))?;
-    Ok(Found {
+    Ok(SessionFile {
         id,
         path: fs::canonicalize(path)?,
         modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -119,7 +119,7 @@ fn session_at_path(path: &Path) -> anyhow::Result<Found> {
     })
 }
 
-fn ambiguous_id_error(name: &str, several: &[Found]) -> anyhow::Error {
+fn ambiguous_id_error(name: &str, several: &[SessionFile]) -> anyhow::Error {
     let mut text =
         format!("{} sessions have an id that begins with {name:?}; give more of it:", several.len());
     for found in several.iter().take(CANDIDATES) {

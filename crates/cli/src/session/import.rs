@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::store::Store;
+use haft_core::session::store::SessionStore;
 use haft_export::{ImportedSession, ImportLimits, ImportProblem, import_session};
 
 use crate::args::ImportArgs;
@@ -15,7 +15,7 @@ use crate::console::{self, note};
 /// Problems that are told one by one.
 const TOLD: usize = 10;
 
-pub(super) fn run(store: &Store, cwd: &Path, args: &ImportArgs) -> anyhow::Result<()> {
+pub(super) fn run(store: &SessionStore, cwd: &Path, args: &ImportArgs) -> anyhow::Result<()> {
     let dir = cwd.canonicalize().with_context(|| format!("there is no directory {}", cwd.display()))?;
     let limits = ImportLimits::default();
     let shown = args.file.display();

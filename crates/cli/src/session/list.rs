@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::store::Found;
+use haft_core::session::store::SessionFile;
 use serde_json::{Value, json};
 
 use super::find::SessionFinder;
@@ -29,8 +29,8 @@ pub(super) fn run(sessions: &SessionFinder, all: bool, json: bool) -> anyhow::Re
 }
 
 /// Returns the row of each. One that cannot be read is told of in a note, and left out.
-pub(crate) fn session_rows(found: &[Found]) -> Vec<SessionRow> {
-    let read = |found: &Found| SessionRow::from_found(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok();
+pub(crate) fn session_rows(found: &[SessionFile]) -> Vec<SessionRow> {
+    let read = |found: &SessionFile| SessionRow::from_found(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok();
     found.iter().filter_map(read).collect()
 }
 

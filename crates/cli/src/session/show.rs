@@ -4,24 +4,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Answer, Entry, EntryBody, Said, Settings};
-use haft_core::session::intervention::Intervention;
-use haft_core::session::store::Found;
-use haft_core::session::{EntryId, context};
+use haft_core::session::entry::{ResponseMetadata, SessionEntry, EntryBody, Said, SessionSettings};
+use haft_core::session::intervention::HookIntervention;
+use haft_core::session::store::SessionFile;
+use haft_core::session::{EntryId, build_context};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, Message, ToolMessage, TokenUsage};
 use serde_json::json;
 
 use super::text::{SessionRow, truncate, read_entries, first_line, usage_text};
 use crate::console::{list_width, print, prefixed_rows, terminal_width, write};
 
-pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
+pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
     let entries = read_entries(found)?;
     let row = SessionRow::from_found(found)?;
     let calls = entries.iter().map(|entry| tool_call_count(&entry.body)).sum();
     let branch = latest_branch(entries);
-    let settings = context(&branch).settings;
+    let settings = build_context(&branch).settings;
     if json {
         return write(format!("{}\n", session_json(&row, &branch)).as_bytes());
     }
@@ -29,7 +29,7 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
     print(&format!("{}\n{transcript}\n{}", header_text(&row, &settings), totals_line(&row, calls)))
 }
 
-fn render_transcript(branch: &[Arc<Entry>]) -> String {
+fn render_transcript(branch: &[Arc<SessionEntry>]) -> String {
     let pieces = transcript_parts(branch);
     // What the session began with is told above it.
     let begin = pieces.iter().position(|piece| piece.kind != TranscriptPartKind::Setting).unwrap_or(pieces.len());
@@ -47,15 +47,15 @@ fn render_transcript(branch: &[Arc<Entry>]) -> String {
 }
 
 /// Returns the text of each entry, and where there are several prompts, the usage of each.
-fn transcript_parts(branch: &[Arc<Entry>]) -> Vec<TranscriptPart> {
+fn transcript_parts(branch: &[Arc<SessionEntry>]) -> Vec<TranscriptPart> {
     let several = branch.iter().filter(|entry| is_prompt(&entry.body)).count() > 1;
-    let bill = |used: &mut Usage| {
+    let bill = |used: &mut TokenUsage| {
         let used = std::mem::take(used);
-        let text = (several && used != Usage::default()).then(|| format!("-- {}", usage_text(&used)));
+        let text = (several && used != TokenUsage::default()).then(|| format!("-- {}", usage_text(&used)));
         text.map(|text| TranscriptPart { kind: TranscriptPartKind::Cost, text })
     };
     let names = tool_names(branch);
-    let (mut pieces, mut used) = (Vec::new(), Usage::default());
+    let (mut pieces, mut used) = (Vec::new(), TokenUsage::default());
     for entry in branch {
         if is_prompt(&entry.body) {
             pieces.extend(bill(&mut used));
@@ -77,7 +77,7 @@ fn is_prompt(body: &EntryBody) -> bool {
     matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
 }
 
-fn tool_names(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
+fn tool_names(branch: &[Arc<SessionEntry>]) -> HashMap<&ToolCallId, &str> {
     let mut tools = HashMap::new();
     for entry in branch {
         if let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = &entry.body {
@@ -87,9 +87,9 @@ fn tool_names(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
     tools
 }
 
-fn latest_branch(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
+fn latest_branch(entries: Vec<SessionEntry>) -> Vec<Arc<SessionEntry>> {
     let mut next = entries.last().map(|entry| entry.id);
-    let mut known: HashMap<EntryId, Entry> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
+    let mut known: HashMap<EntryId, SessionEntry> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
     let mut branch = Vec::new();
     while let Some(entry) = next.and_then(|id| known.remove(&id)) {
         next = entry.parent;
@@ -99,7 +99,7 @@ fn latest_branch(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
     branch
 }
 
-fn header_text(row: &SessionRow, settings: &Settings) -> String {
+fn header_text(row: &SessionRow, settings: &SessionSettings) -> String {
     let SessionRow { found, summary, .. } = row;
     let mut text = String::new();
     let mut line = |what: &str, value: Option<String>| {
@@ -157,7 +157,7 @@ fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Tran
             vec![TranscriptPart { kind: TranscriptPartKind::Setting, text }]
         }
         EntryBody::Custom(custom) => {
-            Intervention::of(custom).map(|it| intervention_part(&it, tools)).into_iter().collect()
+            HookIntervention::from_custom(custom).map(|it| intervention_part(&it, tools)).into_iter().collect()
         }
         EntryBody::CustomMessage(_)
         | EntryBody::ThinkingChange(_)
@@ -170,8 +170,8 @@ fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Tran
     }
 }
 
-fn entry_intervention(entry: &Entry) -> Option<Intervention> {
-    if let EntryBody::Custom(custom) = &entry.body { Intervention::of(custom) } else { None }
+fn entry_intervention(entry: &SessionEntry) -> Option<HookIntervention> {
+    if let EntryBody::Custom(custom) = &entry.body { HookIntervention::from_custom(custom) } else { None }
 }
 
 /// A text with its owner before every row.
@@ -192,7 +192,7 @@ fn block_part(block: &AssistantBlock) -> Option<TranscriptPart> {
 }
 
 /// Returns a line about an intervention.
-fn intervention_part(it: &Intervention, tools: &HashMap<&ToolCallId, &str>) -> TranscriptPart {
+fn intervention_part(it: &HookIntervention, tools: &HashMap<&ToolCallId, &str>) -> TranscriptPart {
     let tool = it.call_id.as_ref().and_then(|id| tools.get(id));
     let what = tool.map(|name| format!("{name}: ")).unwrap_or_default();
     let text = transcript_line(&format!("! {what}{} {}", it.action.verb(), it.by.join(", ")));
@@ -237,10 +237,10 @@ fn count_text(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn session_json(row: &SessionRow, branch: &[Arc<Entry>]) -> serde_json::Value {
-    let context = context(branch);
-    let answers: Vec<&Answer> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
-    let interventions: Vec<Intervention> = branch.iter().filter_map(|entry| entry_intervention(entry)).collect();
+fn session_json(row: &SessionRow, branch: &[Arc<SessionEntry>]) -> serde_json::Value {
+    let context = build_context(branch);
+    let answers: Vec<&ResponseMetadata> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
+    let interventions: Vec<HookIntervention> = branch.iter().filter_map(|entry| entry_intervention(entry)).collect();
     let mut json = super::list::row_json(row);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("settings".to_owned(), json!(context.settings));
@@ -254,8 +254,8 @@ fn session_json(row: &SessionRow, branch: &[Arc<Entry>]) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::content::Content;
-    use haft_protocol::message::Time;
+    use haft_protocol::content::ContentBlock;
+    use haft_protocol::message::Rfc3339Time;
 
     use super::*;
 
@@ -264,11 +264,11 @@ mod tests {
         let result = ToolMessage {
             call_id: ToolCallId::new("t1"),
             name: "bash".to_owned(),
-            content: vec![Content::text(text)],
+            content: vec![ContentBlock::text(text)],
             is_error,
             extension: None,
             details: None,
-            time: Time("t".to_owned()),
+            time: Rfc3339Time("t".to_owned()),
         };
         assert_eq!(result_part(&result).text, expect);
     }

@@ -3,10 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::Entry;
-use haft_core::session::store::{self, Found, Summary};
+use haft_core::session::entry::SessionEntry;
+use haft_core::session::store::{self, SessionFile, SessionSummary};
 use haft_core::session::{SessionError, SessionId};
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::console::note;
@@ -14,15 +14,15 @@ use crate::exit::Exit;
 
 #[derive(Debug, Clone)]
 pub(crate) struct SessionRow {
-    pub(crate) found: Found,
-    pub(crate) summary: Summary,
+    pub(crate) found: SessionFile,
+    pub(crate) summary: SessionSummary,
     /// Its name or what was said first, and its tags; safe for a terminal.
     pub(crate) text: String,
 }
 
 impl SessionRow {
     /// Reads what the list says of a session.
-    pub(crate) fn from_found(found: &Found) -> anyhow::Result<Self> {
+    pub(crate) fn from_found(found: &SessionFile) -> anyhow::Result<Self> {
         let summary = found.summary().map_err(|error| explain_error(error, found.id))?;
         let said = || summary.first_text.as_deref().map(first_line);
         let text = summary.name.clone().or_else(said).unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn heading(digits: usize) -> String {
 }
 
 /// The number of digits that tell all ids apart; eight, if that is enough.
-pub(crate) fn id_digits<'a>(sessions: impl Iterator<Item = &'a Found>) -> usize {
+pub(crate) fn id_digits<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> usize {
     let mut ids: Vec<String> = sessions.map(|found| found.id.to_string()).collect();
     ids.sort();
     let alike = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
@@ -78,8 +78,8 @@ pub(crate) fn cost_text(dollars: f64) -> String {
 }
 
 /// Returns the usage of requests to models; of the cache only what was used of it, and the price where it is known.
-pub(crate) fn usage_text(usage: &Usage) -> String {
-    let Usage { input, output, .. } = usage;
+pub(crate) fn usage_text(usage: &TokenUsage) -> String {
+    let TokenUsage { input, output, .. } = usage;
     let of_cache = |tokens: u64, what: &str| match tokens {
         0 => String::new(),
         tokens => format!(", {tokens} {what}"),
@@ -111,7 +111,7 @@ pub(crate) fn truncate(line: &str, width: usize) -> String {
 }
 
 /// The entries of a session, whoever has it open. What had to be repaired to read them is told.
-pub(super) fn read_entries(found: &Found) -> anyhow::Result<Vec<Entry>> {
+pub(super) fn read_entries(found: &SessionFile) -> anyhow::Result<Vec<SessionEntry>> {
     let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     for repair in read.repairs {
         note(&sanitize_line(&format!("haft: {repair}")));
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn of_the_cache_only_what_was_used_is_told() {
-        let usage = Usage { input: 1, output: 2, ..Usage::default() };
+        let usage = TokenUsage { input: 1, output: 2, ..TokenUsage::default() };
         assert_eq!(usage_text(&usage), "tokens: 1 in, 2 out");
-        let usage = Usage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
+        let usage = TokenUsage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
         assert_eq!(
             usage_text(&usage),
             "tokens: 1 in, 3 read from the cache, 4 written to the cache, 2 out, $0.50"
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn ids_are_shown_as_far_as_they_differ() {
         let found =
-            |id: u128| Found { id: id.into(), path: "p".into(), modified: SystemTime::UNIX_EPOCH, size: 0 };
+            |id: u128| SessionFile { id: id.into(), path: "p".into(), modified: SystemTime::UNIX_EPOCH, size: 0 };
         assert_eq!(id_digits([found(1 << 127), found(1)].iter()), 8);
         assert_eq!(id_digits([found(1), found(2)].iter()), 32);
         assert_eq!(id_digits([].iter()), 8);

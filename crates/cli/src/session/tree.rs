@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::store::Found;
+use haft_core::session::entry::{SessionEntry, EntryBody};
+use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
@@ -15,13 +15,13 @@ use crate::console::{list_width, print};
 /// The number of digits of an entry's id that are shown.
 const DIGITS: usize = 8;
 
-pub(super) fn run(found: &Found) -> anyhow::Result<()> {
+pub(super) fn run(found: &SessionFile) -> anyhow::Result<()> {
     print(&render_tree(&read_entries(found)?, list_width()))
 }
 
 /// A line for each entry that people know; one behind the other where they follow each other, further to the right
 /// where there are several ways on.
-fn render_tree(entries: &[Entry], width: usize) -> String {
+fn render_tree(entries: &[SessionEntry], width: usize) -> String {
     let labels = labels(entries);
     let (nodes, leaf) = tree_nodes(entries, &labels);
     let mut ways: HashMap<Option<EntryId>, Vec<&TreeNode>> = HashMap::new();
@@ -65,7 +65,7 @@ struct TreeNode {
 }
 
 /// Returns the nodes to draw, and the one that the session continues from.
-fn tree_nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<TreeNode>, Option<EntryId>) {
+fn tree_nodes(entries: &[SessionEntry], labels: &HashMap<EntryId, String>) -> (Vec<TreeNode>, Option<EntryId>) {
     // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
     let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
     let mut nodes = Vec::new();
@@ -113,24 +113,24 @@ fn entry_text(body: &EntryBody) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use haft_core::session::entry::Label;
-    use haft_protocol::content::Content;
-    use haft_protocol::message::{AssistantMessage, Time};
+    use haft_protocol::content::ContentBlock;
+    use haft_protocol::message::{AssistantMessage, Rfc3339Time};
 
     use super::*;
 
-    fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> Entry {
+    fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> SessionEntry {
         // The digits that are shown come first.
         let name = |id: u128| EntryId::from(id << 96);
-        Entry { id: name(id), parent: parent.map(name), time: Time("t".into()), body: body.into() }
+        SessionEntry { id: name(id), parent: parent.map(name), time: Rfc3339Time("t".into()), body: body.into() }
     }
 
     fn user(text: &str) -> EntryBody {
-        Message::User { content: vec![Content::text(text)], time: Time("t".into()) }.into()
+        Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".into()) }.into()
     }
 
     fn answer(text: &str) -> EntryBody {
         let content = vec![haft_protocol::message::AssistantBlock::Text { text: text.into() }];
-        Message::Assistant(AssistantMessage { content, time: Time("t".into()), native: None }).into()
+        Message::Assistant(AssistantMessage { content, time: Rfc3339Time("t".into()), native: None }).into()
     }
 
     fn label(target: u128, label: Option<&str>) -> EntryBody {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_long_session_is_drawn_without_recursion() {
-        let entries: Vec<Entry> =
+        let entries: Vec<SessionEntry> =
             (1..20_000).map(|id| entry(id, (id > 1).then(|| id - 1), user("on"))).collect();
         assert_eq!(render_tree(&entries, 80).lines().count(), 19_999);
         assert_eq!(render_tree(&[], 80), "nothing was said yet");

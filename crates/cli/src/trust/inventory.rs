@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use haft_config::{
-    Config, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, Settings, SourcedValue, Trust,
+    Config, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, Settings, SourcedValue, ProjectTrust,
     UntrustedItem,
 };
 use haft_packages::discovery::Discovery;
 use haft_packages::manifest::Manifest;
-use haft_packages::{ExtensionSpec, Launch, Origin, Permissions, check_grant};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin, Permissions, check_grant};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
@@ -32,7 +32,7 @@ impl ProjectInventory {
     /// Of the project in a directory, whether it is trusted or not.
     pub(super) fn of_project(home: &Home, dir: &Path) -> Self {
         let of = |trust| Project { dir: dir.into(), trust };
-        let trusted = of(Trust::Trusted);
+        let trusted = of(ProjectTrust::Trusted);
         let (files, mistakes) = ConfigFiles::read_leniently(home, &trusted);
         let config =
             files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
@@ -42,12 +42,12 @@ impl ProjectInventory {
         let users = config.hooks.iter().filter(|hook| hook.owner == Owner::User);
         marked.extend(users.flat_map(|hook| project_code_items(home, hook, dir)));
         let mut all: Vec<(&str, String)> = Vec::new();
-        let unused = ConfigFiles::read_leniently(home, &of(Trust::Untrusted)).0;
+        let unused = ConfigFiles::read_leniently(home, &of(ProjectTrust::Untrusted)).0;
         let unused =
             unused.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None).unused;
         all.extend(unused.map(|unused| ("settings", settings_text(&unused, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
-        let resources = PromptResources::find(home, &of(Trust::Untrusted), true);
+        let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
         // Skills are named one by one below.
         let texts = resources.untrusted_items().filter(|unused| !unused.path.is_dir());
         all.extend(texts.map(|unused| ("obeyed", relative_path(&unused.path, dir))));
@@ -78,7 +78,7 @@ impl ProjectInventory {
 fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<InventoryItem> {
     let found = Discovery::run(&setup::extension_search(&ExtensionArgs::default(), home, config, project.clone()));
     let plain = |text| InventoryItem { kind: "extension", text, red: false };
-    let specs = found.specs.iter().filter(|spec| spec.origin == Origin::Project);
+    let specs = found.specs.iter().filter(|spec| spec.origin == ExtensionOrigin::Project);
     let runs = specs.flat_map(|spec| {
         let manifest = Manifest::read(&spec.dir).ok();
         let runs = manifest.and_then(|manifest| manifest.exec).map_or_else(String::new, |exec| {
@@ -88,8 +88,8 @@ fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<Inven
         let runs = format!("{} in {}{runs}", spec.name, relative_path(&spec.dir, &project.dir));
         std::iter::once(plain(runs)).chain(permission_items(config, spec))
     });
-    let skipped = found.skipped.iter().filter(|skipped| skipped.origin == Origin::Project);
-    let broken = found.errors.iter().filter(|error| error.origin == Origin::Project);
+    let skipped = found.skipped.iter().filter(|skipped| skipped.origin == ExtensionOrigin::Project);
+    let broken = found.errors.iter().filter(|error| error.origin == ExtensionOrigin::Project);
     runs.chain(skipped.map(|skipped| plain(skipped.to_string())))
         .chain(broken.map(|error| plain(format!("{error}: {}", error.kind))))
         .collect()
@@ -119,7 +119,7 @@ fn provider_items(config: &Config, dir: &Path) -> Vec<InventoryItem> {
 
 /// Returns the rights of an extension once the project is trusted, and its confinement: what is shown is granted.
 fn permission_items(config: &Config, spec: &ExtensionSpec) -> Vec<InventoryItem> {
-    if spec.launch == Launch::ThemeOnly {
+    if spec.launch == LaunchPlan::ThemeOnly {
         return Vec::new();
     }
     let name = &spec.name;

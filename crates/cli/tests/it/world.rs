@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use haft_packages::install::Store;
-use haft_packages::install::lock::How;
+use haft_packages::install::ExtensionStore;
+use haft_packages::install::lock::ApprovalMethod;
 use tempfile::TempDir;
 
 /// Directories of one test.
@@ -48,8 +48,8 @@ impl World {
 
     /// Approves what lies in a directory of the home, as the user would.
     pub(crate) fn approve(&self, dir: &Path) {
-        let store = Store::of_home(&self.home(), std::env::var_os("PATH"));
-        store.propose_placed(dir).unwrap().accept(How::Yes, "test").unwrap();
+        let store = ExtensionStore::for_home(&self.home(), std::env::var_os("PATH"));
+        store.propose_in_place(dir).unwrap().accept(ApprovalMethod::Yes, "test").unwrap();
     }
 
     /// The user trusts the project as it is now, if there is anything to trust.

@@ -5,20 +5,20 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use haft_config::{ConfigKey, KeyScope, TableKind, ValueKind, all_keys};
 
-use super::Output;
+use super::GeneratedFile;
 use super::docs::replace;
 use xtask::repo;
 
 const PATH: &str = "docs/config.md";
 
 /// The document as it stands, with its generated part replaced.
-pub(super) fn output() -> Result<Output> {
+pub(super) fn output() -> Result<GeneratedFile> {
     let mut text = repo::read(PATH)?;
-    replace(&mut text, "<!-- generated: keys -->", "<!-- /generated -->", &tables()?)?;
-    Ok(Output { path: PATH, text })
+    replace(&mut text, "<!-- generated: keys -->", "<!-- /generated -->", &key_tables()?)?;
+    Ok(GeneratedFile { path: PATH, text })
 }
 
-fn tables() -> Result<String> {
+fn key_tables() -> Result<String> {
     let mut out =
         String::from("\n\n| key | takes | without it | variable | flag | a trusted project may |\n");
     out.push_str("|---|---|---|---|---|---|\n");
@@ -34,7 +34,7 @@ fn tables() -> Result<String> {
             out,
             "| [`{}`](#{}) | {takes}{below} | {default} | {variable} | {flag} | {may} |",
             key.path,
-            anchor(key)
+            heading_anchor(key)
         )?;
     }
     for key in all_keys() {
@@ -51,6 +51,6 @@ fn code(name: Option<&str>) -> String {
 }
 
 /// Returns the anchor of a heading for links.
-fn anchor(key: &ConfigKey) -> String {
+fn heading_anchor(key: &ConfigKey) -> String {
     key.path.chars().filter(|c| *c != '.').map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -1,7 +1,7 @@
 //! Skills in real directories.
 
 use super::*;
-use haft_protocol::project::Trust;
+use haft_protocol::project::ProjectTrust;
 
 struct Ground(tempfile::TempDir);
 
@@ -17,7 +17,7 @@ impl Ground {
         dir
     }
 
-    fn find(&self, trust: Trust) -> SkillSet {
+    fn find(&self, trust: ProjectTrust) -> SkillSet {
         let root = self.0.path();
         let project = Project { dir: root.join("work"), trust };
         SkillSet::find(&Home::at(root.join("home")), Some(&root.join("user")), &project)
@@ -44,7 +44,7 @@ fn all_places_are_looked_at_and_the_first_keeps_a_name() {
     ground.skill("work/.haft/skills/a", &text("a", "projects a"));
     ground.skill("work/.agents/skills/e", &text("e", "projects e"));
     let names = |found: &SkillSet| found.skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
-    let trusted = ground.find(Trust::Trusted);
+    let trusted = ground.find(ProjectTrust::Trusted);
     assert_eq!(names(&trusted), ["a", "b", "c", "d", "e"]);
     assert_eq!(
         (trusted.get("a").unwrap().owner, trusted.get("e").unwrap().owner),
@@ -53,7 +53,7 @@ fn all_places_are_looked_at_and_the_first_keeps_a_name() {
     let problem =
         "skill a in work/.haft/skills/a is not used: home/skills/a has the same name and comes first";
     assert_eq!(ground.problems(&trusted), [problem]);
-    let untrusted = ground.find(Trust::Untrusted);
+    let untrusted = ground.find(ProjectTrust::Untrusted);
     assert_eq!((names(&untrusted).len(), untrusted.unused.len()), (3, 2));
 }
 
@@ -61,7 +61,7 @@ fn all_places_are_looked_at_and_the_first_keeps_a_name() {
 fn check(text: &str, expect: &str) {
     let ground = Ground::new();
     ground.skill("home/skills/x", text);
-    let found = ground.find(Trust::Untrusted);
+    let found = ground.find(ProjectTrust::Untrusted);
     assert_eq!(found.skills, []);
     assert_eq!(ground.problems(&found), [format!("skill home/skills/x/SKILL.md is not used: {expect}")]);
 }
@@ -86,7 +86,7 @@ fn a_name_beside_its_directory_is_told_and_all_fields_are_read() {
     let text = "---\nname: pdf\ndescription: Reads PDFs.\nlicense: MIT\nallowed-tools: Read Bash(git:*)\n\
                 metadata:\n  author: a\n---\nBody.";
     ground.skill("home/skills/other", text);
-    let found = ground.find(Trust::Untrusted);
+    let found = ground.find(ProjectTrust::Untrusted);
     let skill = found.get("pdf").unwrap();
     assert_eq!((skill.license.as_deref(), skill.allowed_tools.len()), (Some("MIT"), 2));
     let problem = "skill pdf should lie in a directory of that name, and lies in home/skills/other";
@@ -101,7 +101,7 @@ fn it_is_loaded_with_its_files_and_nothing_outside_of_it() {
     std::fs::write(dir.join("scripts/run.py"), "print()").unwrap();
     std::fs::write(dir.join(".hidden"), "").unwrap();
     std::fs::write(ground.0.path().join("secret"), "s").unwrap();
-    let found = ground.find(Trust::Untrusted);
+    let found = ground.find(ProjectTrust::Untrusted);
     let skill = found.get("pdf").unwrap();
     let expect =
         format!("Skill pdf in {}\n\nDo it.\n\nFiles of this skill:\n- scripts/run.py\n", dir.display());

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::origin::Owner;
-use haft_protocol::project::Trust;
+use haft_protocol::project::ProjectTrust;
 
-fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, TemplateSet) {
+fn found(files: &[(&str, &str)], trust: ProjectTrust) -> (tempfile::TempDir, TemplateSet) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);
@@ -27,7 +27,7 @@ const FILES: [(&str, &str); 6] = [
 
 #[test]
 fn the_users_keep_their_names_and_a_trusted_project_adds() {
-    let (_root, templates) = found(&FILES, Trust::Trusted);
+    let (_root, templates) = found(&FILES, ProjectTrust::Trusted);
     let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
     assert_eq!(names, ["plain", "review", "ship"]);
     let review = templates.get("review").unwrap();
@@ -38,14 +38,14 @@ fn the_users_keep_their_names_and_a_trusted_project_adds() {
     assert!(templates.problems[1].contains("has the same name and comes first"));
     assert_eq!(templates.expand(&[], "review", "a.rs"), TemplateExpansion::Prompt("Review a.rs.".into()));
     assert_eq!(templates.expand(&[], "nope", ""), TemplateExpansion::Unknown);
-    let (_root, templates) = found(&FILES, Trust::Untrusted);
+    let (_root, templates) = found(&FILES, ProjectTrust::Untrusted);
     assert_eq!((templates.templates.len(), templates.unused.len()), (2, 1));
 }
 
 #[test]
 fn a_template_cannot_have_the_name_of_a_skills_command() {
     let files = [("work/.haft/prompts/skill:s.md", "Theirs.")];
-    let (_root, templates) = found(&files, Trust::Trusted);
+    let (_root, templates) = found(&files, ProjectTrust::Trusted);
     assert_eq!(templates.templates, []);
     assert!(templates.problems[0].contains("has a colon in it"), "{:?}", templates.problems);
     let theirs = Template {
@@ -62,7 +62,7 @@ fn a_template_cannot_have_the_name_of_a_skills_command() {
 
 #[test]
 fn a_skill_is_called_by_its_name() {
-    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], Trust::Untrusted);
+    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], ProjectTrust::Untrusted);
     let skill = Skill {
         name: "s".into(),
         description: "d".into(),

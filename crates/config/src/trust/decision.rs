@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::project::{Project, Trust};
+use haft_protocol::project::{Project, ProjectTrust};
 
 use super::ProjectDigest;
 use super::snapshot::{Snapshot, SnapshotError};
@@ -67,20 +67,20 @@ impl TrustDecision {
     /// [`PinError`] when a digest was asked for that the project does not have.
     pub fn decide(home: &Home, dir: PathBuf, asked: TrustRequest) -> Result<Self, ProjectDigestError> {
         if !is_up(Defence::ProjectTrust) {
-            return Ok(Self::with_trust(dir, Trust::Trusted, None));
+            return Ok(Self::with_trust(dir, ProjectTrust::Trusted, None));
         }
         match asked {
             TrustRequest::ThisRun => {
                 let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code_digest());
-                Ok(Self { code, ..Self::with_trust(dir, Trust::Trusted, None) })
+                Ok(Self { code, ..Self::with_trust(dir, ProjectTrust::Trusted, None) })
             }
             TrustRequest::Nothing => Ok(match recorded_trust(home, &dir) {
                 Ok((trust, code)) => Self { code, ..Self::with_trust(dir, trust, None) },
-                Err(told) => Self::with_trust(dir, Trust::Untrusted, Some(told)),
+                Err(told) => Self::with_trust(dir, ProjectTrust::Untrusted, Some(told)),
             }),
             TrustRequest::Exactly(wanted) => match Snapshot::take(home, &dir) {
                 Ok(snapshot) if snapshot.digest() == wanted => {
-                    Ok(Self { code: Some(snapshot.code_digest()), ..Self::with_trust(dir, Trust::Trusted, None) })
+                    Ok(Self { code: Some(snapshot.code_digest()), ..Self::with_trust(dir, ProjectTrust::Trusted, None) })
                 }
                 Ok(snapshot) => Err(ProjectDigestError::Other { dir, found: snapshot.digest(), wanted }),
                 Err(source) => Err(ProjectDigestError::Unknown { dir, source }),
@@ -88,7 +88,7 @@ impl TrustDecision {
         }
     }
 
-    fn with_trust(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
+    fn with_trust(dir: PathBuf, trust: ProjectTrust, told: Option<String>) -> Self {
         // Through a link a path leads past other directories than those whose files were looked at.
         let dir = if cfg!(unix) { dir.canonicalize().unwrap_or(dir) } else { dir };
         Self { project: Project { dir, trust }, distrust_reason: told, code: None }
@@ -96,22 +96,22 @@ impl TrustDecision {
 }
 
 /// Returns the recorded trust in a project, and the code that may run; the error is why the record does not count.
-fn recorded_trust(home: &Home, dir: &Path) -> Result<(Trust, Option<ProjectDigest>), String> {
+fn recorded_trust(home: &Home, dir: &Path) -> Result<(ProjectTrust, Option<ProjectDigest>), String> {
     let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
     // What cannot be found has not been trusted either.
-    let Ok(real) = dir.canonicalize() else { return Ok((Trust::Untrusted, None)) };
+    let Ok(real) = dir.canonicalize() else { return Ok((ProjectTrust::Untrusted, None)) };
     let above = is_up(Defence::TrustedPath);
     let mut places = real.ancestors().take(if above { 1 } else { usize::MAX });
     let Some(record) = places.find_map(|place| file.record(place)) else {
-        return Ok((Trust::Untrusted, None));
+        return Ok((ProjectTrust::Untrusted, None));
     };
     if !is_up(Defence::TrustedContent) {
-        return Ok((Trust::Trusted, None));
+        return Ok((ProjectTrust::Trusted, None));
     }
     let snapshot = Snapshot::take(home, &real)
         .map_err(|error| format!("the project is no longer trusted: {}", error_chain_text(&error)))?;
     if snapshot.digest() == record.digest {
-        return Ok((Trust::Trusted, Some(snapshot.code_digest())));
+        return Ok((ProjectTrust::Trusted, Some(snapshot.code_digest())));
     }
     let difference = snapshot.difference_from(&record.files);
     Err(format!(

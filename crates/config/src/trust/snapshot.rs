@@ -5,8 +5,8 @@ mod walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::difference::Difference;
-use haft_protocol::project::{Project, Trust};
+use haft_protocol::difference::ChangeSet;
+use haft_protocol::project::{Project, ProjectTrust};
 use sha2::{Digest as _, Sha256};
 
 use super::{ProjectDigest, digest_of};
@@ -71,10 +71,10 @@ impl Snapshot {
     pub fn take(home: &Home, dir: &Path) -> Result<Self, SnapshotError> {
         let read = |source| SnapshotError::Read { path: dir.into(), source };
         let dir = dir.canonicalize().map_err(read)?;
-        let project = Project { dir: dir.clone(), trust: Trust::Trusted };
+        let project = Project { dir: dir.clone(), trust: ProjectTrust::Trusted };
         let users = [home.root().canonicalize().ok(), users_skills()].into_iter().flatten().collect();
         let mut walk = ProjectWalk::new(&dir, users);
-        walk.add(&project.own_dir(), ".haft")?;
+        walk.add(&project.haft_dir(), ".haft")?;
         walk.add(&dir.join(".agents").join("skills"), ".agents/skills")?;
         // A file with a mistake in it names no places and no hooks, and ends a run.
         let file = ParsedConfigFile::load(&project::config_file(&project)).unwrap_or_default();
@@ -126,8 +126,8 @@ impl Snapshot {
     }
 
     /// Returns the differences.
-    pub fn difference_from(&self, before: &BTreeMap<String, ProjectDigest>) -> Difference {
-        Difference::between(before, &self.files, String::clone)
+    pub fn difference_from(&self, before: &BTreeMap<String, ProjectDigest>) -> ChangeSet {
+        ChangeSet::compare(before, &self.files, String::clone)
     }
 }
 

@@ -5,7 +5,7 @@ mod hooks;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::project::Trust;
+use haft_protocol::project::ProjectTrust;
 
 use super::snapshot::MAX_BYTES;
 use super::*;
@@ -52,7 +52,7 @@ impl Ground {
         self
     }
 
-    fn decided(&self, dir: &Path) -> (Trust, String) {
+    fn decided(&self, dir: &Path) -> (ProjectTrust, String) {
         let decision = TrustDecision::decide(&self.home(), dir.into(), TrustRequest::Nothing).unwrap();
         (decision.project.trust, decision.distrust_reason.unwrap_or_default())
     }
@@ -61,15 +61,15 @@ impl Ground {
 #[track_caller]
 fn check(change: impl Fn(&Path), difference: &str) {
     let ground = Ground::new().trusted();
-    assert_eq!(ground.decided(&ground.dir()), (Trust::Trusted, String::new()));
+    assert_eq!(ground.decided(&ground.dir()), (ProjectTrust::Trusted, String::new()));
     change(&ground.dir());
     let told = match difference {
-        "" => (Trust::Trusted, String::new()),
+        "" => (ProjectTrust::Trusted, String::new()),
         names => {
             let told = format!(
                 "the project is no longer trusted, because it is not what it was: {names}; `haft trust` shows it and asks"
             );
-            (Trust::Untrusted, told)
+            (ProjectTrust::Untrusted, told)
         }
     };
     assert_eq!(ground.decided(&ground.dir()), told);
@@ -260,7 +260,7 @@ fn too_large_a_project_cannot_be_trusted() {
     large.set_len(MAX_BYTES + 1).unwrap();
     assert!(matches!(Snapshot::take(&ground.home(), &ground.dir()), Err(SnapshotError::TooLarge { .. })));
     let (trust, told) = ground.decided(&ground.dir());
-    assert_eq!(trust, Trust::Untrusted);
+    assert_eq!(trust, ProjectTrust::Untrusted);
     assert!(told.contains("more than 200 MiB") && told.contains(".haft/large"), "{told}");
 }
 
@@ -268,21 +268,21 @@ fn too_large_a_project_cannot_be_trusted() {
 fn trust_is_in_one_directory_and_can_be_taken_back() {
     let ground = Ground::new().trusted();
     let below = ground.dir().join("more");
-    assert_eq!(ground.decided(&below).0, Trust::Untrusted);
-    assert_eq!(ground.decided(ground.dir().parent().unwrap()).0, Trust::Untrusted);
+    assert_eq!(ground.decided(&below).0, ProjectTrust::Untrusted);
+    assert_eq!(ground.decided(ground.dir().parent().unwrap()).0, ProjectTrust::Untrusted);
     #[cfg(unix)]
     {
         let link = ground.0.path().join("link");
         std::os::unix::fs::symlink(ground.dir(), &link).unwrap();
-        assert_eq!(ground.decided(&link).0, Trust::Trusted);
+        assert_eq!(ground.decided(&link).0, ProjectTrust::Trusted);
     }
     assert!(TrustFile::revoke(&ground.home(), &ground.dir()).unwrap());
     assert!(!TrustFile::revoke(&ground.home(), &ground.dir()).unwrap());
-    assert_eq!(ground.decided(&ground.dir()), (Trust::Untrusted, String::new()));
+    assert_eq!(ground.decided(&ground.dir()), (ProjectTrust::Untrusted, String::new()));
     let ground = ground.trusted();
     let moved = ground.dir().with_file_name("moved");
     fs::rename(ground.dir(), &moved).unwrap();
-    assert_eq!(ground.decided(&moved).0, Trust::Untrusted);
+    assert_eq!(ground.decided(&moved).0, ProjectTrust::Untrusted);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_digest_is_taken_at_its_word() {
     let ground = Ground::new();
     let digest = ground.snapshot().digest();
     assert_eq!(digest.to_string().parse(), Ok(digest));
-    for text in ["", "12", &"g".repeat(64), &format!("{digest}0"), &digest.short()] {
+    for text in ["", "12", &"g".repeat(64), &format!("{digest}0"), &digest.short_hex()] {
         assert!(text.parse::<ProjectDigest>().is_err(), "{text}");
     }
     let asked = || TrustDecision::decide(&ground.home(), ground.dir(), TrustRequest::Exactly(digest));
@@ -305,7 +305,7 @@ fn check_store(spoil: impl Fn(&Path), why: &str) {
     let path = ground.home().trust_file();
     spoil(&path);
     let (trust, told) = ground.decided(&ground.dir());
-    assert_eq!(trust, Trust::Untrusted);
+    assert_eq!(trust, ProjectTrust::Untrusted);
     assert!(told.starts_with("no project is trusted: ") && told.contains(why), "{told}");
     let before = fs::read(&path).unwrap_or_default();
     assert!(TrustFile::grant(&ground.home(), &ground.snapshot(), "1").is_err());

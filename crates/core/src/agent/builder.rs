@@ -4,19 +4,19 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_protocol::message::{Message, Time};
+use haft_protocol::message::{Message, Rfc3339Time};
 
 use super::Agent;
-use crate::agent_state::{AgentConfig, AgentState, Setup, ToolSchemaError, ToolTable};
+use crate::agent_state::{AgentConfig, AgentState, AgentSetup, ToolSchemaError, ToolTable};
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSource, Hooks, Observer,
+    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSource, HookSet, Observer,
 };
-use crate::model::{Model, ModelSource, Thinking};
+use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
-use crate::queue::Queues;
-use crate::session::{Session, SessionError, answered, now};
+use crate::queue::MessageQueues;
+use crate::session::{Session, SessionError, complete_tool_calls, current_time};
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
 use crate::transcript::Transcript;
@@ -49,7 +49,7 @@ pub struct AgentBuilder {
     tools: ToolSet,
     taken: Option<NameTaken>,
     config: AgentConfig,
-    thinking: Option<Thinking>,
+    thinking: Option<ThinkingLevel>,
     messages: Vec<Message>,
     session: Option<Session>,
 }
@@ -57,13 +57,13 @@ pub struct AgentBuilder {
 impl AgentBuilder {
     pub(super) fn new(model: Arc<dyn Model>) -> Self {
         let config = AgentConfig {
-            hooks: Hooks::default(),
+            hooks: HookSet::default(),
             sources: Vec::new(),
             system: SystemPrompt::default(),
             max_steps: None,
             compact: CompactSettings::default(),
             gate_budget: timeouts::GATE_BUDGET,
-            clock: Arc::new(now),
+            clock: Arc::new(current_time),
             models: None,
             steering_skips: false,
         };
@@ -186,7 +186,7 @@ impl AgentBuilder {
     }
 
     /// Sets how much the model thinks; without it, what the session says.
-    pub fn thinking(mut self, thinking: Thinking) -> Self {
+    pub fn thinking(mut self, thinking: ThinkingLevel) -> Self {
         self.thinking = Some(thinking);
         self
     }
@@ -228,7 +228,7 @@ impl AgentBuilder {
     }
 
     /// Replaces the clock that stamps messages, for output that is the same each time.
-    pub fn clock(mut self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+    pub fn clock(mut self, clock: impl Fn() -> Rfc3339Time + Send + Sync + 'static) -> Self {
         self.config.clock = Arc::new(clock);
         self
     }
@@ -246,22 +246,22 @@ impl AgentBuilder {
         let transcript = Transcript::new(session);
         let unsaved = |error: SessionError| BuildError::Session(error.to_string());
         if !self.messages.is_empty() {
-            transcript.settle(|| (self.config.clock)()).map_err(unsaved)?;
+            transcript.complete_calls(|| (self.config.clock)()).map_err(unsaved)?;
         }
-        for message in answered(self.messages) {
+        for message in complete_tool_calls(self.messages) {
             drop(transcript.add(message).map_err(unsaved)?);
         }
         let settings = transcript.settings();
         // A level that only a newer version has is none.
         let restored = || settings.thinking.as_deref()?.parse().ok();
-        let setup = Setup {
+        let setup = AgentSetup {
             model: self.model,
             thinking: self.thinking.or_else(restored).unwrap_or_default(),
             active: settings.tools.clone().map(Arc::from),
         };
         let inner = AgentState {
             config: self.config,
-            queues: Queues::default(),
+            queues: MessageQueues::default(),
             transcript,
             setup: Mutex::new(setup),
             tools: Mutex::new(Arc::new(tools)),

@@ -67,9 +67,9 @@ fn run(script: &[Script], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&
                 asked.push((index, chain.call().args.to_string()));
                 chain.answer(index, decide(index));
             }
-            ChainStep::Check { .. } => chain.checked(match valid(&chain.call().args) {
+            ChainStep::Check { .. } => chain.resolve_check(match valid(&chain.call().args) {
                 true => Ok(Vec::new()),
-                false => Err(Misfit::Args("bad".into())),
+                false => Err(InvalidRewrite::Args("bad".into())),
             }),
             ChainStep::AskAll(open) => {
                 for index in open.iter().filter(|index| !told.contains(index)) {
@@ -223,14 +223,14 @@ fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
         chain.step();
         let change = chain.answer(index, rewrite(by, args)).cloned();
         chain.step();
-        chain.checked(Ok(Vec::new()));
+        chain.resolve_check(Ok(Vec::new()));
         change
     };
     let change = |by: &str, changed: &[&str], conflicts: &[(&str, &str)]| {
         let conflicts =
-            conflicts.iter().map(|(path, first)| Conflict { path: (*path).into(), first: (*first).into() });
+            conflicts.iter().map(|(path, first)| RewriteConflict { path: (*path).into(), first: (*first).into() });
         let changed = changed.iter().map(|path| (*path).into()).collect();
-        Some(Change { by: by.into(), tool: None, changed, conflicts: conflicts.collect() })
+        Some(CallRewrite { by: by.into(), tool: None, changed, conflicts: conflicts.collect() })
     };
     assert_eq!(next("x", 0, r#"{"a":2,"b":1}"#), change("x", &["/a"], &[]));
     assert_eq!(next("y", 1, r#"{"a":2,"b":2}"#), change("y", &["/b"], &[]));
@@ -259,7 +259,7 @@ fn who_needs_approval() {
 
 #[test]
 fn a_discarded_turn_is_one_from_wherever_it_is_said() {
-    let refusal = || Refusal::discarding("h", "undo");
+    let refusal = || Refusal::for_discarded_turn("h", "undo");
     let (hard, verdict) = (|| ToolDecision::Refuse(refusal()), || Verdict::Refuse(refusal()));
     check(&[ordered(vec![hard()]), gate(vec![])], &[(0, "{}")], verdict());
     check(&[gate(vec![hard()])], &[(0, "{}")], verdict());

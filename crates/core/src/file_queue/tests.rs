@@ -100,7 +100,7 @@ async fn first_come_first_served_under_every_name() {
     let held = queue.lock(&names[0]).await.unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     let tasks: Vec<_> = (0..24)
-        .map(|n| (n, queue.enter(), names[n % names.len()].clone(), Arc::clone(&order)))
+        .map(|n| (n, queue.take_ticket(), names[n % names.len()].clone(), Arc::clone(&order)))
         .map(|(n, place, path, order)| {
             tokio::spawn(async move {
                 let _guard = place.lock(&path).await.unwrap();
@@ -140,7 +140,7 @@ async fn names_that_differ_in_case_may_be_one_file() {
 async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
     let dir = Scratch::new("silent");
     let queue = FileQueue::default();
-    let silent = queue.enter();
+    let silent = queue.take_ticket();
     let path = dir.path("a");
     let begun = Instant::now();
     let second = tokio::time::timeout(timeouts::UNNAMED_FILE * 2, queue.lock(&path)).await;
@@ -160,7 +160,7 @@ async fn other_files_do_not_wait_and_nothing_is_kept() {
     let first = queue.lock(&dir.path("a")).await.unwrap();
     let second = queue.lock(&dir.path("b")).await.unwrap();
     drop((first, second));
-    drop(queue.enter());
+    drop(queue.take_ticket());
     assert!(queue.lock(&dir.path("missing/x")).await.is_err());
-    assert!(queue.line.claims().is_empty());
+    assert!(queue.line.lock_claims().is_empty());
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
 use super::{CancellationToken, Refusal};
-use crate::model::{ModelInfo, RequestOptions, Thinking};
+use crate::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use crate::tool::ToolSpec;
 
 /// A request is about to be sent to the model. Asked for each step, and once more when the context was summed up because
@@ -65,7 +65,7 @@ pub struct OutgoingRequest {
     /// The tools that the model is offered, and behind them those that earlier hooks added.
     pub tools: Vec<Arc<ToolSpec>>,
     /// The thinking level.
-    pub thinking: Thinking,
+    pub thinking: ThinkingLevel,
     /// Further options of the request.
     pub options: RequestOptions,
     /// The last request of a run that was interrupted: no tools are offered, and none can be added.
@@ -103,7 +103,7 @@ pub struct RequestEdit {
     /// Other options: all of them, and not only those that are set.
     pub options: Option<RequestOptions>,
     /// More or less thinking.
-    pub thinking: Option<Thinking>,
+    pub thinking: Option<ThinkingLevel>,
 }
 
 /// The model has answered, and nothing has followed from it yet. One that panics has allowed nothing: the turn ends, and
@@ -149,7 +149,7 @@ pub trait AfterModelResponse: Send + Sync {
 
     /// True if the user sees nothing of an answer before this has decided: deltas of text, thinking and calls are held back
     /// while there is one such hook. Otherwise the user may have seen what the hook then changes.
-    fn holds_back(&self) -> bool {
+    fn suppresses_deltas(&self) -> bool {
         true
     }
 
@@ -169,9 +169,9 @@ pub struct ReceivedResponse {
     /// Text, thinking and tool calls in order.
     pub content: Vec<AssistantBlock>,
     /// Why the model stopped.
-    pub stop: Stop,
+    pub stop: StopCause,
     /// The usage of the request.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// The decision about an answer.

@@ -31,7 +31,7 @@ pub trait BeforeToolExecute: Send + Sync {
     }
 
     /// True if this is the hook of that extension, which is not asked about its own calls: it waits for them.
-    fn is_of(&self, _extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, _extension: &ExtensionName) -> bool {
         false
     }
 
@@ -48,19 +48,19 @@ pub trait BeforeToolExecute: Send + Sync {
 
     /// Returns the time that the hook keeps itself for each question, after which it decides: what it takes of it is
     /// not part of [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
-    fn patience(&self) -> Option<Duration> {
+    fn decision_time(&self) -> Option<Duration> {
         None
     }
 
     /// True if it may answer calls of tools that nobody registered. While there is such a hook, a call of an unknown tool
     /// goes through the chain before the model is told that there is no such tool, and its arguments, an object, fit
     /// because there is nothing to hold them against.
-    fn takes_unknown(&self) -> bool {
+    fn handles_unknown_tools(&self) -> bool {
         false
     }
 
     /// True if what it says in place of this tool counts without [`ApproveTool`](super::ApproveTool).
-    fn vouches(&self, _tool: &str) -> bool {
+    fn bypasses_approval(&self, _tool: &str) -> bool {
         false
     }
 
@@ -70,7 +70,7 @@ pub trait BeforeToolExecute: Send + Sync {
 
     /// Its block, or its unfit rewrite, was what decided about the call: whether more shall follow from it than that.
     /// Here a hook that keeps failing can ask a person, for this is not under the budget.
-    async fn blocked(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
         AfterBlock::GoOn
     }
 }
@@ -168,10 +168,10 @@ impl ToolDecision {
 #[async_trait]
 pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.
-    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval;
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision;
 
     /// True if this is the hook of that extension, which is not asked about its own calls: it waits for them.
-    fn is_of(&self, _extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, _extension: &ExtensionName) -> bool {
         false
     }
 
@@ -182,14 +182,14 @@ pub trait ApproveTool: Send + Sync {
 
     /// Its denial decided about the call: whether more shall follow from it than that. See
     /// [`BeforeToolExecute::blocked`](super::BeforeToolExecute::blocked).
-    async fn denied(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+    async fn after_denial(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
         AfterBlock::GoOn
     }
 }
 
 /// The decision about the final call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Approval {
+pub enum ApproverDecision {
     /// It may, as far as this one is concerned.
     Approve,
     /// It may not.

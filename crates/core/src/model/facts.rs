@@ -1,7 +1,7 @@
 //! Facts about a model before it is asked: its limits, its prices, how it thinks.
 
-use haft_protocol::message::Usage;
-use haft_protocol::thinking::Thinking;
+use haft_protocol::message::TokenUsage;
+use haft_protocol::thinking::ThinkingLevel;
 
 /// The known facts of a model; each is absent where it is not known.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -14,16 +14,16 @@ pub struct ModelFacts {
     pub max_output: Option<u64>,
     /// The levels it can be told to think at, least first; [`Thinking::Off`] among them where it can be kept from
     /// it. A model that does not think has [`Thinking::Off`] alone.
-    pub thinking: Option<Vec<Thinking>>,
+    pub thinking: Option<Vec<ThinkingLevel>>,
     /// True if the model reads images.
     pub images: Option<bool>,
     /// The prices of its tokens.
-    pub prices: Option<Prices>,
+    pub prices: Option<TokenPrices>,
 }
 
 /// The prices of a million tokens, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
+pub struct TokenPrices {
     /// Input that was not cached.
     pub input: f64,
     /// Output, thinking included.
@@ -49,14 +49,14 @@ impl ModelFacts {
     }
 
     /// The level nearest to `wanted` that the model has; `wanted` itself where its levels are not known.
-    pub fn clamp(&self, wanted: Thinking) -> Thinking {
-        self.thinking.as_ref().map_or(wanted, |levels| wanted.clamped(levels))
+    pub fn clamp_thinking(&self, wanted: ThinkingLevel) -> ThinkingLevel {
+        self.thinking.as_ref().map_or(wanted, |levels| wanted.clamp_to(levels))
     }
 }
 
-impl Prices {
+impl TokenPrices {
     /// Returns the cost of these tokens, in US dollars; the cost that `usage` names does not matter.
-    pub fn cost(&self, usage: &Usage) -> f64 {
+    pub fn cost(&self, usage: &TokenUsage) -> f64 {
         let priced = [
             (usage.input, self.input),
             (usage.output, self.output),
@@ -74,18 +74,18 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 1_000_000,
             output: 100_000,
             cache_read: 500_000,
             cache_write: 10_000,
             cost_usd: 9.0,
         };
-        let prices = Prices { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
+        let prices = TokenPrices { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
         assert!((prices.cost(&usage) - (3.0 + 1.5 + 0.15 + 0.0375)).abs() < 1e-9);
-        let plain = Prices { cache_read: None, cache_write: None, ..prices };
+        let plain = TokenPrices { cache_read: None, cache_write: None, ..prices };
         assert!((plain.cost(&usage) - (3.0 + 1.5 + 1.5 + 0.03)).abs() < 1e-9);
-        assert_eq!(prices.cost(&Usage::default()), 0.0);
+        assert_eq!(prices.cost(&TokenUsage::default()), 0.0);
     }
 
     #[test]
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn levels_that_are_not_known_are_not_clamped() {
-        let levels = vec![Thinking::Off, Thinking::Low];
+        let levels = vec![ThinkingLevel::Off, ThinkingLevel::Low];
         let known = ModelFacts { thinking: Some(levels), ..ModelFacts::default() };
-        assert_eq!(known.clamp(Thinking::XHigh), Thinking::Low);
-        assert_eq!(ModelFacts::default().clamp(Thinking::XHigh), Thinking::XHigh);
+        assert_eq!(known.clamp_thinking(ThinkingLevel::XHigh), ThinkingLevel::Low);
+        assert_eq!(ModelFacts::default().clamp_thinking(ThinkingLevel::XHigh), ThinkingLevel::XHigh);
     }
 }

@@ -11,18 +11,18 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 /// value that JSON Schema allows for it. Such a schema compiles: it has no reference, no pattern and no branch.
 pub fn is_plain_object(schema: &RawJson) -> bool {
     let schema = serde_json::from_str::<PlainSchema>(schema.as_str());
-    schema.is_ok_and(|schema| matches!(schema.kind, None | Some(Kind::Object)))
+    schema.is_ok_and(|schema| matches!(schema.kind, None | Some(JsonType::Object)))
 }
 
 /// A schema of plain keywords. Reading any other one fails.
 struct PlainSchema {
-    kind: Option<Kind>,
+    kind: Option<JsonType>,
 }
 
 /// The value of `type`.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum JsonType {
     Array,
     Boolean,
     Integer,
@@ -33,18 +33,18 @@ enum Kind {
 }
 
 #[derive(PartialEq, serde::Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for PlainSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // A derived reader would take a list for the fields in their order.
-        deserializer.deserialize_map(Keywords)
+        deserializer.deserialize_map(PlainSchemaVisitor)
     }
 }
 
-struct Keywords;
+struct PlainSchemaVisitor;
 
-impl<'de> Visitor<'de> for Keywords {
+impl<'de> Visitor<'de> for PlainSchemaVisitor {
     type Value = PlainSchema;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,12 +53,12 @@ impl<'de> Visitor<'de> for Keywords {
 
     fn visit_map<A: MapAccess<'de>>(self, mut keywords: A) -> Result<PlainSchema, A::Error> {
         let mut kind = None;
-        while let Some(Text(keyword)) = keywords.next_key()? {
+        while let Some(BorrowedText(keyword)) = keywords.next_key()? {
             match keyword.as_ref() {
                 "type" => kind = Some(keywords.next_value()?),
-                "description" | "title" => drop(keywords.next_value::<Text<'de>>()?),
+                "description" | "title" => drop(keywords.next_value::<BorrowedText<'de>>()?),
                 "properties" => drop(keywords.next_value::<BTreeMap<String, PlainSchema>>()?),
-                "required" | "enum" => different_texts(&keywords.next_value::<Vec<Text<'de>>>()?)?,
+                "required" | "enum" => require_distinct(&keywords.next_value::<Vec<BorrowedText<'de>>>()?)?,
                 "items" => _ = keywords.next_value::<PlainSchema>()?,
                 "additionalProperties" => _ = keywords.next_value::<bool>()?,
                 "minimum" | "maximum" => _ = keywords.next_value::<f64>()?,
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Keywords {
 }
 
 /// Fails unless there is a text and each is another one.
-fn different_texts<E: Error>(texts: &[Text<'_>]) -> Result<(), E> {
+fn require_distinct<E: Error>(texts: &[BorrowedText<'_>]) -> Result<(), E> {
     // Compared each with each: the few that a plain schema has.
     let is_few = (1..=64).contains(&texts.len());
     let is_new = |(at, text)| !texts.iter().take(at).any(|other| other == text);
@@ -87,7 +87,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::schema::Validator;
+    use crate::schema::SchemaValidator;
 
     fn is_plain(schema: &Value) -> bool {
         is_plain_object(&RawJson::from(schema.clone()))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_plain_schema_compiles() {
-        let compiles = |schema: &Value| Validator::compile(&RawJson::from(schema.clone())).is_ok();
+        let compiles = |schema: &Value| SchemaValidator::compile(&RawJson::from(schema.clone())).is_ok();
         let (mut plain, mut others) = (0, 0);
         for (keyword, values) in values() {
             for value in values {

@@ -16,7 +16,7 @@ pub(super) trait Disk: Send + Sync {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Looks at a path; links are not followed.
-    fn look(&self, path: &Path) -> io::Result<Seen>;
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus>;
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
@@ -40,7 +40,7 @@ pub(super) trait DiskFile: Send + Sync {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// The file itself, wherever its name points by now.
-    fn look(&self) -> io::Result<Seen>;
+    fn file_status(&self) -> io::Result<FileStatus>;
 
     /// Lets others lock it.
     fn unlock(&self);
@@ -48,7 +48,7 @@ pub(super) trait DiskFile: Send + Sync {
 
 /// Which file it is, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct FileStatus {
     /// Device and inode, where the system has them.
     pub(super) identity: Option<(u64, u64)>,
     pub(super) length: u64,
@@ -64,15 +64,15 @@ impl Disk for RealDisk {
         options.read(true).append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        locked(options.open(path)?)
+        lock_file(options.open(path)?)
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        locked(OpenOptions::new().read(true).append(true).open(path)?)
+        lock_file(OpenOptions::new().read(true).append(true).open(path)?)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Seen> {
-        std::fs::symlink_metadata(path).map(|found| seen(&found))
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus> {
+        std::fs::symlink_metadata(path).map(|found| status_from(&found))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -91,7 +91,7 @@ impl Disk for RealDisk {
     }
 }
 
-fn locked(file: File) -> io::Result<Arc<dyn DiskFile>> {
+fn lock_file(file: File) -> io::Result<Arc<dyn DiskFile>> {
     match file.try_lock() {
         Ok(()) => Ok(Arc::new(file)),
         Err(TryLockError::WouldBlock) if !is_up(Defence::SessionLock) => Ok(Arc::new(file)),
@@ -101,14 +101,14 @@ fn locked(file: File) -> io::Result<Arc<dyn DiskFile>> {
 }
 
 #[cfg(unix)]
-fn seen(found: &std::fs::Metadata) -> Seen {
+fn status_from(found: &std::fs::Metadata) -> FileStatus {
     use std::os::unix::fs::MetadataExt;
-    Seen { identity: Some((found.dev(), found.ino())), length: found.len() }
+    FileStatus { identity: Some((found.dev(), found.ino())), length: found.len() }
 }
 
 #[cfg(not(unix))]
-fn seen(found: &std::fs::Metadata) -> Seen {
-    Seen { identity: None, length: found.len() }
+fn seen(found: &std::fs::Metadata) -> FileStatus {
+    FileStatus { identity: None, length: found.len() }
 }
 
 impl DiskFile for File {
@@ -140,8 +140,8 @@ impl DiskFile for File {
         std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
     }
 
-    fn look(&self) -> io::Result<Seen> {
-        self.metadata().map(|found| seen(&found))
+    fn file_status(&self) -> io::Result<FileStatus> {
+        self.metadata().map(|found| status_from(&found))
     }
 
     fn unlock(&self) {

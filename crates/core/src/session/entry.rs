@@ -5,9 +5,9 @@
 //! are passed over when it is read, and stay in the file: no line is ever rewritten.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, Stop, Time, Usage};
+use haft_protocol::message::{Message, StopCause, Rfc3339Time, TokenUsage};
 use serde::{Deserialize, Serialize};
 
 use super::id::{EntryId, SessionId};
@@ -17,7 +17,7 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// The first line of a file. On disk its `type` is `session` and its `parent` is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct SessionHeader {
     /// The session, and the name of its file.
     pub id: SessionId,
     /// [`FORMAT_VERSION`] of who wrote it.
@@ -25,22 +25,22 @@ pub struct Header {
     /// The directory that the session is about.
     pub cwd: String,
     /// When it began.
-    pub created: Time,
+    pub created: Rfc3339Time,
     /// Where it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<Origin>,
+    pub forked_from: Option<ForkOrigin>,
 }
 
-impl Header {
+impl SessionHeader {
     /// The version of the format, if it is one that this build can only read.
-    pub(super) fn newer(&self) -> Option<u32> {
+    pub(super) fn newer_version(&self) -> Option<u32> {
         Some(self.format_version).filter(|version| *version > FORMAT_VERSION)
     }
 }
 
 /// Where a fork comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ForkOrigin {
     /// The session.
     pub session: SessionId,
     /// The last entry that both have; none if the fork was made of an empty session.
@@ -49,13 +49,13 @@ pub struct Origin {
 
 /// One line after the header.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct SessionEntry {
     /// Its name.
     pub id: EntryId,
     /// The entry that it follows; none for a root.
     pub parent: Option<EntryId>,
     /// When it was written, for people: order is that of parents, and of lines.
-    pub time: Time,
+    pub time: Rfc3339Time,
     /// The body.
     pub body: EntryBody,
 }
@@ -148,20 +148,20 @@ pub struct Said {
     pub message: Message,
     /// The model that answered, and its usage; only with an assistant's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<ResponseMetadata>,
 }
 
 /// Where an answer came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ResponseMetadata {
     /// The provider.
     pub provider: String,
     /// The model's id there.
     pub model: String,
     /// Why it ended.
-    pub stop: Stop,
+    pub stop: StopCause,
     /// The usage of the request.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// Another model.
@@ -218,18 +218,18 @@ pub struct Compaction {
     pub by: Option<String>,
     /// Everything the session has used, this summary included: who reads from here on only does not see the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<Usage>,
+    pub used: Option<TokenUsage>,
     /// The model that wrote it, and what that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<ResponseMetadata>,
     /// Settings in effect at this entry, for readers that start here. Filled in when it is appended.
     #[serde(default)]
-    pub settings: Settings,
+    pub settings: SessionSettings,
 }
 
 /// Settings in effect at an entry; none where they were never recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct SessionSettings {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelChange>,
@@ -250,7 +250,7 @@ pub struct BranchSummary {
     pub from: EntryId,
     /// The model that wrote it, and what that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<ResponseMetadata>,
 }
 
 /// State of an extension.
@@ -272,7 +272,7 @@ pub struct CustomMessage {
     /// The kind, in the extension's words.
     pub kind: String,
     /// The text for the model, as a message of the user.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// True if the user is shown it, too.
     pub display: bool,
 }
@@ -317,7 +317,7 @@ impl From<Message> for EntryBody {
 
 impl EntryBody {
     /// The model that wrote it, and what that cost; none where no model did, or nobody counted.
-    pub fn answer(&self) -> Option<&Answer> {
+    pub fn answer(&self) -> Option<&ResponseMetadata> {
         match self {
             Self::Said(said) => said.answer.as_ref(),
             Self::Compaction(compaction) => compaction.answer.as_ref(),

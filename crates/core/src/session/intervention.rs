@@ -16,12 +16,12 @@ const KIND: &str = "intervention";
 
 /// Something that did not go its usual way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intervention {
+pub struct HookIntervention {
     /// The call; none when it was no call but the model's last message, or the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<ToolCallId>,
     /// The action.
-    pub action: Action,
+    pub action: InterventionAction,
     /// The extensions, in order.
     pub by: Vec<String>,
 }
@@ -29,7 +29,7 @@ pub struct Intervention {
 /// The kind of an intervention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum InterventionAction {
     /// The call did not run.
     Blocked,
     /// The call did not run; somebody else gave the result.
@@ -52,7 +52,7 @@ pub enum Action {
     Discarded,
 }
 
-impl Action {
+impl InterventionAction {
     /// Returns the verb before the names of the extensions.
     pub fn verb(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Action {
     }
 }
 
-impl Intervention {
+impl HookIntervention {
     /// As an entry; none if it has no form on disk.
     pub fn to_custom(&self) -> Option<Custom> {
         let data = RawJson::from_value(self).ok()?;
@@ -92,7 +92,7 @@ impl Intervention {
     }
 
     /// Out of an entry, if it is one.
-    pub fn of(custom: &Custom) -> Option<Self> {
+    pub fn from_custom(custom: &Custom) -> Option<Self> {
         let is_one = custom.owner == OWNER && custom.kind == KIND;
         is_one.then(|| custom.data.read().ok()).flatten()
     }
@@ -104,18 +104,18 @@ mod tests {
 
     #[test]
     fn it_is_read_again() {
-        let blocked = Intervention {
+        let blocked = HookIntervention {
             call_id: Some(ToolCallId::new("call_1")),
-            action: Action::TurnEnded,
+            action: InterventionAction::TurnEnded,
             by: vec!["guard".to_owned()],
         };
         let custom = blocked.to_custom().unwrap();
         assert_eq!(custom.data.as_str(), r#"{"call_id":"call_1","action":"turn_ended","by":["guard"]}"#);
-        assert_eq!(Intervention::of(&custom), Some(blocked.clone()));
-        let turn = Intervention { call_id: None, ..blocked };
+        assert_eq!(HookIntervention::from_custom(&custom), Some(blocked.clone()));
+        let turn = HookIntervention { call_id: None, ..blocked };
         let data = turn.to_custom().unwrap().data;
         assert_eq!(data.as_str(), r#"{"action":"turn_ended","by":["guard"]}"#);
-        assert_eq!(Intervention::of(&Custom { data, ..custom.clone() }), Some(turn));
-        assert_eq!(Intervention::of(&Custom { owner: "guard".to_owned(), ..custom }), None);
+        assert_eq!(HookIntervention::from_custom(&Custom { data, ..custom.clone() }), Some(turn));
+        assert_eq!(HookIntervention::from_custom(&Custom { owner: "guard".to_owned(), ..custom }), None);
     }
 }

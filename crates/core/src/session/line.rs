@@ -1,16 +1,16 @@
 //! Lines of a session file: entries to text and back.
 
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
 use super::SessionError;
-use super::entry::{Entry, EntryBody, Fields, Header, Unknown};
+use super::entry::{SessionEntry, EntryBody, Fields, SessionHeader, Unknown};
 use super::id::EntryId;
 
 /// The `type` of the first line.
 pub(super) const HEADER: &str = "session";
 
-impl Header {
+impl SessionHeader {
     /// Its line, newline included.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Header {
     }
 }
 
-impl Entry {
+impl SessionEntry {
     /// Its line, newline included. One of an [unknown](EntryBody::Unknown) type is what was read, with the id and the
     /// parent that it had there.
     ///
@@ -53,42 +53,42 @@ impl Entry {
 
 /// The fields of every entry, whatever its type.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Head {
+pub(super) struct EntryHead {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) id: EntryId,
     pub(super) parent: Option<EntryId>,
     #[serde(default = "never")]
-    pub(super) time: Time,
+    pub(super) time: Rfc3339Time,
 }
 
-fn never() -> Time {
-    Time(String::new())
+fn never() -> Rfc3339Time {
+    Rfc3339Time(String::new())
 }
 
-impl Head {
+impl EntryHead {
     pub(super) fn read(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line)
     }
 
     /// Reads the rest of the line that this head is of. A line of a known type that cannot be read is kept, too: the
     /// entries that follow it keep their place.
-    pub(super) fn with_body(self, line: &str) -> Reading {
+    pub(super) fn with_body(self, line: &str) -> ParsedEntry {
         let Self { kind, id, parent, time } = self;
         let (body, unread) = match EntryBody::read(&kind, line) {
             Some(Ok(body)) => (body, None),
             other => {
-                let unread = other.and_then(Result::err).map(|error| wrong(&error));
+                let unread = other.and_then(Result::err).map(|error| describe_error(&error));
                 (EntryBody::Unknown(Unknown { kind, line: line.into() }), unread)
             }
         };
-        Reading { entry: Entry { id, parent, time, body }, unread }
+        ParsedEntry { entry: SessionEntry { id, parent, time, body }, unread }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Reading {
-    pub(super) entry: Entry,
+pub(super) struct ParsedEntry {
+    pub(super) entry: SessionEntry,
     /// Why a line of a known type is kept as it stands.
     pub(super) unread: Option<String>,
 }
@@ -97,9 +97,9 @@ pub(super) struct Reading {
 ///
 /// # Errors
 /// What is wrong with a line that is no entry.
-pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
+pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
-    let head = Head::read(line).map_err(|error| wrong(&error))?;
+    let head = EntryHead::read(line).map_err(|error| describe_error(&error))?;
     match head.kind == HEADER {
         true => Err("a second header".to_owned()),
         false => Ok(head.with_body(line)),
@@ -110,25 +110,25 @@ pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn read_header(line: &[u8]) -> Result<Header, String> {
+pub(super) fn read_header(line: &[u8]) -> Result<SessionHeader, String> {
     #[derive(Deserialize)]
-    struct Kind {
+    struct LineType {
         #[serde(rename = "type")]
         kind: String,
     }
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
-    let Kind { kind } = serde_json::from_str(line).map_err(|error| wrong(&error))?;
+    let LineType { kind } = serde_json::from_str(line).map_err(|error| describe_error(&error))?;
     if kind != HEADER {
         return Err("it does not begin with a header".to_owned());
     }
-    serde_json::from_str(line).map_err(|error| wrong(&error))
+    serde_json::from_str(line).map_err(|error| describe_error(&error))
 }
 
 /// Why bytes are no line at all.
 const NO_TEXT: &str = "it is not UTF-8 text";
 
 /// Returns the mistake in a line. Where in it does not help, since it is looked for by its number in the file.
-fn wrong(error: &serde_json::Error) -> String {
+fn describe_error(error: &serde_json::Error) -> String {
     if !error.is_data() {
         return "it is not JSON".to_owned();
     }

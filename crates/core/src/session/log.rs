@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use super::disk::{Disk, DiskFile, Seen, read_range};
+use super::disk::{Disk, DiskFile, FileStatus, read_range};
 
 /// The size of one step backwards when the last newline is searched.
 const STEP: u64 = 64 * 1024;
 
 /// An open and locked file whose end is the end of a line.
-pub(super) struct Log {
+pub(super) struct SessionLog {
     pub(super) file: Arc<LogFile>,
     pub(super) path: PathBuf,
     identity: Option<(u64, u64)>,
@@ -25,7 +25,7 @@ pub(super) struct Log {
 
 /// The part that was cut off the end of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct RemovedTail {
     pub(super) bytes: u64,
     pub(super) saved: PathBuf,
 }
@@ -48,12 +48,12 @@ impl From<AppendError> for io::Error {
     }
 }
 
-impl Log {
+impl SessionLog {
     /// Makes the file with its first lines. When this fails there is none.
     pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, lines: &[u8]) -> io::Result<Self> {
         let named = make_dir(path.parent().unwrap_or(Path::new(".")))?;
         let file = disk.create(path)?;
-        let made = Self::new(disk, file, path, named).and_then(|log| log.begun(lines));
+        let made = Self::new(disk, file, path, named).and_then(|log| log.with_lines(lines));
         if made.is_err() {
             // Nobody can have read it: it is locked, and nothing in it was acknowledged.
             let _ = std::fs::remove_file(path);
@@ -61,7 +61,7 @@ impl Log {
         made
     }
 
-    fn begun(mut self, lines: &[u8]) -> io::Result<Self> {
+    fn with_lines(mut self, lines: &[u8]) -> io::Result<Self> {
         self.append(lines)?;
         Ok(self)
     }
@@ -78,18 +78,18 @@ impl Log {
         path: &Path,
         named: Vec<PathBuf>,
     ) -> io::Result<Self> {
-        let Seen { identity, length } = file.look()?;
+        let FileStatus { identity, length } = file.file_status()?;
         let file = Arc::new(LogFile { file, disk, named: Mutex::new(named) });
         Ok(Self { file, path: path.to_owned(), identity, end: length, ragged: false })
     }
 
     /// Cuts off what is no whole line at the end, after saving it.
-    pub(super) fn mend(&mut self) -> io::Result<Option<Cut>> {
+    pub(super) fn repair_tail(&mut self) -> io::Result<Option<RemovedTail>> {
         let end = last_newline(self.disk_file().as_ref(), self.end)?;
         if end == self.end || !is_up(Defence::TornTails) {
             return Ok(None);
         }
-        let cut = cut_off(self.disk_file().as_ref(), &self.path, end, self.end)?;
+        let cut = cut_torn_tail(self.disk_file().as_ref(), &self.path, end, self.end)?;
         self.end = end;
         Ok(Some(cut))
     }
@@ -115,14 +115,14 @@ impl Log {
                 Ok(())
             }
             Err(error) => {
-                self.cut_back();
+                self.undo_append();
                 Err(AppendError::Io(error))
             }
         }
     }
 
     fn check(&self) -> Result<(), AppendError> {
-        let seen = match self.file.disk.look(&self.path) {
+        let seen = match self.file.disk.file_status(&self.path) {
             Ok(seen) => seen,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(AppendError::Lost("the file was deleted or renamed"));
@@ -138,12 +138,12 @@ impl Log {
         }
     }
 
-    fn cut_back(&mut self) {
+    fn undo_append(&mut self) {
         if self.disk_file().truncate(self.end).is_ok() {
             return;
         }
         // It stays, and the next line begins behind it on a line of its own.
-        if let Ok(Seen { length, .. }) = self.disk_file().look() {
+        if let Ok(FileStatus { length, .. }) = self.disk_file().file_status() {
             self.ragged |= length > self.end;
             self.end = length;
         }
@@ -164,14 +164,14 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for SessionLog {
     fn drop(&mut self) {
         // The thread that syncs may still hold the file; whoever wants the session next need not wait for it.
         self.disk_file().unlock();
     }
 }
 
-impl fmt::Debug for Log {
+impl fmt::Debug for SessionLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Log").field("path", &self.path).field("end", &self.end).finish_non_exhaustive()
     }
@@ -228,15 +228,15 @@ pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> 
 }
 
 /// Saves what stands behind the last line, then cuts it off.
-fn cut_off(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<Cut> {
+fn cut_torn_tail(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<RemovedTail> {
     let torn = read_range(file, end, length)?;
-    let saved = save(path, &torn)?;
+    let saved = save_torn_tail(path, &torn)?;
     file.truncate(end)?;
-    Ok(Cut { bytes: length - end, saved })
+    Ok(RemovedTail { bytes: length - end, saved })
 }
 
 /// Writes a torn end beside its file, under the first name that is free: `<id>.torn-1`, …
-fn save(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
+fn save_torn_tail(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
     let mut number = 1_u32;
     loop {
         let beside = path.with_extension(format!("torn-{number}"));
@@ -256,7 +256,7 @@ fn save(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
 }
 
 /// The file that a path means: a link to it is not replaced.
-pub(super) fn behind_link(path: &Path) -> PathBuf {
+pub(super) fn resolve_link(path: &Path) -> PathBuf {
     let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
     meant.unwrap_or_else(|| path.to_owned())

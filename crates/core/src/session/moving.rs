@@ -12,50 +12,50 @@ use std::sync::Arc;
 
 use super::SessionError;
 use super::disk::{Disk, DiskFile, read_range};
-use super::entry::{Entry, Header};
+use super::entry::{SessionEntry, SessionHeader};
 use super::id::EntryId;
-use super::log::Log;
-use super::recover::{Recovered, Repair, recover};
-use super::tree::Tree;
+use super::log::SessionLog;
+use super::recover::{RecoveredSession, SessionRepair, recover};
+use super::tree::SessionTree;
 
 /// The end of the name of a copy until it is whole.
 pub(super) const MOVING: &str = "moving";
 
 /// The content of the new file.
-pub(super) struct Moving {
+pub(super) struct LogRelocation {
     pub(super) disk: Arc<dyn Disk>,
-    pub(super) source: Source,
-    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) source: LogSnapshot,
+    pub(super) entries: Vec<Arc<SessionEntry>>,
     /// The header of the new file.
-    pub(super) header: Header,
+    pub(super) header: SessionHeader,
     pub(super) reason: String,
 }
 
 /// The new file: it is on the disk.
-pub(super) struct Moved {
-    pub(super) log: Log,
-    pub(super) header: Header,
-    pub(super) repair: Repair,
+pub(super) struct RelocatedLog {
+    pub(super) log: SessionLog,
+    pub(super) header: SessionHeader,
+    pub(super) repair: SessionRepair,
     there: HashSet<EntryId>,
     /// The number of entries that were in memory when it was begun.
     seen: usize,
 }
 
-impl Moving {
-    pub(super) fn carry_out(self) -> Result<Moved, SessionError> {
+impl LogRelocation {
+    pub(super) fn carry_out(self) -> Result<RelocatedLog, SessionError> {
         let seen = self.entries.len();
         let (lines, there) = self.source.lines(&self.header, &self.entries)?;
         let to = self.source.path.with_file_name(self.header.id.file_name());
-        let log = self.write(&lines, &to).map_err(|error| SessionError::io("go on in", &to, error))?;
+        let log = self.write(&lines, &to).map_err(|error| SessionError::from_io("go on in", &to, error))?;
         let Self { source, header, reason, .. } = self;
-        let repair = Repair::Moved { from: source.path, to, session: header.id, reason };
-        Ok(Moved { log, header, repair, there, seen })
+        let repair = SessionRepair::Moved { from: source.path, to, session: header.id, reason };
+        Ok(RelocatedLog { log, header, repair, there, seen })
     }
 
     /// It has its name when it is on the disk, and this returns when the name is, too.
-    fn write(&self, lines: &[u8], to: &Path) -> io::Result<Log> {
+    fn write(&self, lines: &[u8], to: &Path) -> io::Result<SessionLog> {
         let half = to.with_extension(MOVING);
-        let mut log = Log::create(Arc::clone(&self.disk), &half, lines)?;
+        let mut log = SessionLog::create(Arc::clone(&self.disk), &half, lines)?;
         let named = log.file.sync().and_then(|()| log.rename(to));
         if let Err(error) = named.and_then(|()| self.disk.sync_dir(to.parent().unwrap_or(Path::new(".")))) {
             let _ = std::fs::remove_file(&log.path);
@@ -65,9 +65,9 @@ impl Moving {
     }
 }
 
-impl Moved {
+impl RelocatedLog {
     /// Adds what came into memory since: what was appended, and is not among what was read of the old file.
-    pub(super) fn add(&mut self, entries: &[Arc<Entry>]) -> Result<(), SessionError> {
+    pub(super) fn add(&mut self, entries: &[Arc<SessionEntry>]) -> Result<(), SessionError> {
         let mut lines = Vec::new();
         for entry in entries.iter().skip(self.seen).filter(|entry| !self.there.contains(&entry.id)) {
             lines.extend(entry.to_line()?);
@@ -75,7 +75,7 @@ impl Moved {
         if lines.is_empty() {
             return Ok(());
         }
-        self.log.append(&lines).map_err(|error| SessionError::io("go on in", &self.log.path, error.into()))
+        self.log.append(&lines).map_err(|error| SessionError::from_io("go on in", &self.log.path, error.into()))
     }
 
     /// Takes it back: the session does not go on there.
@@ -85,7 +85,7 @@ impl Moved {
 }
 
 /// A session's file, as far as it was written, to be read without its lock: it only grows.
-pub(super) struct Source {
+pub(super) struct LogSnapshot {
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) end: u64,
     pub(super) path: PathBuf,
@@ -93,21 +93,21 @@ pub(super) struct Source {
     pub(super) known: bool,
 }
 
-impl Source {
+impl LogSnapshot {
     /// A header, the lines of the file as they stand, and those of the entries in memory that are not among them. Says
     /// which entries that are.
     pub(super) fn lines(
         &self,
-        header: &Header,
-        entries: &[Arc<Entry>],
+        header: &SessionHeader,
+        entries: &[Arc<SessionEntry>],
     ) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
         let old = match self.read() {
             Ok(old) => old,
             // What is there all the same: lines that this build does not know stay as they are.
             Err(_) if self.known => read_range(self.file.as_ref(), 0, self.end).unwrap_or_default(),
-            Err(error) => return Err(SessionError::io("read", &self.path, error)),
+            Err(error) => return Err(SessionError::from_io("read", &self.path, error)),
         };
-        everything(header, &old, entries.iter().cloned().collect())
+        merge_lines(header, &old, entries.iter().cloned().collect())
     }
 
     /// The file; an error if somebody else took some of it away.
@@ -120,8 +120,8 @@ impl Source {
     }
 }
 
-fn everything(header: &Header, old: &[u8], tree: Tree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
-    let Recovered { header: old_header, entries, whole, .. } = recover(old);
+fn merge_lines(header: &SessionHeader, old: &[u8], tree: SessionTree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
+    let RecoveredSession { header: old_header, entries, whole, .. } = recover(old);
     let mut lines = header.to_line()?;
     let from = match old_header {
         Some(_) => memchr::memchr(b'\n', old).map_or(0, |at| at + 1),

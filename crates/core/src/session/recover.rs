@@ -10,26 +10,26 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use super::entry::{Entry, FORMAT_VERSION, Header};
+use super::entry::{SessionEntry, FORMAT_VERSION, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line;
 
 /// The content of a session file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recovered {
+pub struct RecoveredSession {
     /// The first line; none if that is damaged or missing.
-    pub header: Option<Header>,
+    pub header: Option<SessionHeader>,
     /// The entries in the order of their lines. Each parent stands before its children.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SessionEntry>,
     /// The repairs.
-    pub repairs: Vec<Repair>,
+    pub repairs: Vec<SessionRepair>,
     /// The bytes up to the last newline; what is behind them is torn.
     pub whole: usize,
 }
 
 /// Something that was wrong with a session's file, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Repair {
+pub enum SessionRepair {
     /// The end of the file was no whole line: it was cut off.
     TornTail {
         /// The number of bytes.
@@ -74,7 +74,7 @@ pub enum Repair {
     },
 }
 
-impl fmt::Display for Repair {
+impl fmt::Display for SessionRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { bytes, saved: Some(saved) } => {
@@ -86,10 +86,10 @@ impl fmt::Display for Repair {
             Self::NoHeader { reason } => write!(f, "the header cannot be read: {reason}"),
             Self::BadLine { line, reason } => write!(f, "line {line} was passed over: {reason}"),
             Self::Reattached { entry, to: Some(to) } => {
-                write!(f, "entry {} has lost its parent and follows {} now", short(*entry), short(*to))
+                write!(f, "entry {} has lost its parent and follows {} now", short_id(*entry), short_id(*to))
             }
             Self::Reattached { entry, to: None } => {
-                write!(f, "entry {} has lost its parent and begins the session now", short(*entry))
+                write!(f, "entry {} has lost its parent and begins the session now", short_id(*entry))
             }
             Self::Newer { version } => {
                 write!(
@@ -110,15 +110,15 @@ impl fmt::Display for Repair {
 }
 
 /// Enough of an id for people.
-fn short(id: EntryId) -> String {
+fn short_id(id: EntryId) -> String {
     id.to_string().chars().take(8).collect()
 }
 
 /// Reads a whole file.
-pub fn recover(bytes: &[u8]) -> Recovered {
+pub fn recover(bytes: &[u8]) -> RecoveredSession {
     let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let (lines, torn) = bytes.split_at(whole);
-    let mut tree = Tree::default();
+    let mut tree = RecoveryTree::default();
     let mut header = None;
     let lines = lines.split(|byte| *byte == b'\n').take(memchr::memchr_iter(b'\n', lines).count());
     for (at, line) in lines.enumerate() {
@@ -130,11 +130,11 @@ pub fn recover(bytes: &[u8]) -> Recovered {
         match line::read_header(line) {
             Ok(read) => {
                 let newer = read.format_version > FORMAT_VERSION;
-                tree.repairs.extend(newer.then_some(Repair::Newer { version: read.format_version }));
+                tree.repairs.extend(newer.then_some(SessionRepair::Newer { version: read.format_version }));
                 header = Some(read);
             }
             Err(reason) => {
-                tree.repairs.push(Repair::NoHeader { reason });
+                tree.repairs.push(SessionRepair::NoHeader { reason });
                 // It may be an entry all the same.
                 if line::read(line).is_ok() {
                     tree.add(number, line);
@@ -143,38 +143,38 @@ pub fn recover(bytes: &[u8]) -> Recovered {
         }
     }
     if !torn.is_empty() {
-        tree.repairs.push(Repair::TornTail { bytes: torn.len() as u64, saved: None });
+        tree.repairs.push(SessionRepair::TornTail { bytes: torn.len() as u64, saved: None });
     }
-    Recovered { header, entries: tree.entries, repairs: tree.repairs, whole }
+    RecoveredSession { header, entries: tree.entries, repairs: tree.repairs, whole }
 }
 
 /// Entries as they are put together.
 #[derive(Default)]
-struct Tree<'a> {
-    entries: Vec<Entry>,
+struct RecoveryTree<'a> {
+    entries: Vec<SessionEntry>,
     known: HashMap<EntryId, usize>,
     /// Damaged lines, and how many entries came before each.
     damaged: Vec<(&'a [u8], usize)>,
-    repairs: Vec<Repair>,
+    repairs: Vec<SessionRepair>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> RecoveryTree<'a> {
     fn add(&mut self, number: u64, line: &'a [u8]) {
         let (mut entry, unread) = match line::read(line) {
             Ok(reading) => (reading.entry, reading.unread),
             Err(reason) => {
                 self.damaged.push((line, self.entries.len()));
-                return self.repairs.push(Repair::BadLine { line: number, reason });
+                return self.repairs.push(SessionRepair::BadLine { line: number, reason });
             }
         };
         if self.known.contains_key(&entry.id) {
             let reason = format!("a second entry with the id {}", entry.id);
-            return self.repairs.push(Repair::BadLine { line: number, reason });
+            return self.repairs.push(SessionRepair::BadLine { line: number, reason });
         }
-        self.repairs.extend(unread.map(|reason| Repair::BadLine { line: number, reason }));
+        self.repairs.extend(unread.map(|reason| SessionRepair::BadLine { line: number, reason }));
         if let Some(parent) = entry.parent.filter(|parent| !self.known.contains_key(parent)) {
-            entry.parent = self.stand_in(parent);
-            self.repairs.push(Repair::Reattached { entry: entry.id, to: entry.parent });
+            entry.parent = self.replacement_parent(parent);
+            self.repairs.push(SessionRepair::Reattached { entry: entry.id, to: entry.parent });
         }
         self.known.insert(entry.id, self.entries.len());
         self.entries.push(entry);
@@ -182,7 +182,7 @@ impl<'a> Tree<'a> {
 
     /// The entry before the line that a lost parent stood in: the damaged line that still holds its id, otherwise the
     /// last damaged one, otherwise where the orphan itself is.
-    fn stand_in(&self, parent: EntryId) -> Option<EntryId> {
+    fn replacement_parent(&self, parent: EntryId) -> Option<EntryId> {
         let id = format!("\"id\":\"{parent}\"");
         let holds = |line: &[u8]| memmem::find(line, id.as_bytes()).is_some();
         let lost = self.damaged.iter().find(|(line, _)| holds(line)).or(self.damaged.last());

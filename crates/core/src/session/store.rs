@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_protocol::message::{Time, Usage};
+use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
 use super::disk::{Disk, RealDisk};
-use super::entry::{Entry, Header, Origin};
+use super::entry::{SessionEntry, SessionHeader, ForkOrigin};
 use super::id::{EntryId, SessionId};
-use super::line::Head;
-use super::log::Log;
+use super::line::EntryHead;
+use super::log::SessionLog;
 use super::moving::MOVING;
-use super::recover::{Recovered, recover};
-use super::state::State;
-use super::survey::Survey;
+use super::recover::{RecoveredSession, recover};
+use super::state::SessionState;
+use super::survey::SessionDigest;
 use super::{Session, SessionError, header};
 
 /// The sessions of one user.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct SessionStore {
     root: PathBuf,
 }
 
 /// The file of a session. Only its name and what the directory says of it were looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SessionFile {
     /// The session.
     pub id: SessionId,
     /// Its file.
@@ -40,13 +40,13 @@ pub struct Found {
 
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct SessionSummary {
     /// The directory that it is about.
     pub cwd: String,
     /// When it began.
-    pub created: Time,
+    pub created: Rfc3339Time,
     /// When its last entry was written, as the entry says.
-    pub last: Option<Time>,
+    pub last: Option<Rfc3339Time>,
     /// The name that it was given.
     pub name: Option<String>,
     /// Its tags.
@@ -56,26 +56,26 @@ pub struct Summary {
     /// Messages, on all branches.
     pub messages: usize,
     /// The usage of all answers, on all branches.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Where it was forked from.
-    pub forked_from: Option<Origin>,
+    pub forked_from: Option<ForkOrigin>,
 }
 
-impl Store {
+impl SessionStore {
     /// The sessions below a directory, which need not exist.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
     /// Where the sessions of a project lie: its path in readable form, and a few digits that tell it from others.
-    pub fn project(&self, cwd: &Path) -> PathBuf {
+    pub fn project_dir(&self, cwd: &Path) -> PathBuf {
         let path = cwd.to_string_lossy();
-        self.root.join(format!("{}-{:08x}", slug(&path), hash(path.as_bytes())))
+        self.root.join(format!("{}-{:08x}", slug(&path), fnv1a(path.as_bytes())))
     }
 
     /// A new session about a directory; see [`Session::create`].
     pub fn create(&self, cwd: &Path) -> Session {
-        Session::create(&self.project(cwd), cwd)
+        Session::create(&self.project_dir(cwd), cwd)
     }
 
     /// Writes a session that comes from elsewhere, below the project that its header names, and says where it is. It is
@@ -83,14 +83,14 @@ impl Store {
     ///
     /// # Errors
     /// [`SessionError::Unwritable`], [`SessionError::Io`]: then there is no file.
-    pub fn write(&self, header: &Header, entries: &[Entry]) -> Result<PathBuf, SessionError> {
+    pub fn write(&self, header: &SessionHeader, entries: &[SessionEntry]) -> Result<PathBuf, SessionError> {
         let mut lines = header.to_line()?;
         for entry in entries {
             lines.extend(entry.to_line()?);
         }
-        let path = self.project(Path::new(&header.cwd)).join(header.id.file_name());
-        let io = |error| SessionError::io("make", &path, error);
-        let log = Log::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
+        let path = self.project_dir(Path::new(&header.cwd)).join(header.id.file_name());
+        let io = |error| SessionError::from_io("make", &path, error);
+        let log = SessionLog::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
         log.file.sync().map_err(io)?;
         Ok(path)
     }
@@ -99,27 +99,27 @@ impl Store {
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn list(&self, cwd: &Path) -> Result<Vec<Found>, SessionError> {
-        sorted(in_dir(&self.project(cwd))?)
+    pub fn list(&self, cwd: &Path) -> Result<Vec<SessionFile>, SessionError> {
+        sort_by_modified(session_files_in(&self.project_dir(cwd))?)
     }
 
     /// The sessions of all projects, the one that was written last first.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn list_all(&self) -> Result<Vec<Found>, SessionError> {
+    pub fn list_all(&self) -> Result<Vec<SessionFile>, SessionError> {
         let mut all = Vec::new();
-        for project in entries_of(&self.root)?.into_iter().filter(|entry| entry.path().is_dir()) {
-            all.extend(in_dir(&project.path())?);
+        for project in dir_entries(&self.root)?.into_iter().filter(|entry| entry.path().is_dir()) {
+            all.extend(session_files_in(&project.path())?);
         }
-        sorted(all)
+        sort_by_modified(all)
     }
 
     /// The session of a project that was written last.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn latest(&self, cwd: &Path) -> Result<Option<Found>, SessionError> {
+    pub fn latest(&self, cwd: &Path) -> Result<Option<SessionFile>, SessionError> {
         Ok(self.list(cwd)?.into_iter().next())
     }
 
@@ -127,7 +127,7 @@ impl Store {
     ///
     /// # Errors
     /// [`SessionError::NotFound`] if there is none, or more than one.
-    pub fn find(&self, prefix: &str) -> Result<Found, SessionError> {
+    pub fn find(&self, prefix: &str) -> Result<SessionFile, SessionError> {
         let mut all = self.list_all()?;
         all.retain(|found| !prefix.is_empty() && found.id.to_string().starts_with(prefix));
         match (all.pop(), all.len()) {
@@ -140,22 +140,22 @@ impl Store {
     }
 }
 
-impl Found {
+impl SessionFile {
     /// Reads what a list says. One pass over the file that looks at little of it.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn summary(&self) -> Result<Summary, SessionError> {
-        self.read_summary().map_err(|error| SessionError::io("read", &self.path, error))
+    pub fn summary(&self) -> Result<SessionSummary, SessionError> {
+        self.read_summary().map_err(|error| SessionError::from_io("read", &self.path, error))
     }
 
-    fn read_summary(&self) -> io::Result<Summary> {
+    fn read_summary(&self) -> io::Result<SessionSummary> {
         let file = File::open(&self.path)?;
-        let header = super::resume::header(&file, self.size)?;
-        let Survey { last, name, tags, first_text, messages, usage } = Survey::of(&file)?;
-        Ok(Summary {
+        let header = super::resume::read_header(&file, self.size)?;
+        let SessionDigest { last, name, tags, first_text, messages, usage } = SessionDigest::read_from(&file)?;
+        Ok(SessionSummary {
             cwd: header.as_ref().map(|header| header.cwd.clone()).unwrap_or_default(),
-            created: header.as_ref().map_or(Time(String::new()), |header| header.created.clone()),
+            created: header.as_ref().map_or(Rfc3339Time(String::new()), |header| header.created.clone()),
             last,
             name,
             tags,
@@ -180,13 +180,13 @@ impl Found {
     /// # Errors
     /// [`SessionError::Locked`] when somebody has it open, [`SessionError::Io`].
     pub fn remove(self) -> Result<(), SessionError> {
-        let io = |error| SessionError::io("remove", &self.path, error);
+        let io = |error| SessionError::from_io("remove", &self.path, error);
         // Held until it is gone, so that nobody opens it meanwhile.
-        let _log = Log::open(Arc::new(RealDisk), &self.path).map_err(io)?;
+        let _log = SessionLog::open(Arc::new(RealDisk), &self.path).map_err(io)?;
         let torn = format!("{}.torn-", self.id);
-        for beside in entries_of(self.path.parent().unwrap_or(Path::new(".")))? {
+        for beside in dir_entries(self.path.parent().unwrap_or(Path::new(".")))? {
             let path = beside.path();
-            if beside.file_name().to_string_lossy().starts_with(&torn) || is_left_copy(&path, self.id) {
+            if beside.file_name().to_string_lossy().starts_with(&torn) || is_abandoned_copy(&path, self.id) {
                 fs::remove_file(path).map_err(io)?;
             }
         }
@@ -196,13 +196,13 @@ impl Found {
 
 /// True if a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
 /// that session's own file has lost.
-fn is_left_copy(path: &Path, of: SessionId) -> bool {
+fn is_abandoned_copy(path: &Path, of: SessionId) -> bool {
     if path.extension().is_none_or(|extension| extension != MOVING) {
         return false;
     }
     // Whoever makes one holds its lock.
-    let Ok(log) = Log::open(Arc::new(RealDisk), path) else { return false };
-    let header = super::resume::header(log.disk_file().as_ref(), log.end).ok().flatten();
+    let Ok(log) = SessionLog::open(Arc::new(RealDisk), path) else { return false };
+    let header = super::resume::read_header(log.disk_file().as_ref(), log.end).ok().flatten();
     header.and_then(|header| header.forked_from).is_some_and(|origin| origin.session == of)
 }
 
@@ -210,8 +210,8 @@ fn is_left_copy(path: &Path, of: SessionId) -> bool {
 ///
 /// # Errors
 /// [`SessionError::Io`].
-pub fn read(path: &Path) -> Result<Recovered, SessionError> {
-    let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+pub fn read(path: &Path) -> Result<RecoveredSession, SessionError> {
+    let bytes = fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
     Ok(recover(&bytes))
 }
 
@@ -221,31 +221,31 @@ pub fn read(path: &Path) -> Result<Recovered, SessionError> {
 /// # Errors
 /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
 pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
-    forked(path, at).map(Session::new)
+    fork_state(path, at).map(Session::new)
 }
 
-pub(super) fn forked(path: &Path, at: Option<EntryId>) -> Result<State, SessionError> {
-    let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+pub(super) fn fork_state(path: &Path, at: Option<EntryId>) -> Result<SessionState, SessionError> {
+    let bytes = fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
     let recovered = recover(&bytes);
     let old = &recovered.header;
-    if let Some(version) = old.as_ref().and_then(Header::newer) {
+    if let Some(version) = old.as_ref().and_then(SessionHeader::newer_version) {
         return Err(SessionError::Newer { path: path.to_owned(), version });
     }
     let leaf = at.or_else(|| recovered.entries.last().map(|entry| entry.id));
-    let of = old.as_ref().map(|old| old.id).or_else(|| id_of(path)).unwrap_or_default();
+    let of = old.as_ref().map(|old| old.id).or_else(|| session_id_of(path)).unwrap_or_default();
     let cwd = old.as_ref().map(|old| old.cwd.as_str()).unwrap_or_default();
-    let header = header(Path::new(cwd), Some(Origin { session: of, entry: leaf }));
-    copy(Arc::new(RealDisk), path, &bytes, &recovered, &header)
+    let header = header(Path::new(cwd), Some(ForkOrigin { session: of, entry: leaf }));
+    copy_branch(Arc::new(RealDisk), path, &bytes, &recovered, &header)
 }
 
 /// Writes the branch that ends where a header says of a session of which these are the lines, beside its file.
-pub(super) fn copy(
+pub(super) fn copy_branch(
     disk: Arc<dyn Disk>,
     path: &Path,
     bytes: &[u8],
-    recovered: &Recovered,
-    header: &Header,
-) -> Result<State, SessionError> {
+    recovered: &RecoveredSession,
+    header: &SessionHeader,
+) -> Result<SessionState, SessionError> {
     let parents: std::collections::HashMap<EntryId, Option<EntryId>> =
         recovered.entries.iter().map(|entry| (entry.id, entry.parent)).collect();
     let mut branch = std::collections::HashSet::new();
@@ -257,47 +257,47 @@ pub(super) fn copy(
     let mut lines = header.to_line()?;
     // As they stand: what this build does not know in them is kept.
     for line in bytes.get(..recovered.whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
-        let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line.trim_end()).ok());
+        let head = std::str::from_utf8(line).ok().and_then(|line| EntryHead::read(line.trim_end()).ok());
         if head.is_some_and(|head| branch.remove(&head.id)) {
             lines.extend_from_slice(line);
         }
     }
     let copy = path.with_file_name(header.id.file_name());
-    let io = |error| SessionError::io("make", &copy, error);
-    let log = Log::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
+    let io = |error| SessionError::from_io("make", &copy, error);
+    let log = SessionLog::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
     log.file.sync().map_err(io)?;
     drop(log);
-    State::open(disk, &copy)
+    SessionState::open(disk, &copy)
 }
 
-fn in_dir(dir: &Path) -> Result<Vec<Found>, SessionError> {
+fn session_files_in(dir: &Path) -> Result<Vec<SessionFile>, SessionError> {
     let found = |entry: fs::DirEntry| {
         let path = entry.path();
-        let id = id_of(&path)?;
+        let id = session_id_of(&path)?;
         // One that is removed meanwhile is not there.
         let seen = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         let modified = seen.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        Some(Found { id, path, modified, size: seen.len() })
+        Some(SessionFile { id, path, modified, size: seen.len() })
     };
-    Ok(entries_of(dir)?.into_iter().filter_map(found).collect())
+    Ok(dir_entries(dir)?.into_iter().filter_map(found).collect())
 }
 
-fn id_of(path: &Path) -> Option<SessionId> {
+fn session_id_of(path: &Path) -> Option<SessionId> {
     let jsonl = path.extension().is_some_and(|extension| extension == "jsonl");
     path.file_stem().filter(|_| jsonl)?.to_str().and_then(SessionId::parse)
 }
 
 /// Returns the entries of a directory; none if it does not exist.
-fn entries_of(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
+fn dir_entries(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries.collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     };
-    entries.map_err(|error| SessionError::io("list", dir, error))
+    entries.map_err(|error| SessionError::from_io("list", dir, error))
 }
 
-fn sorted(mut found: Vec<Found>) -> Result<Vec<Found>, SessionError> {
+fn sort_by_modified(mut found: Vec<SessionFile>) -> Result<Vec<SessionFile>, SessionError> {
     found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.id.cmp(&b.id)));
     Ok(found)
 }
@@ -315,6 +315,6 @@ fn slug(path: &str) -> String {
 }
 
 /// FNV-1a in 32 bits: the same in every build, for ever.
-fn hash(bytes: &[u8]) -> u32 {
+fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

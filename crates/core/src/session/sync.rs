@@ -17,21 +17,21 @@ use super::disk::Disk;
 
 /// Hands requests to the thread. The thread ends after the last one of these is dropped and what was left is synced.
 #[derive(Debug)]
-pub(super) struct Syncer {
-    requests: Sender<Request>,
+pub(super) struct SyncHandle {
+    requests: Sender<SyncRequest>,
     /// The thread knows that something waits for the group.
     pending: Arc<AtomicBool>,
 }
 
 /// Says how a sync ended.
-pub(super) type Synced = oneshot::Receiver<Result<(), SessionError>>;
+pub(super) type SyncReceiver = oneshot::Receiver<Result<(), SessionError>>;
 
-struct Request {
+struct SyncRequest {
     /// The caller that waits; none when the sync may take its time.
     waiter: Option<oneshot::Sender<Result<(), SessionError>>>,
 }
 
-impl Syncer {
+impl SyncHandle {
     /// Starts the thread. `sync` waits until everything that was appended so far is on the disk, in the file that it is in
     /// or in another one.
     pub(super) fn start(
@@ -41,33 +41,33 @@ impl Syncer {
     ) -> io::Result<Self> {
         let (requests, receiver) = channel();
         let pending = Arc::new(AtomicBool::new(false));
-        let worker = Worker { receiver, pending: Arc::clone(&pending), sync, group };
+        let worker = SyncWorker { receiver, pending: Arc::clone(&pending), sync, group };
         disk.start_thread(Box::new(move || worker.run()))?;
         Ok(Self { requests, pending })
     }
 
-    pub(super) fn soon(&self) {
+    pub(super) fn schedule_sync(&self) {
         if !self.pending.swap(true, Ordering::AcqRel) {
             // The thread lives as long as this does.
-            let _ = self.requests.send(Request { waiter: None });
+            let _ = self.requests.send(SyncRequest { waiter: None });
         }
     }
 
-    pub(super) fn now(&self) -> Synced {
+    pub(super) fn request_sync(&self) -> SyncReceiver {
         let (waiter, synced) = oneshot::channel();
-        let _ = self.requests.send(Request { waiter: Some(waiter) });
+        let _ = self.requests.send(SyncRequest { waiter: Some(waiter) });
         synced
     }
 }
 
-struct Worker<F> {
-    receiver: Receiver<Request>,
+struct SyncWorker<F> {
+    receiver: Receiver<SyncRequest>,
     pending: Arc<AtomicBool>,
     sync: F,
     group: Duration,
 }
 
-impl<F: Fn() -> Result<(), SessionError>> Worker<F> {
+impl<F: Fn() -> Result<(), SessionError>> SyncWorker<F> {
     fn run(self) {
         while let Ok(first) = self.receiver.recv() {
             let mut round = vec![first];
@@ -80,7 +80,7 @@ impl<F: Fn() -> Result<(), SessionError>> Worker<F> {
     }
 
     /// Waits for the end of the group, or for somebody who waits.
-    fn collect(&self, round: &mut Vec<Request>) {
+    fn collect(&self, round: &mut Vec<SyncRequest>) {
         let deadline = Instant::now() + self.group;
         while round.iter().all(|request| request.waiter.is_none()) {
             match self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -91,7 +91,7 @@ impl<F: Fn() -> Result<(), SessionError>> Worker<F> {
     }
 
     /// One sync for everybody, since what is there now is what every one of them wrote.
-    fn sync(&self, round: Vec<Request>) {
+    fn sync(&self, round: Vec<SyncRequest>) {
         let outcome = (self.sync)();
         for waiter in round.into_iter().filter_map(|request| request.waiter) {
             // Whoever gave up waiting need not be told.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::SessionError;
 use super::disk::RealDisk;
-use super::entry::{Entry, EntryBody, Origin};
+use super::entry::{SessionEntry, EntryBody, ForkOrigin};
 use super::id::EntryId;
-use super::moving::Source;
+use super::moving::LogSnapshot;
 use super::recover::recover;
-use super::state::{Home, State, Whole};
-use super::survey::Survey;
-use super::tree::Tree;
+use super::state::{SnapshotStorage, SessionState, SessionSnapshot};
+use super::survey::SessionDigest;
+use super::tree::SessionTree;
 use super::{Session, header, store};
 
 impl Session {
@@ -48,7 +48,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
     pub fn fork(&self, at: Option<EntryId>) -> Result<Self, SessionError> {
-        let whole = self.shared.lock().whole();
+        let whole = self.shared.lock().snapshot();
         let clock = Arc::clone(&self.clock);
         Ok(Self { clock, ..Self::new(whole.fork(at)?) })
     }
@@ -58,8 +58,8 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn entries(&self) -> Result<Vec<Arc<Entry>>, SessionError> {
-        let whole = self.shared.lock().whole();
+    pub fn entries(&self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+        let whole = self.shared.lock().snapshot();
         whole.entries()
     }
 
@@ -74,7 +74,7 @@ impl Session {
             if let Some(name) = &state.name {
                 return Ok(Some(name.clone()).filter(|name| !name.is_empty()));
             }
-            state.whole()
+            state.snapshot()
         };
         let found = whole.name()?;
         // Whoever named it meanwhile was later.
@@ -97,33 +97,33 @@ impl Session {
     }
 }
 
-impl Whole {
-    fn fork(self, at: Option<EntryId>) -> Result<State, SessionError> {
+impl SessionSnapshot {
+    fn fork(self, at: Option<EntryId>) -> Result<SessionState, SessionError> {
         let Self { header: old, leaf, entries, home } = self;
         let leaf = at.or(leaf);
-        let origin = Origin { session: old.id, entry: leaf };
+        let origin = ForkOrigin { session: old.id, entry: leaf };
         let header = header(Path::new(&old.cwd), Some(origin));
         let beside = |path: &Path| path.with_file_name(header.id.file_name());
         match (home, leaf) {
-            (Home::Memory, leaf) => Ok(State::in_memory(header).with(way(entries, leaf)?)),
-            (Home::Unborn { disk, path }, leaf) => {
+            (SnapshotStorage::Memory, leaf) => Ok(SessionState::in_memory(header).with_entries(path_to(entries, leaf)?)),
+            (SnapshotStorage::NotCreated { disk, path }, leaf) => {
                 let path = beside(&path);
-                Ok(State::unborn(disk, header, path).with(way(entries, leaf)?))
+                Ok(SessionState::not_created(disk, header, path).with_entries(path_to(entries, leaf)?))
             }
-            (Home::File { disk, source }, Some(_)) => {
+            (SnapshotStorage::File { disk, source }, Some(_)) => {
                 let (lines, _) = source.lines(&old, &entries)?;
-                store::copy(disk, &source.path, &lines, &recover(&lines), &header)
+                store::copy_branch(disk, &source.path, &lines, &recover(&lines), &header)
             }
-            (Home::File { disk, source }, None) => {
+            (SnapshotStorage::File { disk, source }, None) => {
                 let path = beside(&source.path);
-                Ok(State::unborn(disk, header, path))
+                Ok(SessionState::not_created(disk, header, path))
             }
-            (Home::ReadOnly { path }, leaf) => match (old.newer(), leaf) {
+            (SnapshotStorage::ReadOnly { path }, leaf) => match (old.newer_version(), leaf) {
                 (Some(version), _) => Err(SessionError::Newer { path, version }),
-                (None, Some(leaf)) => store::forked(&path, Some(leaf)),
+                (None, Some(leaf)) => store::fork_state(&path, Some(leaf)),
                 (None, None) => {
                     let path = beside(&path);
-                    Ok(State::unborn(Arc::new(RealDisk), header, path))
+                    Ok(SessionState::not_created(Arc::new(RealDisk), header, path))
                 }
             },
         }
@@ -131,31 +131,31 @@ impl Whole {
 
     /// The newest name; an empty one if there is none.
     fn name(self) -> Result<String, SessionError> {
-        if let Home::File { source: Source { known: false, path, .. }, .. } = &self.home {
-            let survey = File::open(path).and_then(|file| Survey::of(&file));
-            let survey = survey.map_err(|error| SessionError::io("read", path, error))?;
+        if let SnapshotStorage::File { source: LogSnapshot { known: false, path, .. }, .. } = &self.home {
+            let survey = File::open(path).and_then(|file| SessionDigest::read_from(&file));
+            let survey = survey.map_err(|error| SessionError::from_io("read", path, error))?;
             return Ok(survey.name.unwrap_or_default());
         }
-        let name = |entry: &Arc<Entry>| {
+        let name = |entry: &Arc<SessionEntry>| {
             if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }
         };
         Ok(self.entries.iter().rev().find_map(name).unwrap_or_default())
     }
 
-    fn entries(self) -> Result<Vec<Arc<Entry>>, SessionError> {
+    fn entries(self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
         let Self { header, entries, home, .. } = self;
-        let Home::File { source: source @ Source { known: false, .. }, .. } = home else {
-            let tree: Tree = entries.into_iter().collect();
+        let SnapshotStorage::File { source: source @ LogSnapshot { known: false, .. }, .. } = home else {
+            let tree: SessionTree = entries.into_iter().collect();
             return Ok(tree.parents_first().cloned().collect());
         };
         let (lines, _) = source.lines(&header, &entries)?;
-        let tree: Tree = entries.into_iter().collect();
-        let in_memory = |entry: Entry| tree.get(entry.id).cloned().unwrap_or_else(|| Arc::new(entry));
+        let tree: SessionTree = entries.into_iter().collect();
+        let in_memory = |entry: SessionEntry| tree.get(entry.id).cloned().unwrap_or_else(|| Arc::new(entry));
         Ok(recover(&lines).entries.into_iter().map(in_memory).collect())
     }
 }
 
-fn way(entries: Vec<Arc<Entry>>, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, SessionError> {
-    let tree: Tree = entries.into_iter().collect();
-    leaf.map_or(Ok(Vec::new()), |leaf| tree.way(leaf).map_err(SessionError::NoEntry))
+fn path_to(entries: Vec<Arc<SessionEntry>>, leaf: Option<EntryId>) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+    let tree: SessionTree = entries.into_iter().collect();
+    leaf.map_or(Ok(Vec::new()), |leaf| tree.path_to(leaf).map_err(SessionError::NoEntry))
 }

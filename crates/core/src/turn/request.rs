@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use haft_protocol::event::AgentEvent;
 
-use super::refused;
-use super::state::Input;
-use crate::agent_state::Setup;
+use super::record_refusal;
+use super::state::TurnInput;
+use crate::agent_state::AgentSetup;
 use crate::hooks::{
     BeforeModelRequest, OutgoingRequest, PromptSection, Refusal, RequestDecision, RequestEdit,
 };
 use crate::model::{Model, ModelRequest, RequestOptions};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
-use crate::session::answered;
+use crate::session::complete_tool_calls;
 use crate::tool::ToolSpec;
 
 /// A request on its way through the hooks.
 pub(super) struct RequestDraft<'a> {
     run: &'a RunContext,
-    setup: &'a Setup,
+    setup: &'a AgentSetup,
     model: Arc<dyn Model>,
     request: OutgoingRequest,
 }
 
-fn event(request: &OutgoingRequest) -> AgentEvent {
+fn request_event(request: &OutgoingRequest) -> AgentEvent {
     AgentEvent::ModelRequest {
         step: request.step,
         provider: request.model.provider.clone(),
@@ -39,12 +39,12 @@ impl<'a> RequestDraft<'a> {
     /// The request of a step before any hook has seen it.
     pub(super) fn new(
         run: &'a RunContext,
-        setup: &'a Setup,
+        setup: &'a AgentSetup,
         sections: &[PromptSection],
         step: u32,
         last: bool,
     ) -> Self {
-        let tools = run.agent.tools().offered(setup);
+        let tools = run.agent.tools().offered_specs(setup);
         let request = OutgoingRequest {
             step,
             model: setup.model.info(),
@@ -64,25 +64,25 @@ impl<'a> RequestDraft<'a> {
     ///
     /// # Errors
     /// The input that ends the step instead.
-    pub(super) async fn through(
+    pub(super) async fn apply_hooks(
         mut self,
         hooks: &[Arc<dyn BeforeModelRequest>],
-    ) -> Result<(Arc<dyn Model>, ModelRequest), Input> {
+    ) -> Result<(Arc<dyn Model>, ModelRequest), TurnInput> {
         let run = self.run;
         for hook in hooks {
-            let refusal = match run.ask(hook.before_model_request(&run.cancel, &self.request)).await {
+            let refusal = match run.await_decision(hook.before_model_request(&run.cancel, &self.request)).await {
                 Ok(RequestDecision::Send) => continue,
                 Ok(RequestDecision::Edit { edit, .. }) => {
                     self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
                     continue;
                 }
                 Ok(RequestDecision::Refuse(refusal)) => refusal,
-                Err(NoDecision::Cancelled) => return Err(Input::Cancelled),
-                Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
+                Err(NoDecision::Cancelled) => return Err(TurnInput::Cancelled),
+                Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
             };
-            return Err(refused(run, refusal));
+            return Err(record_refusal(run, refusal));
         }
-        run.emitter.emit(event(&self.request));
+        run.emitter.emit(request_event(&self.request));
         let OutgoingRequest { system, messages, tools, thinking, options, .. } = self.request;
         Ok((self.model, ModelRequest { system, messages, tools, thinking, options }))
     }
@@ -92,21 +92,21 @@ impl<'a> RequestDraft<'a> {
         let RequestEdit { model, messages, add_tools, options, thinking } = edit;
         let mut refused = Vec::new();
         if let Some(name) = model {
-            refused.extend(self.ask_model(&name).await.err());
+            refused.extend(self.select_model(&name).await.err());
         }
         match messages {
             Some(messages) if messages.is_empty() => {
                 refused.push("it left no message to answer".to_owned());
             }
             // Servers refuse a call without a result.
-            Some(messages) => self.request.messages = Arc::new(answered(messages)),
+            Some(messages) => self.request.messages = Arc::new(complete_tool_calls(messages)),
             None => {}
         }
         for tool in add_tools {
-            refused.extend(self.add(tool).err());
+            refused.extend(self.add_tool(tool).err());
         }
         if let Some(options) = options {
-            match check(options) {
+            match check_options(options) {
                 Ok(()) => self.request.options = options,
                 Err(detail) => refused.push(detail),
             }
@@ -115,7 +115,7 @@ impl<'a> RequestDraft<'a> {
         refused
     }
 
-    async fn ask_model(&mut self, name: &str) -> Result<(), String> {
+    async fn select_model(&mut self, name: &str) -> Result<(), String> {
         let (setup, models) = (self.setup, self.run.agent.config.models.as_deref());
         let is = |model: &dyn Model| {
             let info = model.info();
@@ -136,7 +136,7 @@ impl<'a> RequestDraft<'a> {
         Ok(())
     }
 
-    fn add(&mut self, tool: ToolSpec) -> Result<(), String> {
+    fn add_tool(&mut self, tool: ToolSpec) -> Result<(), String> {
         let name = &tool.name;
         if self.request.last || self.request.tools.iter().any(|offered| offered.name == *name) {
             return Ok(());
@@ -146,7 +146,7 @@ impl<'a> RequestDraft<'a> {
                 "it adds a tool named {name:?}; a name is a letter, then letters, digits, _ and -"
             ));
         }
-        if !self.setup.offers(name) {
+        if !self.setup.is_tool_active(name) {
             return Err(format!(
                 "it adds the tool {name:?}, which is not among the tools that are switched on"
             ));
@@ -167,7 +167,7 @@ fn is_name(name: &str) -> bool {
     name.len() <= MOST && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(rest)
 }
 
-fn check(options: RequestOptions) -> Result<(), String> {
+fn check_options(options: RequestOptions) -> Result<(), String> {
     if options.max_tokens == Some(0) {
         return Err("it leaves no room for an answer: max_tokens is 0".to_owned());
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{AfterBlock, Approval, ApproveTool, CancellationToken, HookRole, ToolDecision};
+use haft_core::hooks::{AfterBlock, ApproverDecision, ApproveTool, CancellationToken, HookRole, ToolDecision};
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_core::tool::{Tool, ToolOutput};
-use haft_core::{AgentBuilder, Callable, ExtensionCall};
+use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -39,21 +39,21 @@ impl Approver {
 
 #[async_trait]
 impl ApproveTool for Approver {
-    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         self.asked.lock().unwrap().push(format!("{}{}", call.name, call.args));
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         match self.denies == Some(call.name.as_str()) {
-            true => Approval::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) },
-            false => Approval::Approve,
+            true => ApproverDecision::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) },
+            false => ApproverDecision::Approve,
         }
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         extension.as_str() == self.name
     }
 
-    async fn denied(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_denial(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
         match self.stops {
             true => AfterBlock::AbortAgent { reason: "broken".into() },
             false => AfterBlock::GoOn,
@@ -90,11 +90,11 @@ async fn they_are_asked_in_order_and_the_first_denial_decides() {
     assert_eq!([first.asked().len(), second.asked().len(), third.asked().len()], [1, 1, 0]);
     let branch = agent.session().branch();
     let noted = branch.iter().find_map(|entry| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     });
     let noted = noted.unwrap();
-    assert_eq!((noted.action, noted.by), (Action::Blocked, vec!["b".to_owned()]));
+    assert_eq!((noted.action, noted.by), (InterventionAction::Blocked, vec!["b".to_owned()]));
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ struct Panics;
 
 #[async_trait]
 impl ApproveTool for Panics {
-    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
         panic!("boom")
     }
 
@@ -221,7 +221,7 @@ async fn a_run_that_is_cancelled_while_somebody_thinks_about_it_runs_nothing() {
         .build()
         .unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     while let Some(event) = run.next().await {
         if let haft_protocol::event::AgentEvent::ToolCall { .. } = event {
             cancel.cancel();
@@ -235,14 +235,14 @@ async fn called_by(extension: &str, approver: &Approver) -> (bool, Option<String
     let script = Script::new(vec![]);
     let agent = agent(&script).approve_tool(approver.clone()).build().unwrap();
     let ran: Arc<dyn Tool> = Arc::new(tool("old", |_| ToolOutput::text("old ran")));
-    let callable = Callable::new(ran);
+    let callable = CallableTool::new(ran);
     let call = ExtensionCall {
         caller: ExtensionName::new(extension),
         id: ToolCallId::new("host-1"),
         tool: &callable,
         args: RawJson::empty_object(),
     };
-    let called = agent.caller().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
+    let called = agent.tool_runner().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
     (called.output.is_error, called.by)
 }
 

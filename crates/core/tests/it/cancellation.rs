@@ -9,7 +9,7 @@ use haft_core::Run;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeToolExecute, ToolDecision};
 use haft_core::model::ModelEvent;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::fake::{Answer, Script, call, calls, line, says, spec, tool, transcrip
 
 /// Cancels when `when` is seen; the remaining lines and how it ended.
 async fn cancel_at(mut run: Run, when: fn(&AgentEvent) -> bool) -> (Vec<String>, TurnErrorKind) {
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let mut lines = Vec::new();
     while let Some(event) = run.next().await {
         if when(&event) {
@@ -84,7 +84,7 @@ impl Drop for OnDrop {
 #[async_trait]
 impl Tool for Long {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("long", Concurrency::Exclusive)
+        spec("long", ToolConcurrency::Exclusive)
     }
 
     async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
@@ -143,7 +143,7 @@ async fn a_call_whose_turn_comes_after_the_cancellation_is_not_begun() {
         .build()
         .unwrap();
     let started = agent.prompt("go");
-    *run.lock().unwrap() = Some(started.cancellation());
+    *run.lock().unwrap() = Some(started.cancellation_token());
     assert_eq!(started.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     assert_eq!(ran.load(Ordering::SeqCst), 1);
     assert_eq!(

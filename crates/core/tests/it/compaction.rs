@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::{FutureExt, StreamExt};
-use haft_core::compact::{CompactError, CompactReason, CompactSettings, Compacting};
+use haft_core::compact::{CompactError, CompactReason, CompactSettings, PendingCompaction};
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision, Observer};
 use haft_core::model::{ModelError, ModelErrorKind};
@@ -12,21 +12,21 @@ use haft_core::session::EntryId;
 use haft_core::session::entry::{Compaction, EntryBody};
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, AgentBuilder};
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time};
 
 use crate::fake::{Answer, Script, call, calls, line, run, says, tool, transcript};
 
 const WINDOW: u64 = 8_000;
 
 fn user(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) }
 }
 
 fn said(text: &str) -> Message {
     let content = vec![AssistantBlock::Text { text: text.to_owned() }];
-    Message::Assistant(AssistantMessage { content, time: Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
 }
 
 /// So many tokens of old conversation, in messages of a hundred.
@@ -249,21 +249,21 @@ async fn a_request_for_a_summary_that_is_too_long_is_made_shorter() {
     assert!(lengths[0] > lengths[1] && lengths[1] > lengths[2], "{lengths:?}");
 }
 
-type Asked = Arc<Mutex<Vec<Compacting>>>;
+type Asked = Arc<Mutex<Vec<PendingCompaction>>>;
 
 /// Decides by a closure, and keeps what it was asked.
 struct Hook<F>(Asked, F);
 
 #[async_trait]
-impl<F: Fn(&Compacting) -> CompactDecision + Send + Sync> BeforeCompact for Hook<F> {
-    async fn before_compact(&self, _: &CancellationToken, compacting: &Compacting) -> CompactDecision {
+impl<F: Fn(&PendingCompaction) -> CompactDecision + Send + Sync> BeforeCompact for Hook<F> {
+    async fn before_compact(&self, _: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision {
         self.0.lock().unwrap().push(compacting.clone());
         (self.1)(compacting)
     }
 }
 
 fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact {
-    Hook(Asked::default(), move |_: &Compacting| {
+    Hook(Asked::default(), move |_: &PendingCompaction| {
         let (by, summary) = (by.to_owned(), format!("by {by}"));
         CompactDecision::Replace { by, summary, first_kept }
     })
@@ -273,7 +273,7 @@ fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact
 async fn a_hook_replaces_the_summary_and_what_is_kept() {
     let seen = Asked::default();
     let script = script(vec![]);
-    let keeps_more = Hook(seen.clone(), |asked: &Compacting| CompactDecision::Replace {
+    let keeps_more = Hook(seen.clone(), |asked: &PendingCompaction| CompactDecision::Replace {
         by: "notes".into(),
         summary: "mine".into(),
         first_kept: asked.cut_points().nth(2),
@@ -285,7 +285,7 @@ async fn a_hook_replaces_the_summary_and_what_is_kept() {
     let [asked] = &seen.lock().unwrap()[..] else { panic!("asked once") };
     assert_eq!(asked.reason, CompactReason::Manual);
     assert_eq!(asked.instructions.as_deref(), Some("mind"));
-    assert_eq!(asked.summed_up().len(), 5);
+    assert_eq!(asked.summarized_entries().len(), 5);
     let lines = transcript(&agent);
     assert_eq!(lines.len(), 1 + 8);
     assert!(lines[0].contains("mine") && lines[1].starts_with("user 0002"));
@@ -304,7 +304,7 @@ async fn a_kept_part_that_cannot_begin_there_is_not_used() {
 #[tokio::test]
 async fn a_refusal_counts_whoever_says_it_and_a_panic_says_nothing() {
     let refuses = || {
-        Hook(Asked::default(), |_: &Compacting| CompactDecision::Cancel {
+        Hook(Asked::default(), |_: &PendingCompaction| CompactDecision::Cancel {
             by: "archive".into(),
             reason: "not yet".into(),
         })
@@ -322,7 +322,7 @@ async fn a_refusal_counts_whoever_says_it_and_a_panic_says_nothing() {
     assert_eq!(compactions(&agent).len(), 0);
 
     let script = self::script(vec![says("notes")]);
-    let panics = Hook(Asked::default(), |_: &Compacting| panic!("no"));
+    let panics = Hook(Asked::default(), |_: &PendingCompaction| panic!("no"));
     let agent = self::agent(&script, old(1_000)).before_compact(panics).build().unwrap();
     assert_eq!(agent.compact(CancellationToken::new(), None).await.unwrap().summary, "notes");
 }
@@ -341,9 +341,9 @@ async fn by_hand_there_must_be_something_and_nobody_at_work() {
     let slot: Arc<std::sync::OnceLock<Agent>> = Arc::default();
     let inside = slot.clone();
     let script = self::script(vec![says("ok")]);
-    let busy = Hook(Asked::default(), move |_: &Compacting| {
+    let busy = Hook(Asked::default(), move |_: &PendingCompaction| {
         let agent = inside.get().unwrap();
-        assert_eq!(agent.steer("later").unwrap(), haft_core::Queued::Idle);
+        assert_eq!(agent.steer("later").unwrap(), haft_core::QueueDelivery::Idle);
         let outcome = agent.prompt("go").finish().now_or_never().unwrap();
         assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Busy);
         CompactDecision::Replace { by: "b".into(), summary: "s".into(), first_kept: None }
@@ -351,7 +351,7 @@ async fn by_hand_there_must_be_something_and_nobody_at_work() {
     let agent = self::agent(&script, old(1_000)).before_compact(busy).build().unwrap();
     slot.set(agent.clone()).unwrap();
     agent.compact(CancellationToken::new(), None).await.unwrap();
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent)[6..], ["user later", "assistant ok "]);
 }
 

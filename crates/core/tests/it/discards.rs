@@ -11,9 +11,9 @@ use haft_core::hooks::{
 };
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_core::tool::ToolOutput;
-use haft_core::{AgentBuilder, Queued};
+use haft_core::{AgentBuilder, QueueDelivery};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 
@@ -50,7 +50,7 @@ impl BeforeModelRequest for Discards {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
         let (by, reason) = who();
         match self.says_so(At::Request) {
-            true => RequestDecision::Refuse(Refusal::discarding(by, reason)),
+            true => RequestDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
             false => RequestDecision::Send,
         }
     }
@@ -61,7 +61,7 @@ impl AfterModelResponse for Discards {
     async fn after_model_response(&self, _: &CancellationToken, _: &ReceivedResponse) -> ResponseDecision {
         let (by, reason) = who();
         match self.says_so(At::Response) {
-            true => ResponseDecision::Refuse(Refusal::discarding(by, reason)),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
             false => ResponseDecision::Keep,
         }
     }
@@ -88,7 +88,7 @@ impl AfterToolExecute for Discards {
     ) -> ResultDecision {
         let (by, reason) = who();
         match self.says_so(At::Result) {
-            true => ResultDecision::Refuse(Refusal::discarding(by, reason)),
+            true => ResultDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
             false => output.into(),
         }
     }
@@ -107,10 +107,10 @@ fn two_calls() -> Answer {
     calls(vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")])
 }
 
-fn last_intervention(session: &Session) -> Option<Intervention> {
+fn last_intervention(session: &Session) -> Option<HookIntervention> {
     let branch = session.branch();
     match &branch.last()?.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     }
 }
@@ -134,7 +134,7 @@ async fn check(at: At, expect_results: usize) {
     assert_eq!(events[end + 1..], [discarded.to_owned(), r#"{"type":"done"}"#.to_owned()], "{at:?}");
     let results = events.iter().filter(|line| line.starts_with("result")).count();
     assert_eq!(results, expect_results, "{at:?} {events:#?}");
-    assert_eq!(last_intervention(agent.session()).unwrap().action, Action::Discarded);
+    assert_eq!(last_intervention(agent.session()).unwrap().action, InterventionAction::Discarded);
 
     let path = agent.session().path().unwrap();
     drop(agent);
@@ -193,7 +193,7 @@ async fn only_the_turn_that_was_under_way_is_discarded() {
         if let AgentEvent::AssistantStart = event
             && agent.messages().len() == 1
         {
-            assert_eq!(agent.follow_up("and then").unwrap(), Queued::Running);
+            assert_eq!(agent.follow_up("and then").unwrap(), QueueDelivery::Running);
         }
     });
     let (events, outcome) = run(&agent).await;
@@ -210,9 +210,9 @@ async fn what_waits_when_a_turn_is_discarded_waits_on() {
         if let AgentEvent::ToolCall { id, .. } = event
             && id.as_str() == "t1"
         {
-            assert_eq!(agent.steer("wait").unwrap(), Queued::Running);
+            assert_eq!(agent.steer("wait").unwrap(), QueueDelivery::Running);
         }
     });
     assert_eq!(run(&agent).await.1, Ok(()));
-    assert_eq!(agent.queued().steering.len(), 1);
+    assert_eq!(agent.queued_messages().steering.len(), 1);
 }

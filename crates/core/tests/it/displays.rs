@@ -3,17 +3,17 @@
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::hooks::{
-    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Refusal,
+    AfterToolExecute, ApproverDecision, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Refusal,
     ResultDecision, ToolDecision,
 };
-use haft_core::tool::{Display, ToolOutput};
+use haft_core::tool::{DisplayText, ToolOutput};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
 
 use crate::fake::{Script, call, calls, run, says, tool};
 
 fn displayed(text: &str) -> ToolOutput {
-    let display = Display { by: ExtensionName::new("cache"), text: text.into() };
+    let display = DisplayText { by: ExtensionName::new("cache"), text: text.into() };
     ToolOutput { display: Some(display), ..ToolOutput::text("old") }
 }
 
@@ -32,10 +32,10 @@ struct Approves(bool);
 
 #[async_trait]
 impl ApproveTool for Approves {
-    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
         match self.0 {
-            true => Approval::Approve,
-            false => Approval::Deny { by: "person".into(), reason: "no".into() },
+            true => ApproverDecision::Approve,
+            false => ApproverDecision::Deny { by: "person".into(), reason: "no".into() },
         }
     }
 }
@@ -53,7 +53,7 @@ impl AfterToolExecute for Edits {
     ) -> ResultDecision {
         match self.0 {
             true => ResultDecision::Show(displayed("edited")),
-            false => ResultDecision::Refuse(Refusal::of_turn("redactor", "secret")),
+            false => ResultDecision::Refuse(Refusal::for_turn("redactor", "secret")),
         }
     }
 }

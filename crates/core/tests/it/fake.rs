@@ -10,13 +10,13 @@ use haft_core::hooks::Observer;
 use haft_core::model::{
     Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
 };
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Time, Usage, text_of};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, Rfc3339Time, TokenUsage, text_of};
 use tokio_util::sync::CancellationToken;
 
 /// One answer: the items of its stream, and whether it then hangs instead of ending.
@@ -45,7 +45,7 @@ impl Script {
     }
 
     pub(crate) fn agent(&self) -> AgentBuilder {
-        Agent::builder(Arc::new(self.clone())).clock(|| Time("T".into()))
+        Agent::builder(Arc::new(self.clone())).clock(|| Rfc3339Time("T".into()))
     }
 }
 
@@ -73,19 +73,19 @@ pub(crate) fn call(id: &str, name: &str, args: &str) -> ToolCall {
 }
 
 pub(crate) fn says(text: &str) -> Answer {
-    answer(Some(text), vec![], Stop::End)
+    answer(Some(text), vec![], StopCause::End)
 }
 
 pub(crate) fn calls(calls: Vec<ToolCall>) -> Answer {
-    answer(None, calls, Stop::ToolUse)
+    answer(None, calls, StopCause::ToolUse)
 }
 
-pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: Stop) -> Answer {
+pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: StopCause) -> Answer {
     let mut items: Vec<_> = text.iter().map(|text| Ok(ModelEvent::Text((*text).to_owned()))).collect();
     let mut content: Vec<_> =
         text.iter().map(|text| AssistantBlock::Text { text: (*text).to_owned() }).collect();
     content.extend(calls.into_iter().map(AssistantBlock::ToolCall));
-    let usage = Usage { input: 10, output: 1, ..Usage::default() };
+    let usage = TokenUsage { input: 10, output: 1, ..TokenUsage::default() };
     items.push(Ok(ModelEvent::Done(ModelResponse { content, stop, usage, native: None })));
     Answer { items, hangs: false }
 }
@@ -93,7 +93,7 @@ pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: Stop) -> An
 /// A tool whose behaviour is a closure from its arguments.
 pub(crate) struct FnTool<F> {
     name: &'static str,
-    concurrency: Concurrency,
+    concurrency: ToolConcurrency,
     act: F,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn tool<F>(name: &'static str, act: F) -> FnTool<F>
 where
     F: Fn(&str) -> ToolOutput + Send + Sync,
 {
-    FnTool { name, concurrency: Concurrency::Parallel, act }
+    FnTool { name, concurrency: ToolConcurrency::Parallel, act }
 }
 
 #[async_trait]
@@ -115,7 +115,7 @@ impl<F: Fn(&str) -> ToolOutput + Send + Sync> Tool for FnTool<F> {
     }
 }
 
-pub(crate) fn spec(name: &str, concurrency: Concurrency) -> Arc<ToolSpec> {
+pub(crate) fn spec(name: &str, concurrency: ToolConcurrency) -> Arc<ToolSpec> {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
     Arc::new(ToolSpec {
         name: name.into(),

@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
-    AfterBlock, BeforeToolExecute, HookRole, HookSource, Hooks, Refusal, RefusalScope, ToolDecision,
+    AfterBlock, BeforeToolExecute, HookRole, HookSource, HookSet, Refusal, RefusalScope, ToolDecision,
 };
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::entry::{SessionEntry, EntryBody};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -73,9 +73,9 @@ async fn the_tool_gets_the_rewrite_and_the_transcript_keeps_the_models() {
     assert_eq!(transcript(&agent)[1], r#"assistant  echo{"n":1}"#);
 }
 
-fn interventions(agent: &Agent) -> Vec<Intervention> {
-    let custom = |entry: &Arc<Entry>| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+fn interventions(agent: &Agent) -> Vec<HookIntervention> {
+    let custom = |entry: &Arc<SessionEntry>| match &entry.body {
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     };
     agent.session().branch().iter().filter_map(custom).collect()
@@ -88,10 +88,10 @@ async fn the_session_says_who_came_between_a_call_and_its_tool() {
     let cases = [
         (ToolDecision::Allow, None),
         (rewrite("a", r#"{"n":1}"#), None),
-        (rewrite("a", r#"{"n":2}"#), Some((Action::Rewritten, "a"))),
-        (block("b", "no"), Some((Action::Blocked, "b"))),
-        (respond, Some((Action::Answered, "c"))),
-        (stop, Some((Action::TurnEnded, "d"))),
+        (rewrite("a", r#"{"n":2}"#), Some((InterventionAction::Rewritten, "a"))),
+        (block("b", "no"), Some((InterventionAction::Blocked, "b"))),
+        (respond, Some((InterventionAction::Answered, "c"))),
+        (stop, Some((InterventionAction::TurnEnded, "d"))),
     ];
     for (decision, expect) in cases {
         let agent = script()
@@ -203,8 +203,8 @@ async fn a_gate_that_panics_blocks() {
 struct Source(Gate);
 
 impl HookSource for Source {
-    fn hooks(&self) -> Hooks {
-        Hooks { before_tool_execute: vec![Arc::new(self.0.clone())], ..Hooks::default() }
+    fn hooks(&self) -> HookSet {
+        HookSet { before_tool_execute: vec![Arc::new(self.0.clone())], ..HookSet::default() }
     }
 }
 
@@ -264,7 +264,7 @@ impl BeforeToolExecute for Slow {
         (tool == self.tool).then_some(HookRole::Gate)
     }
 
-    async fn blocked(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.told.lock().unwrap().push("blocked".into());
         self.then.clone()
     }

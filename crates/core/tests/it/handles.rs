@@ -7,7 +7,7 @@ use futures::{FutureExt, StreamExt};
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelEvent;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, QueueError, Queued, Run, RunHandle};
+use haft_core::{Agent, QueueError, QueueDelivery, Run, RunHandle};
 use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Answer, Script, call, calls, says, tool, transcript};
@@ -142,7 +142,7 @@ async fn a_run_that_never_began_was_aborted_when_it_is_dropped() {
     assert!(handle.is_over());
     assert_eq!(kind(handle.wait().await), aborted());
     assert_eq!(handle.steer("you"), Err(QueueError::NotUnderWay));
-    assert!(agent.queued().is_empty());
+    assert!(agent.queued_messages().is_empty());
 }
 
 #[tokio::test]
@@ -190,9 +190,9 @@ async fn nothing_is_said_to_another_run() {
     assert_eq!(over.steer("you"), Err(QueueError::NotUnderWay));
     assert_eq!(over.follow_up("you"), Err(QueueError::NotUnderWay));
     assert!(!over.interrupt("stop"));
-    assert!(agent.queued().is_empty());
+    assert!(agent.queued_messages().is_empty());
     assert_eq!(second.handle().steer("you"), Ok(()));
-    assert_eq!(agent.steer("you, too").unwrap(), Queued::Running);
+    assert_eq!(agent.steer("you, too").unwrap(), QueueDelivery::Running);
     assert!(second.handle().interrupt("stop"));
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision};
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Agent, Queued};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{Agent, QueueDelivery};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 
@@ -21,7 +21,7 @@ struct Does<F> {
 #[async_trait]
 impl<F: Fn(&Agent) + Send + Sync> Tool for Does<F> {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("alone", Concurrency::Exclusive)
+        spec("alone", ToolConcurrency::Exclusive)
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -108,7 +108,7 @@ async fn without_a_hint_the_model_is_told_to_stop() {
 
 #[tokio::test]
 async fn a_model_that_calls_tools_all_the_same_is_not_asked_again() {
-    let again = answer(Some("wait"), vec![call("t9", "echo", "{}")], haft_protocol::message::Stop::ToolUse);
+    let again = answer(Some("wait"), vec![call("t9", "echo", "{}")], haft_protocol::message::StopCause::ToolUse);
     let script = Script::new(vec![calls(vec![call("t1", "alone", "{}")]), again]);
     let (agent, _) = doing(&script, false, |agent| assert!(agent.interrupt("sum up")));
     let (events, outcome) = run(&agent).await;
@@ -122,12 +122,12 @@ async fn a_model_that_calls_tools_all_the_same_is_not_asked_again() {
 async fn what_waits_when_a_run_is_interrupted_waits_on() {
     let script = Script::new(vec![calls(vec![call("t1", "alone", "{}")]), says("half")]);
     let (agent, _) = doing(&script, false, |agent| {
-        assert_eq!(agent.follow_up("then").unwrap(), Queued::Running);
-        assert_eq!(agent.steer("and").unwrap(), Queued::Running);
+        assert_eq!(agent.follow_up("then").unwrap(), QueueDelivery::Running);
+        assert_eq!(agent.steer("and").unwrap(), QueueDelivery::Running);
         assert!(agent.interrupt("sum up"));
     });
     run(&agent).await.1.unwrap();
-    let waiting = agent.queued();
+    let waiting = agent.queued_messages();
     assert_eq!((waiting.steering.len(), waiting.follow_up.len()), (1, 1));
     assert_eq!(transcript(&agent).last().unwrap(), "assistant half ");
 }
@@ -139,7 +139,7 @@ async fn interrupted_while_answering(hint: &'static str, answers: Vec<Answer>) -
             && agent.messages().len() == 1
         {
             assert!(agent.interrupt(hint));
-            assert_eq!(agent.follow_up("then").unwrap(), Queued::Running);
+            assert_eq!(agent.follow_up("then").unwrap(), QueueDelivery::Running);
         }
     });
     assert!(!agent.interrupt(hint), "nothing is under way");
@@ -186,7 +186,7 @@ async fn an_abort_beats_an_interrupt() {
         token.get().unwrap().cancel();
     });
     let run = agent.prompt("go");
-    aborts.set(run.cancellation()).unwrap();
+    aborts.set(run.cancellation_token()).unwrap();
     assert_eq!(run.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     assert!(!transcript(&agent).contains(&"user sum up".to_owned()));
 }
@@ -196,8 +196,8 @@ async fn steering_skips_what_has_not_begun_if_the_agent_is_made_so() {
     let results = |skips| async move {
         let script = Script::new(vec![three_calls(), says("ok")]);
         let (agent, _) = doing(&script, skips, |agent| {
-            if agent.queued().is_empty() {
-                assert_eq!(agent.steer("other").unwrap(), Queued::Running);
+            if agent.queued_messages().is_empty() {
+                assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running);
             }
         });
         let (events, outcome) = run(&agent).await;
@@ -248,7 +248,7 @@ async fn a_message_of_the_user_is_answered_behind_results_that_the_user_has() {
     let sent = tool("send", |_| handled("sent"));
     let agent = whenever(script.agent().tool(sent), |agent, event| {
         if let AgentEvent::ToolCall { .. } = event {
-            assert_eq!(agent.steer("and now?").unwrap(), Queued::Running);
+            assert_eq!(agent.steer("and now?").unwrap(), QueueDelivery::Running);
         }
     });
     run(&agent).await.1.unwrap();

@@ -7,9 +7,9 @@ use haft_core::hooks::{
     ResultDecision, TurnDecision,
 };
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::Intervention;
+use haft_core::session::intervention::HookIntervention;
 use haft_core::tool::ToolOutput;
-use haft_protocol::message::{Message, Stop};
+use haft_protocol::message::{Message, StopCause};
 
 use crate::fake::{Script, answer, call, run, says, tool};
 
@@ -17,7 +17,7 @@ use crate::fake::{Script, answer, call, run, says, tool};
 fn marks(agent: &Agent) -> Vec<String> {
     let line = |body: &EntryBody| match body {
         EntryBody::Said(said) => Some(role(&said.message).to_owned()),
-        EntryBody::Custom(custom) => Intervention::of(custom).map(|it| {
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom).map(|it| {
             let call = it.call_id.map(|id| format!("{id} ")).unwrap_or_default();
             format!("{call}{} {}", it.action.verb(), it.by.join(","))
         }),
@@ -57,7 +57,7 @@ impl AfterToolExecute for Hides {
 
 #[tokio::test]
 async fn a_result_that_was_changed_says_by_whom() {
-    let one = answer(Some("look"), vec![call("t1", "echo", "{}")], Stop::ToolUse);
+    let one = answer(Some("look"), vec![call("t1", "echo", "{}")], StopCause::ToolUse);
     let agent = Script::new(vec![one, says("ok")])
         .agent()
         .tool(tool("echo", |_| ToolOutput::text("a key and a word")))
@@ -117,7 +117,7 @@ impl BeforeTurn for Once {
 
 #[tokio::test]
 async fn a_turn_that_was_blocked_says_by_whom() {
-    let one = answer(None, vec![call("t1", "echo", "{}")], Stop::ToolUse);
+    let one = answer(None, vec![call("t1", "echo", "{}")], StopCause::ToolUse);
     let echo = tool("echo", |_| ToolOutput::text(""));
     let agent = Script::new(vec![one]).agent().tool(echo).before_turn(Once).build().unwrap();
     run(&agent).await.1.unwrap_err();

@@ -10,9 +10,9 @@ use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::session::entry::{Compaction, CustomMessage, EntryBody, ToolStart};
 use haft_core::session::{Durability, Session};
 use haft_core::tool::ToolOutput;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, Stop, Time};
+use haft_protocol::message::{Message, StopCause, Rfc3339Time};
 
 use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
 
@@ -111,7 +111,7 @@ fn fails(text: &str) -> Answer {
     Answer { items: vec![Ok(ModelEvent::Text(text.into())), Err(broken)], hangs: false }
 }
 
-fn stops(session: &Session) -> Vec<Stop> {
+fn stops(session: &Session) -> Vec<StopCause> {
     session.branch().iter().filter_map(|entry| Some(entry.body.answer()?.stop)).collect()
 }
 
@@ -125,7 +125,7 @@ async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
     assert!(!events.iter().any(|line| line.starts_with("assistant ")), "it is no answer: {events:#?}");
     assert_eq!(transcript(&agent), ["user go", "assistant half an ans "]);
     run(&agent).await.1.unwrap();
-    assert_eq!(stops(&session), [Stop::Error, Stop::End]);
+    assert_eq!(stops(&session), [StopCause::Error, StopCause::End]);
     assert_eq!(*agent.messages(), session.context().messages);
 }
 
@@ -153,17 +153,17 @@ async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
     let script = Script::new(vec![fails("half an ans"), fails("again h"), says("ok")]);
     let agent = script.agent().session(session).build().unwrap();
     run(&agent).await.1.unwrap_err();
-    agent.go_on().finish().await.unwrap_err();
+    agent.resume().finish().await.unwrap_err();
     drop(agent);
     // Another process finds it, too.
     let session = Session::open(&path).unwrap();
     let agent = script.agent().session(session.clone()).build().unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant again h "]);
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant ok "]);
     let said: Vec<usize> =
         script.requests.lock().unwrap().iter().map(|request| request.messages.len()).collect();
-    assert_eq!((said, stops(&session)), (vec![1, 1, 1], vec![Stop::End]));
+    assert_eq!((said, stops(&session)), (vec![1, 1, 1], vec![StopCause::End]));
     let all = haft_core::session::recover(&std::fs::read(&path).unwrap()).entries;
     assert_eq!(all.iter().filter(|entry| entry.body.answer().is_some()).count(), 3, "nothing is deleted");
     assert_eq!(*agent.messages(), session.context().messages);
@@ -182,7 +182,7 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
     };
     let behind = session.append(body, Durability::Now).await.unwrap();
     agent.reload().unwrap();
-    let outcome = agent.go_on().finish().await.map_err(|error| error.kind);
+    let outcome = agent.resume().finish().await.map_err(|error| error.kind);
     assert!(session.branch().iter().any(|entry| entry.id == behind), "it was left with the answer");
     (outcome, transcript(&agent))
 }
@@ -203,7 +203,7 @@ async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
     let (outcome, said) = goes_on_behind(summary.into()).await;
     assert_eq!(outcome, Err(TurnErrorKind::NothingToDo));
     assert!(said[0].contains("notes") && said[2] == "assistant half an ans ", "{said:?}");
-    let content = vec![Content::text("told")];
+    let content = vec![ContentBlock::text("told")];
     let told = CustomMessage { owner: "ext".into(), kind: "k".into(), content, display: true };
     let (outcome, said) = goes_on_behind(EntryBody::CustomMessage(told)).await;
     assert_eq!(outcome, Ok(()));
@@ -219,12 +219,12 @@ async fn what_somebody_else_does_to_the_session_counts_after_a_reload() {
     run(&agent).await.1.unwrap();
     let leaf = session.branch().iter().find(|entry| matches!(entry.body, EntryBody::Said(_))).unwrap().id;
     session.move_to(Some(leaf)).unwrap();
-    let content = vec![Content::text("more")];
-    let more = Message::User { content, time: Time("T".into()) };
+    let content = vec![ContentBlock::text("more")];
+    let more = Message::User { content, time: Rfc3339Time("T".into()) };
     session.append(more, Durability::Now).await.unwrap();
     agent.reload().unwrap();
     assert_eq!(transcript(&agent), ["user go", "user more"]);
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent), ["user go", "user more", "assistant two "]);
     assert_eq!(*agent.messages(), session.context().messages);
     let mut work = agent.prompt("go");

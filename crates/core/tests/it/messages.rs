@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::hooks::{BeforeAssistantMessage, MessageDecision};
 use haft_core::model::{ModelEvent, ModelResponse};
-use haft_protocol::message::{AssistantBlock, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, run, says, transcript};
@@ -84,7 +84,7 @@ async fn thinking_is_not_shown_where_a_message_may_be_changed() {
         AssistantBlock::Thinking { text: "SECRET".into() },
         AssistantBlock::Text { text: "fine".into() },
     ];
-    let done = ModelResponse { content: blocks, stop: Stop::End, usage: Usage::default(), native: None };
+    let done = ModelResponse { content: blocks, stop: StopCause::End, usage: TokenUsage::default(), native: None };
     let thinks = || Answer {
         items: vec![Ok(ModelEvent::Thinking("SECRET".into())), Ok(ModelEvent::Done(done.clone()))],
         hangs: false,

@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use haft_core::compact::Compacting;
+use haft_core::compact::PendingCompaction;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, Thinking};
-use haft_core::session::entry::{Entry, EntryBody};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::session::entry::{SessionEntry, EntryBody};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, Prompt};
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time};
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
@@ -34,16 +34,16 @@ fn session(dir: &Path, gone: impl Fn(usize) -> bool + Send + Sync + 'static) -> 
             std::fs::remove_file(&here).unwrap();
             std::fs::rename(&away, &here).unwrap();
         }
-        Time("T".into())
+        Rfc3339Time("T".into())
     })
 }
 
 fn user(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) }
 }
 
 fn said(content: Vec<AssistantBlock>) -> Message {
-    Message::Assistant(AssistantMessage { content, time: Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
 }
 
 /// Some 3,000 tokens of old conversation.
@@ -84,11 +84,11 @@ async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
     let script = Script::new(vec![says("one"), says("two")]);
     let agent = script.agent().session(session(dir.path(), |entry| entry == 3)).build().unwrap();
     run(&agent).await.1.unwrap();
-    agent.set_thinking(Thinking::High);
+    agent.set_thinking(ThinkingLevel::High);
     let _ = agent.next_turn("first this").unwrap();
     let _ = agent.steer("and this").unwrap();
     check_unsaved(run(&agent).await.1);
-    let waiting = agent.queued();
+    let waiting = agent.queued_messages();
     assert_eq!((waiting.next_turn, waiting.steering), (vec!["first this".into()], vec!["and this".into()]));
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[2..5], ["user first this", "user and this", "user go"]);
@@ -104,13 +104,13 @@ async fn what_cannot_be_delivered_waits_on_where_it_waited() {
     for text in ["a", "b"] {
         let _ = agent.follow_up(text).unwrap();
     }
-    check_unsaved(agent.go_on().finish().await);
+    check_unsaved(agent.resume().finish().await);
     let all = |texts: [&str; 2]| texts.map(Prompt::from).to_vec();
-    assert_eq!((agent.queued().steering, agent.queued().follow_up), (vec![], all(["a", "b"])));
+    assert_eq!((agent.queued_messages().steering, agent.queued_messages().follow_up), (vec![], all(["a", "b"])));
     let _ = agent.next_turn("c").unwrap();
     let _ = agent.steer("d").unwrap();
-    check_unsaved(agent.go_on().finish().await);
-    let waiting = agent.queued();
+    check_unsaved(agent.resume().finish().await);
+    let waiting = agent.queued_messages();
     assert_eq!((waiting.next_turn, waiting.steering), (vec!["c".into()], vec!["d".into()]));
     assert_eq!(waiting.follow_up, all(["a", "b"]));
 }
@@ -123,7 +123,7 @@ fn small(mut script: Script) -> Script {
 
 /// An answer after which the context is full.
 fn fills() -> Answer {
-    let mut full = answer(Some("long"), vec![], Stop::End);
+    let mut full = answer(Some("long"), vec![], StopCause::End);
     let Some(Ok(ModelEvent::Done(done))) = full.items.last_mut() else { panic!("an answer ends") };
     done.usage.input = 7_000;
     full
@@ -141,7 +141,7 @@ async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
             let _ = agent.steer("now").unwrap();
             let _ = agent.follow_up("later").unwrap();
         }
-        work.cancellation().cancel();
+        work.cancellation_token().cancel();
         let outcome = work.finish().await.map_err(|error| error.kind);
         let queued = agent.take_queued();
         assert_eq!(transcript(&agent).last().unwrap(), "assistant long ");
@@ -163,7 +163,7 @@ struct Last(Arc<AtomicBool>);
 
 #[async_trait]
 impl BeforeCompact for Last {
-    async fn before_compact(&self, _: &CancellationToken, _: &Compacting) -> CompactDecision {
+    async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         self.0.store(true, Ordering::SeqCst);
         CompactDecision::Replace { by: "notes".into(), summary: "short".into(), first_kept: None }
     }
@@ -178,7 +178,7 @@ async fn a_compaction_that_is_written_is_not_cancelled_any_more() {
         if now.load(Ordering::SeqCst) {
             stop.cancel();
         }
-        Time("T".into())
+        Rfc3339Time("T".into())
     });
     let script = small(Script::default());
     let agent = script.agent().session(session).messages(old()).before_compact(Last(written));
@@ -194,7 +194,7 @@ fn overflow() -> Result<ModelEvent, ModelError> {
 }
 
 fn answers(agent: &Agent) -> Vec<String> {
-    let model = |entry: &Entry| match &entry.body {
+    let model = |entry: &SessionEntry| match &entry.body {
         EntryBody::Said(said) => said.answer.as_ref().map(|answer| answer.model.clone()),
         _ => None,
     };
@@ -250,7 +250,7 @@ async fn a_given_transcript_is_made_one_that_servers_accept() {
             is_error: false,
             extension: None,
             details: None,
-            time: Time("T".into()),
+            time: Rfc3339Time("T".into()),
         })
     };
     let script = Script::new(vec![says("ok")]);

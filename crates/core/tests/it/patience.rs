@@ -37,7 +37,7 @@ impl BeforeToolExecute for Slow {
         Some(self.role)
     }
 
-    fn patience(&self) -> Option<Duration> {
+    fn decision_time(&self) -> Option<Duration> {
         self.patience.map(Duration::from_secs)
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, Prompt, QueueError, Queued};
-use haft_protocol::content::{Content, Image};
+use haft_core::{Agent, Prompt, QueueError, QueueDelivery};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +33,7 @@ fn one_call() -> Answer {
 #[tokio::test]
 async fn steering_comes_behind_the_tools_and_before_the_next_request() {
     let script = Script::new(vec![one_call(), says("ok")]);
-    let agent = saying(&script, |agent| assert_eq!(agent.steer("not there").unwrap(), Queued::Running));
+    let agent = saying(&script, |agent| assert_eq!(agent.steer("not there").unwrap(), QueueDelivery::Running));
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     assert_eq!(
@@ -110,11 +110,11 @@ async fn steering_that_finds_no_tools_comes_instead_of_the_end_and_before_follow
 #[tokio::test]
 async fn a_next_turn_message_waits_for_a_prompt_and_goes_before_it() {
     let script = Script::new(vec![one_call(), says("one"), says("two")]);
-    let agent = saying(&script, |agent| assert_eq!(agent.next_turn("too late").unwrap(), Queued::Running));
-    assert_eq!(agent.next_turn("the tests ran").unwrap(), Queued::Idle);
+    let agent = saying(&script, |agent| assert_eq!(agent.next_turn("too late").unwrap(), QueueDelivery::Running));
+    assert_eq!(agent.next_turn("the tests ran").unwrap(), QueueDelivery::Idle);
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[..2], ["user the tests ran", "user go"]);
-    assert_eq!(agent.queued().next_turn, [Prompt::from("too late")]);
+    assert_eq!(agent.queued_messages().next_turn, [Prompt::from("too late")]);
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[5..], ["user too late", "user go", "assistant two "]);
 }
@@ -124,12 +124,12 @@ async fn what_is_said_after_the_end_waits_and_go_on_works_on_it() {
     let script = Script::new(vec![says("one"), says("two"), says("three")]);
     let agent = saying(&script, |_| ());
     run(&agent).await.1.unwrap();
-    assert_eq!(agent.steer("late").unwrap(), Queued::Idle);
-    assert_eq!(agent.follow_up("later").unwrap(), Queued::Idle);
-    agent.go_on().finish().await.unwrap();
+    assert_eq!(agent.steer("late").unwrap(), QueueDelivery::Idle);
+    assert_eq!(agent.follow_up("later").unwrap(), QueueDelivery::Idle);
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent)[2..], ["user late", "assistant two ", "user later", "assistant three "]);
-    assert!(agent.queued().is_empty());
-    assert_eq!(agent.go_on().finish().await.unwrap_err().kind, TurnErrorKind::NothingToDo);
+    assert!(agent.queued_messages().is_empty());
+    assert_eq!(agent.resume().finish().await.unwrap_err().kind, TurnErrorKind::NothingToDo);
 }
 
 /// Every event is a moment at which somebody may say something; the last ones are those of the end.
@@ -147,8 +147,8 @@ async fn at_whatever_moment_it_is_said_it_is_worked_on() {
         }
         work.finish().await.unwrap();
         let Some(queued) = queued else { break };
-        if queued == Queued::Idle {
-            agent.go_on().finish().await.unwrap();
+        if queued == QueueDelivery::Idle {
+            agent.resume().finish().await.unwrap();
         }
         assert_eq!(transcript(&agent)[4..], ["user more", "assistant two "], "at {moment}");
     }
@@ -168,14 +168,14 @@ fn a_message_of_another_thread_is_never_lost() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(agent.prompt("go").finish()).unwrap();
         let queued = sender.join().unwrap();
-        let left = agent.queued().follow_up.len();
-        let all_idle = queued.iter().rev().take(left).all(|queued| *queued == Queued::Idle);
+        let left = agent.queued_messages().follow_up.len();
+        let all_idle = queued.iter().rev().take(left).all(|queued| *queued == QueueDelivery::Idle);
         assert!(all_idle, "{left} of {queued:?} are left: who is told that a run takes it is told the truth");
         if left > 0 {
-            runtime.block_on(agent.go_on().finish()).unwrap();
+            runtime.block_on(agent.resume().finish()).unwrap();
         }
         let users = agent.messages().iter().filter(|message| matches!(message, Message::User { .. })).count();
-        assert_eq!((users, agent.queued().is_empty()), (5, true));
+        assert_eq!((users, agent.queued_messages().is_empty()), (5, true));
     }
 }
 
@@ -190,12 +190,12 @@ async fn an_aborted_run_leaves_what_waits_and_it_can_be_taken_back() {
         stop.get().unwrap().cancel();
     });
     let work = agent.prompt("go");
-    cancel.set(work.cancellation()).unwrap();
+    cancel.set(work.cancellation_token()).unwrap();
     assert_eq!(work.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     let taken = agent.take_queued();
     assert_eq!(taken.steering, [Prompt::from("not there")]);
     assert_eq!(taken.follow_up, [Prompt::from("then this")]);
-    assert!(agent.queued().is_empty());
+    assert!(agent.queued_messages().is_empty());
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent).last().unwrap(), "assistant back ");
 }
@@ -218,8 +218,8 @@ async fn who_watches_is_told_what_waits() {
     let agent = script.agent().build().unwrap();
     let mut work = agent.prompt("go");
     work.next().await;
-    let image = Content::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
-    let _ = agent.steer(Prompt { content: vec![Content::text("look"), image] }).unwrap();
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
+    let _ = agent.steer(Prompt { content: vec![ContentBlock::text("look"), image] }).unwrap();
     let _ = agent.follow_up("then").unwrap();
     let _ = agent.next_turn("next").unwrap();
     agent.take_queued();

@@ -10,7 +10,7 @@ use haft_core::hooks::{
     ToolDecision,
 };
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -54,11 +54,11 @@ impl BeforeToolExecute for Gate {
         self.roles.get(tool).copied()
     }
 
-    fn takes_unknown(&self) -> bool {
+    fn handles_unknown_tools(&self) -> bool {
         self.takes_unknown
     }
 
-    fn vouches(&self, tool: &str) -> bool {
+    fn bypasses_approval(&self, tool: &str) -> bool {
         self.vouches == Some(tool)
     }
 
@@ -137,10 +137,10 @@ async fn another_tool_runs_and_the_transcript_keeps_the_models_call() {
     });
     assert_eq!(started.unwrap(), r#"new{"n":2}"#);
     let noted = branch.iter().find_map(|entry| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     });
-    assert_eq!(noted.unwrap().action, Action::Rewritten);
+    assert_eq!(noted.unwrap().action, InterventionAction::Rewritten);
 }
 
 #[tokio::test]

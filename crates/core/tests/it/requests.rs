@@ -8,11 +8,11 @@ use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, Thinking};
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel};
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time};
 
 use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
 
@@ -59,7 +59,7 @@ impl BeforeModelRequest for Edits {
 }
 
 fn said(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) }
 }
 
 fn texts(messages: &[Message]) -> Vec<String> {
@@ -85,7 +85,7 @@ async fn an_edit_is_of_one_request_and_the_transcript_stays() {
         messages: Some(vec![said("other")]),
         add_tools: vec![ToolSpec::new("more", "More.")],
         options: Some(options),
-        thinking: Some(Thinking::High),
+        thinking: Some(ThinkingLevel::High),
         model: None,
     };
     let hook = Edits::one(edit);
@@ -105,9 +105,9 @@ async fn an_edit_is_of_one_request_and_the_transcript_stays() {
         })
         .collect();
     let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-    assert_eq!(shapes[0], (strings(&["other"]), strings(&["echo", "more"]), options, Thinking::High));
+    assert_eq!(shapes[0], (strings(&["other"]), strings(&["echo", "more"]), options, ThinkingLevel::High));
     let (messages, tools) = (strings(&["go", "assistant ", "t1 false"]), strings(&["echo"]));
-    assert_eq!(shapes[1], (messages, tools, RequestOptions::default(), Thinking::default()));
+    assert_eq!(shapes[1], (messages, tools, RequestOptions::default(), ThinkingLevel::default()));
     assert_eq!(transcript(&agent), ["user go", "assistant  echo{}", "tool t1 x", "assistant ok "]);
     let asked: Vec<_> = hook.asked().iter().map(|asked| (asked.step, asked.last)).collect();
     assert_eq!(asked, [(1, false), (2, false)]);
@@ -138,7 +138,7 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let script = Script::new(vec![says("ok")]);
-        let hook = Edits::one(RequestEdit { thinking: Some(Thinking::Low), ..edit });
+        let hook = Edits::one(RequestEdit { thinking: Some(ThinkingLevel::Low), ..edit });
         let agent = script
             .agent()
             .tool(tool("echo", |_| ToolOutput::text("x")))
@@ -149,7 +149,7 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
         agent.set_active_tools(Some(vec!["echo".to_owned(), "later".to_owned()]));
         run(&agent).await.1.unwrap();
         let request = script.requests.lock().unwrap()[0].clone();
-        assert_eq!((texts(&request.messages), request.thinking), (vec!["go".to_owned()], Thinking::Low));
+        assert_eq!((texts(&request.messages), request.thinking), (vec!["go".to_owned()], ThinkingLevel::Low));
         assert_eq!(request.options, RequestOptions::default());
         assert_eq!(request.tools.len(), 1);
         assert_eq!(request.tools[0].description, "The echo tool.");
@@ -262,7 +262,7 @@ async fn calls_that_an_edit_left_without_a_result_are_given_one() {
     let script = Script::new(vec![says("ok")]);
     let asks = AssistantMessage {
         content: vec![AssistantBlock::ToolCall(call("t9", "echo", "{}"))],
-        time: Time("T".into()),
+        time: Rfc3339Time("T".into()),
         native: None,
     };
     let messages = vec![said("a"), Message::Assistant(asks), said("b")];
@@ -276,7 +276,7 @@ async fn calls_that_an_edit_left_without_a_result_are_given_one() {
 #[tokio::test]
 async fn a_request_that_a_hook_does_not_want_ends_the_turn_with_its_reason() {
     let script = Script::new(vec![]);
-    let abort = RequestDecision::Refuse(Refusal::of_turn("cost", "over budget"));
+    let abort = RequestDecision::Refuse(Refusal::for_turn("cost", "over budget"));
     let agent = script.agent().before_model_request(Edits::new(vec![abort])).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let kind = TurnErrorKind::Blocked { by: "cost".into(), reason: "over budget".into() };
@@ -319,7 +319,7 @@ async fn a_run_that_is_cancelled_meanwhile_asks_nobody() {
     let script = Script::new(vec![]);
     let agent = script.agent().before_model_request(Hangs).build().unwrap();
     let run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let (outcome, ()) = tokio::join!(run.finish(), async move { cancel.cancel() });
     assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Aborted);
     assert!(script.requests.lock().unwrap().is_empty());

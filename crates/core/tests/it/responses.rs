@@ -13,12 +13,12 @@ use haft_core::hooks::{
 use haft_core::model::ModelEvent;
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Native, Stop};
+use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause};
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
@@ -48,7 +48,7 @@ impl AfterModelResponse for Filter {
         self.decisions.lock().unwrap().pop_front().unwrap_or(ResponseDecision::Keep)
     }
 
-    fn holds_back(&self) -> bool {
+    fn suppresses_deltas(&self) -> bool {
         self.holds_back
     }
 }
@@ -64,14 +64,14 @@ fn edit(content: Vec<AssistantBlock>) -> ResponseDecision {
 /// An answer that only its provider can read in full.
 fn native(mut answer: Answer) -> Answer {
     let Some(Ok(ModelEvent::Done(response))) = answer.items.last_mut() else { panic!("no end") };
-    response.native = Some(Native { origin: "script".into(), data: RawJson::empty_object() });
+    response.native = Some(NativeMessage { origin: "script".into(), data: RawJson::empty_object() });
     answer
 }
 
-fn interventions(session: &Session) -> Vec<(Action, String)> {
+fn interventions(session: &Session) -> Vec<(InterventionAction, String)> {
     let branch = session.branch();
     let custom = branch.iter().filter_map(|entry| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     });
     custom.map(|it| (it.action, it.by.join(","))).collect()
@@ -92,10 +92,10 @@ async fn the_edited_answer_is_what_is_kept_and_shown() {
     assert_eq!(told, [response, "delta the code is ….", "assistant the code is …."]);
     let [Message::User { .. }, Message::Assistant(said)] = &agent.messages()[..] else { panic!() };
     assert_eq!(said.native, None);
-    assert_eq!(interventions(agent.session()), [(Action::AnswerEdited, "f".to_owned())]);
+    assert_eq!(interventions(agent.session()), [(InterventionAction::AnswerEdited, "f".to_owned())]);
     let asked = hook.asked.lock().unwrap()[0].clone();
     assert_eq!((asked.step, asked.model.to_string().as_str()), (1, "script/test"));
-    assert_eq!((asked.content, asked.stop), (vec![text("the code is 1234")], Stop::End));
+    assert_eq!((asked.content, asked.stop), (vec![text("the code is 1234")], StopCause::End));
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn the_calls_of_the_edited_answer_run_and_no_others() {
 
 /// Why a step ends follows the edited answer.
 #[track_caller]
-fn check_stop(model: Answer, content: Vec<AssistantBlock>, stop: Stop, runs: bool) {
+fn check_stop(model: Answer, content: Vec<AssistantBlock>, stop: StopCause, runs: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let script = Script::new(vec![model, says("ok")]);
@@ -149,12 +149,12 @@ fn check_stop(model: Answer, content: Vec<AssistantBlock>, stop: Stop, runs: boo
 #[test]
 fn an_edit_may_take_calls_away_and_add_some() {
     let one = || AssistantBlock::ToolCall(call("t1", "echo", "{}"));
-    check_stop(calls(vec![call("t1", "echo", "{}")]), vec![text("no")], Stop::End, false);
-    check_stop(says("hi"), vec![one()], Stop::ToolUse, true);
+    check_stop(calls(vec![call("t1", "echo", "{}")]), vec![text("no")], StopCause::End, false);
+    check_stop(says("hi"), vec![one()], StopCause::ToolUse, true);
     // What was cut cannot be trusted, whoever wrote it.
-    let cut = || answer(Some("hi"), vec![call("t1", "echo", "{}")], Stop::Length);
-    check_stop(cut(), vec![one()], Stop::ToolUse, false);
-    check_stop(cut(), vec![text("hi")], Stop::Length, false);
+    let cut = || answer(Some("hi"), vec![call("t1", "echo", "{}")], StopCause::Length);
+    check_stop(cut(), vec![one()], StopCause::ToolUse, false);
+    check_stop(cut(), vec![text("hi")], StopCause::Length, false);
 }
 
 fn thinks(said: &str) -> Answer {
@@ -246,7 +246,7 @@ async fn an_unwanted_answer_ends_the_turn_with_its_reason_and_is_no_part_of_the_
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("fine")]);
-    let abort = ResponseDecision::Refuse(Refusal::of_turn("f", "leak"));
+    let abort = ResponseDecision::Refuse(Refusal::for_turn("f", "leak"));
     let agent = script
         .agent()
         .tool(tool("echo", |_| panic!("it must not run")))
@@ -261,13 +261,13 @@ async fn an_unwanted_answer_ends_the_turn_with_its_reason_and_is_no_part_of_the_
     // It was paid for, and that is told.
     assert!(events.iter().any(|line| line.contains(r#""type":"usage","input":10"#)), "{events:#?}");
     assert_eq!(transcript(&agent), ["user go"]);
-    assert_eq!(interventions(agent.session()), [(Action::AnswerDropped, "f".to_owned())]);
+    assert_eq!(interventions(agent.session()), [(InterventionAction::AnswerDropped, "f".to_owned())]);
     let path = agent.session().path().unwrap();
     drop(agent);
     // Whoever opens the session goes on from there, too; the answer is in its log.
     let again = Session::open(&path).unwrap();
     assert_eq!(again.context().messages.len(), 1);
-    assert_eq!(interventions(&again), [(Action::AnswerDropped, "f".to_owned())]);
+    assert_eq!(interventions(&again), [(InterventionAction::AnswerDropped, "f".to_owned())]);
     assert!(std::fs::read_to_string(path).unwrap().contains(r#""name":"echo""#));
 }
 
@@ -316,7 +316,7 @@ async fn what_was_held_back_when_the_run_is_cancelled_is_not_kept() {
     let script = Script::new(vec![says("SECRET")]);
     let agent = script.agent().after_model_response(Hangs).build().unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     while let Some(event) = run.next().await {
         if let AgentEvent::AssistantStart = event {
             cancel.cancel();

@@ -1,6 +1,6 @@
 //! The sanitiser against a real parser of terminal sequences.
 
-use haft_core::sanitize::{Sanitizer, for_model, is_hidden, sanitize, sanitize_line};
+use haft_core::sanitize::{Sanitizer, strip_hidden_chars, is_hidden, sanitize, sanitize_line};
 use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, terminal_actions, survey};
 use proptest::prelude::*;
 
@@ -138,7 +138,7 @@ fn one_line_stays_one_line() {
 
 #[track_caller]
 fn check_for_model(input: &str, expect: &str, hidden: usize) {
-    let read = for_model(input);
+    let read = strip_hidden_chars(input);
     assert_eq!((read.text.as_ref(), read.hidden), (expect, hidden), "{input:?}");
 }
 
@@ -168,7 +168,7 @@ proptest! {
         let safe = sanitize(&text);
         prop_assert_eq!(terminal_actions(safe.as_bytes()), Vec::<String>::new());
         prop_assert!(!safe.chars().any(is_hidden));
-        let read = for_model(&text);
+        let read = strip_hidden_chars(&text);
         prop_assert_eq!(read.text.chars().count() + read.hidden, text.chars().count());
     }
 }

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use haft_core::protocol::RawJson;
-use haft_core::protocol::content::{Content, ToolCall};
+use haft_core::protocol::content::{ContentBlock, ToolCall};
 use haft_core::protocol::ids::ToolCallId;
-use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
-use haft_core::session::entry::{Compaction, Custom, EntryBody, Settings, ToolStart};
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
+use haft_core::session::entry::{Compaction, Custom, EntryBody, SessionSettings, ToolStart};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_core::session::{Durability, EntryId, Session};
 
 const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions/read.py");
 const EVERY_TYPE: &[u8] = include_bytes!("../fixtures/sessions/v1/every-type.jsonl");
 
-fn time() -> Time {
-    Time("2026-01-02T03:04:05.678Z".to_owned())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())
 }
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: time() }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: time() }.into()
 }
 
 fn call(id: &str) -> ToolCall {
@@ -41,7 +41,7 @@ fn result(id: &str) -> EntryBody {
     Message::Tool(ToolMessage {
         call_id: ToolCallId::new(id),
         name: "bash".to_owned(),
-        content: vec![Content::text("done")],
+        content: vec![ContentBlock::text("done")],
         is_error: false,
         extension: None,
         details: None,
@@ -60,7 +60,7 @@ fn compaction(first_kept: Option<EntryId>) -> EntryBody {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     }
     .into()
 }
@@ -201,10 +201,10 @@ async fn what_extensions_did_is_read_alike() {
     let by = || vec!["guard".to_owned()];
     let call_id = Some(ToolCallId::new("a"));
     let done = [
-        Intervention { call_id: call_id.clone(), action: Action::Rewritten, by: by() },
-        Intervention { call_id, action: Action::Edited, by: by() },
-        Intervention { call_id: None, action: Action::Replaced, by: by() },
-        Intervention { call_id: None, action: Action::TurnEnded, by: by() },
+        HookIntervention { call_id: call_id.clone(), action: InterventionAction::Rewritten, by: by() },
+        HookIntervention { call_id, action: InterventionAction::Edited, by: by() },
+        HookIntervention { call_id: None, action: InterventionAction::Replaced, by: by() },
+        HookIntervention { call_id: None, action: InterventionAction::TurnEnded, by: by() },
     ];
     let bytes = session(async |session| {
         add(session, user("one")).await;

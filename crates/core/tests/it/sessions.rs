@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
-use haft_core::model::{ModelEvent, ModelInfo, Thinking};
-use haft_core::session::entry::{Compaction, Entry, EntryBody, Settings};
+use haft_core::model::{ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::session::entry::{Compaction, SessionEntry, EntryBody, SessionSettings};
 use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, ContextUsage, Prompt};
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, Stop};
+use haft_protocol::message::{Message, StopCause};
 
 use crate::fake::{Answer, Script, call, calls, line, run, says, spec, tool, transcript};
 
@@ -27,7 +27,7 @@ fn log(session: &Session) -> Vec<String> {
     session.branch().iter().map(|entry| short(entry)).collect()
 }
 
-fn short(entry: &Entry) -> String {
+fn short(entry: &SessionEntry) -> String {
     match &entry.body {
         EntryBody::Said(said) => {
             let stop = said.answer.iter().map(|answer| format!(" {:?}", answer.stop)).collect::<String>();
@@ -83,7 +83,7 @@ async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
     let echo = tool("echo", move |_| {
         let agent: &Agent = inside.get().unwrap();
         agent.set_model(Arc::new(next.clone()));
-        agent.set_thinking(Thinking::High);
+        agent.set_thinking(ThinkingLevel::High);
         agent.set_active_tools(Some(vec!["later".into(), "other".into()]));
         ToolOutput::text("changed")
     });
@@ -98,7 +98,7 @@ async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
     run(&agent).await.1.unwrap();
     let request = second.requests.lock().unwrap()[0].clone();
     let names: Vec<_> = request.tools.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!((request.thinking, names), (Thinking::High, vec!["other"]));
+    assert_eq!((request.thinking, names), (ThinkingLevel::High, vec!["other"]));
     assert!(!request.system.contains("echo"), "{}", request.system);
     assert_eq!(
         log(&session)[4..],
@@ -109,7 +109,7 @@ async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
     assert_eq!(log(&session)[9..], ["user", "answer End"]);
     let resumed =
         second.agent().session(session).tool(tool("other", |_| ToolOutput::text(""))).build().unwrap();
-    assert_eq!((resumed.thinking(), resumed.tools().len()), (Thinking::High, 1));
+    assert_eq!((resumed.thinking(), resumed.tools().len()), (ThinkingLevel::High, 1));
     assert_eq!(resumed.model(), ModelInfo { provider: "script".into(), model: "second".into() });
 }
 
@@ -146,7 +146,7 @@ struct Stuck(Arc<AtomicBool>);
 #[async_trait]
 impl Tool for Stuck {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("stuck", Concurrency::Exclusive)
+        spec("stuck", ToolConcurrency::Exclusive)
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -179,7 +179,7 @@ async fn a_session_that_was_cut_off_goes_on_with_results_that_say_so() {
     let session = Session::open(&path).unwrap();
     let agent = script.agent().session(session.clone()).tool(Stuck(ran)).build().unwrap();
     assert_eq!(agent.messages().len(), 4);
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     let results = [format!("tool t1 error {INTERRUPTED}"), format!("tool t2 error {NOT_RUN}")];
     assert_eq!(transcript(&agent)[2..4], results);
     assert_eq!(
@@ -221,7 +221,7 @@ async fn a_dropped_run_keeps_what_the_user_saw_and_says_what_was_begun() {
         EntryBody::Said(said) => said.answer.clone(),
         _ => None,
     });
-    assert_eq!(aborted.unwrap().stop, Stop::Aborted);
+    assert_eq!(aborted.unwrap().stop, StopCause::Aborted);
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn an_answer_that_could_not_be_written_is_kept_for_when_it_can() {
     assert!(matches!(run(&agent).await.1.unwrap_err().kind, TurnErrorKind::Session { .. }), "still gone");
     std::fs::remove_file(&sessions).unwrap();
     std::fs::rename(&away, &sessions).unwrap();
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     let all = transcript(&agent);
     assert_eq!(all[4..], ["tool t1 the disk is gone", "assistant third "]);
     assert_eq!(*agent.messages(), agent.session().context().messages);
@@ -300,7 +300,7 @@ async fn statistics_are_those_of_the_session() {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     };
     let session = resumed.session().clone();
     session.append(compaction, Durability::Soon).await.unwrap();
@@ -308,8 +308,8 @@ async fn statistics_are_those_of_the_session() {
     assert_eq!((compacted.usage.input, compacted.context.tokens), (20, compacted.context.estimated));
     let text = "x".repeat(4_000);
     let long = Script::default().agent().messages(vec![Message::User {
-        content: vec![Content::text(text)],
-        time: haft_protocol::message::Time("T".into()),
+        content: vec![ContentBlock::text(text)],
+        time: haft_protocol::message::Rfc3339Time("T".into()),
     }]);
     let context = long.build().unwrap().stats().context;
     assert_eq!((context.tokens, context.estimated), (1_004, 1_004));
@@ -347,14 +347,14 @@ fn facts_are_those_of_the_model_of_the_moment() {
         script
     };
     let agent = of(1_000).agent().build().unwrap();
-    assert_eq!(agent.facts().window, Some(1_000));
+    assert_eq!(agent.model_facts().window, Some(1_000));
     agent.set_model(of(2_000));
-    assert_eq!((agent.facts().window, agent.stats().context.window), (Some(2_000), Some(2_000)));
+    assert_eq!((agent.model_facts().window, agent.stats().context.window), (Some(2_000), Some(2_000)));
 }
 
 #[test]
 fn a_prompt_is_summed_up_in_words() {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-    let prompt = Prompt { content: vec![Content::text("what\nis it?"), Content::Image(image)] };
+    let prompt = Prompt { content: vec![ContentBlock::text("what\nis it?"), ContentBlock::Image(image)] };
     assert_eq!(prompt.summary(), "what\nis it?\n[image]");
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
-use haft_core::compact::Compacting;
+use haft_core::compact::PendingCompaction;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 use haft_core::model::{
     Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse,
@@ -17,10 +17,10 @@ use haft_core::{Agent, estimated_tokens};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
 use crate::fake::{call, spec};
-use haft_core::tool::Concurrency;
+use haft_core::tool::ToolConcurrency;
 
 const WINDOW: u64 = 8_192;
 
@@ -71,22 +71,22 @@ impl Small {
         }
     }
 
-    fn answer(&self, request: &ModelRequest) -> (Vec<AssistantBlock>, Stop) {
+    fn answer(&self, request: &ModelRequest) -> (Vec<AssistantBlock>, StopCause) {
         let text = |text: String| vec![AssistantBlock::Text { text }];
         if request.tools.is_empty() {
             let nth = self.summaries.fetch_add(1, Ordering::Relaxed);
-            return (text(format!("summary {nth}: {}", "and more ".repeat(200))), Stop::End);
+            return (text(format!("summary {nth}: {}", "and more ".repeat(200))), StopCause::End);
         }
         let since =
             request.messages.iter().rev().take_while(|message| !matches!(message, Message::User { .. }));
         if since.count() >= 4 {
-            return (text("that is done. ".repeat(20)), Stop::End);
+            return (text("that is done. ".repeat(20)), StopCause::End);
         }
         let nth = self.calls.fetch_add(1, Ordering::Relaxed);
         let path = |at: usize| format!(r#"{{"path":"src/file-{}.rs"}}"#, at % 30);
         let (read, edit) = (format!("r{nth}"), format!("e{nth}"));
         let calls = [call(&read, "read", &path(nth)), call(&edit, "edit", &path(nth / 2))];
-        (calls.into_iter().map(AssistantBlock::ToolCall).collect(), Stop::ToolUse)
+        (calls.into_iter().map(AssistantBlock::ToolCall).collect(), StopCause::ToolUse)
     }
 }
 
@@ -109,7 +109,7 @@ impl Model for Small {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(ModelError::new(ModelErrorKind::Overflow, format!("{input} of {WINDOW} tokens")));
         }
-        let usage = Usage { input, output: output as u64, ..Usage::default() };
+        let usage = TokenUsage { input, output: output as u64, ..TokenUsage::default() };
         let done = ModelEvent::Done(ModelResponse { content, stop, usage, native: None });
         Ok(stream::iter([Ok(done)]).boxed())
     }
@@ -121,7 +121,7 @@ struct Says(&'static str, usize);
 impl Tool for Says {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap();
-        Arc::new(ToolSpec { schema, ..(*spec(self.0, Concurrency::Parallel)).clone() })
+        Arc::new(ToolSpec { schema, ..(*spec(self.0, ToolConcurrency::Parallel)).clone() })
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
@@ -134,7 +134,7 @@ struct Third(Arc<AtomicUsize>);
 
 #[async_trait]
 impl BeforeCompact for Third {
-    async fn before_compact(&self, _: &CancellationToken, _: &Compacting) -> CompactDecision {
+    async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         match self.0.fetch_add(1, Ordering::Relaxed) % 3 {
             2 => CompactDecision::Replace {
                 by: "third".into(),

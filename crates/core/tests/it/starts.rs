@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::hooks::{
-    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Observer,
+    AfterToolExecute, ApproverDecision, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Observer,
     ResultDecision, ToolDecision,
 };
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -38,7 +38,7 @@ struct Slow;
 #[async_trait]
 impl Tool for Slow {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("slow", Concurrency::Parallel)
+        spec("slow", ToolConcurrency::Parallel)
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
@@ -72,12 +72,12 @@ impl BeforeToolExecute for Gate {
 
 #[async_trait]
 impl ApproveTool for Gate {
-    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
         match call.id.as_str() {
-            "denied" => Approval::Deny { by: "gate".into(), reason: "no".into() },
-            _ => Approval::Approve,
+            "denied" => ApproverDecision::Deny { by: "gate".into(), reason: "no".into() },
+            _ => ApproverDecision::Approve,
         }
     }
 }

@@ -9,7 +9,7 @@ use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, Observer, Promp
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::tool::{ToolOutput, ToolSet};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, answer, call, calls, line, run, says, tool, transcript};
@@ -87,7 +87,7 @@ async fn a_stream_without_its_final_event_is_truncated() {
 
 #[tokio::test]
 async fn calls_of_a_cut_answer_are_not_run() {
-    let script = Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], Stop::Length), says("ok")]);
+    let script = Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], StopCause::Length), says("ok")]);
     let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
     let (events, _) = run(&agent).await;
     assert!(

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSource, Hooks, ResultDecision};
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSource, HookSet, ResultDecision};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -111,7 +111,7 @@ struct Meet(Arc<Barrier>);
 #[async_trait]
 impl Tool for Meet {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("meet", Concurrency::Parallel)
+        spec("meet", ToolConcurrency::Parallel)
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
@@ -135,7 +135,7 @@ async fn parallel_calls_run_together_and_report_in_order() {
 }
 
 /// Notes when it begins and ends, giving way in between.
-struct Slow(Arc<std::sync::Mutex<Vec<String>>>, &'static str, Concurrency);
+struct Slow(Arc<std::sync::Mutex<Vec<String>>>, &'static str, ToolConcurrency);
 
 #[async_trait]
 impl Tool for Slow {
@@ -166,8 +166,8 @@ async fn an_exclusive_call_runs_alone() {
     ]);
     let agent = script
         .agent()
-        .tool(Slow(Arc::clone(&log), "par", Concurrency::Parallel))
-        .tool(Slow(Arc::clone(&log), "exc", Concurrency::Exclusive))
+        .tool(Slow(Arc::clone(&log), "par", ToolConcurrency::Parallel))
+        .tool(Slow(Arc::clone(&log), "exc", ToolConcurrency::Exclusive))
         .build()
         .unwrap();
     run(&agent).await.1.unwrap();
@@ -217,7 +217,7 @@ impl AfterToolExecute for Redacts {
         mut output: ToolOutput,
     ) -> ResultDecision {
         if finished.call.id.to_string() == "t2" {
-            output.content = vec![haft_protocol::content::Content::text("redacted")];
+            output.content = vec![haft_protocol::content::ContentBlock::text("redacted")];
         }
         output.into()
     }
@@ -286,7 +286,7 @@ struct Leaves(Arc<std::sync::Mutex<Option<ToolContext>>>);
 #[async_trait]
 impl Tool for Leaves {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("leaves", Concurrency::Parallel)
+        spec("leaves", ToolConcurrency::Parallel)
     }
 
     async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
@@ -322,8 +322,8 @@ struct Late;
 
 #[async_trait]
 impl HookSource for Late {
-    fn hooks(&self) -> Hooks {
-        Hooks::default()
+    fn hooks(&self) -> HookSet {
+        HookSet::default()
     }
 
     async fn late_tool(&self, _: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>> {

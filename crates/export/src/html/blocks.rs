@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::image;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
@@ -15,12 +15,12 @@ use super::text::html_text;
 /// Values that are longer stand below their name.
 const SHORT: usize = 100;
 
-pub(super) fn write_content_blocks(out: &mut String, content: &[Content]) {
+pub(super) fn write_content_blocks(out: &mut String, content: &[ContentBlock]) {
     for block in content {
         match block {
-            Content::Text { text: said } if said.trim().is_empty() => {}
-            Content::Text { text: said } => write_pre(out, "", said),
-            Content::Image(image) => write_image(out, image),
+            ContentBlock::Text { text: said } if said.trim().is_empty() => {}
+            ContentBlock::Text { text: said } => write_pre(out, "", said),
+            ContentBlock::Image(image) => write_image(out, image),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use haft_core::session::EntryId;
 use haft_core::session::entry::*;
-use haft_core::session::intervention::{Intervention, OWNER};
-use haft_protocol::content::{Content, joined_text};
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_core::session::intervention::{HookIntervention, OWNER};
+use haft_protocol::content::{ContentBlock, joined_text};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 
 use super::blocks::{write_image, write_content_blocks, write_pre};
 use super::facts::token_count_text;
@@ -27,7 +27,7 @@ pub(super) struct ThreadWriter<'a> {
 }
 
 impl<'a> ThreadWriter<'a> {
-    pub(super) fn new(entries: &'a [Entry]) -> Self {
+    pub(super) fn new(entries: &'a [SessionEntry]) -> Self {
         let mut labels = HashMap::new();
         for entry in entries {
             if let EntryBody::Label(label) = &entry.body {
@@ -70,7 +70,7 @@ impl<'a> ThreadWriter<'a> {
         self.aside -= 1;
     }
 
-    fn write_entry(&mut self, entry: &Entry) {
+    fn write_entry(&mut self, entry: &SessionEntry) {
         match &entry.body {
             EntryBody::Said(Said { message: Message::User { content, .. }, .. }) => {
                 self.write_prompt(entry, content)
@@ -96,7 +96,7 @@ impl<'a> ThreadWriter<'a> {
             EntryBody::BranchSummary(branch) => {
                 self.write_summary(entry, "A branch that was left, summed up", &branch.summary, "");
             }
-            EntryBody::Custom(custom) => match Intervention::of(custom) {
+            EntryBody::Custom(custom) => match HookIntervention::from_custom(custom) {
                 Some(it) => self.write_intervention(&it),
                 None => self.write_custom_entry(custom),
             },
@@ -120,7 +120,7 @@ impl<'a> ThreadWriter<'a> {
         }
     }
 
-    fn write_prompt(&mut self, entry: &Entry, content: &[Content]) {
+    fn write_prompt(&mut self, entry: &SessionEntry, content: &[ContentBlock]) {
         self.anchors += 1;
         if self.aside == 0 {
             self.prompts.push((self.anchors, short_text(&joined_text(content), 70)));
@@ -134,10 +134,10 @@ impl<'a> ThreadWriter<'a> {
         self.write_label(entry);
         for block in content {
             match block {
-                Content::Text { text: said } => {
+                ContentBlock::Text { text: said } => {
                     let _ = write!(self.out, "<div class=\"said\">{}</div>", html_text(said.trim_end()));
                 }
-                Content::Image(image) => write_image(&mut self.out, image),
+                ContentBlock::Image(image) => write_image(&mut self.out, image),
             }
         }
         self.out.push_str("</section>");
@@ -183,7 +183,7 @@ impl<'a> ThreadWriter<'a> {
         self.out.push_str("</section>");
     }
 
-    fn write_compaction(&mut self, entry: &Entry, compaction: &Compaction) {
+    fn write_compaction(&mut self, entry: &SessionEntry, compaction: &Compaction) {
         let by = compaction.by.as_deref().map(|by| format!(" by {}", html_text(by))).unwrap_or_default();
         let title = format!("Compacted{by}: {} tokens summed up", token_count_text(compaction.tokens_before));
         let mut files = String::new();
@@ -195,7 +195,7 @@ impl<'a> ThreadWriter<'a> {
         self.write_summary(entry, &title, &compaction.summary, &files);
     }
 
-    fn write_summary(&mut self, entry: &Entry, title: &str, summary: &str, below: &str) {
+    fn write_summary(&mut self, entry: &SessionEntry, title: &str, summary: &str, below: &str) {
         let _ = write!(
             self.out,
             "<details class=\"summary\"><summary>{title} <span class=\"soft\">{}</span></summary>\
@@ -205,7 +205,7 @@ impl<'a> ThreadWriter<'a> {
         );
     }
 
-    fn write_intervention(&mut self, it: &Intervention) {
+    fn write_intervention(&mut self, it: &HookIntervention) {
         let _ = write!(
             self.out,
             "<p class=\"note\"><span class=\"badge extension\">{} {}</span> {}</p>",
@@ -231,7 +231,7 @@ impl<'a> ThreadWriter<'a> {
         self.out.push_str("</div></details>");
     }
 
-    fn write_custom_message(&mut self, entry: &Entry, custom: &CustomMessage) {
+    fn write_custom_message(&mut self, entry: &SessionEntry, custom: &CustomMessage) {
         let hidden = if custom.display { "" } else { " · the user was not shown this" };
         let _ = write!(
             self.out,
@@ -242,7 +242,7 @@ impl<'a> ThreadWriter<'a> {
         );
         let texts = joined_text(&custom.content);
         self.out.push_str(&markdown(&texts));
-        let images: Vec<Content> =
+        let images: Vec<ContentBlock> =
             custom.content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
         write_content_blocks(&mut self.out, &images);
         self.out.push_str("</section>");
@@ -252,14 +252,14 @@ impl<'a> ThreadWriter<'a> {
         let _ = write!(self.out, "<p class=\"row\">{html}</p>");
     }
 
-    fn write_label(&mut self, entry: &Entry) {
+    fn write_label(&mut self, entry: &SessionEntry) {
         if let Some(label) = self.labels.get(&entry.id) {
             let _ = write!(self.out, "<p class=\"mark\">{}</p>", html_text(label));
         }
     }
 }
 
-fn usage_text(answer: &Answer) -> String {
+fn usage_text(answer: &ResponseMetadata) -> String {
     let usage = &answer.usage;
     match usage.input + usage.output + usage.cache_read + usage.cache_write {
         0 => String::new(),
@@ -271,11 +271,11 @@ fn usage_text(answer: &Answer) -> String {
     }
 }
 
-fn stop_text(stop: Stop) -> Option<&'static str> {
+fn stop_text(stop: StopCause) -> Option<&'static str> {
     match stop {
-        Stop::End | Stop::ToolUse => None,
-        Stop::Length => Some("The answer was cut off: it reached the model's limit."),
-        Stop::Error => Some("The answer ended with an error."),
-        Stop::Aborted => Some("The user stopped the answer."),
+        StopCause::End | StopCause::ToolUse => None,
+        StopCause::Length => Some("The answer was cut off: it reached the model's limit."),
+        StopCause::Error => Some("The answer ended with an error."),
+        StopCause::Aborted => Some("The user stopped the answer."),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use haft_core::session::Recovered;
-use haft_core::session::entry::{Answer, EntryBody, Said};
+use haft_core::session::RecoveredSession;
+use haft_core::session::entry::{ResponseMetadata, EntryBody, Said};
 use haft_protocol::content::joined_text;
-use haft_protocol::message::{Message, Time, Usage};
+use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
 use super::text::{time_element, short_text, html_text};
 
@@ -16,16 +16,16 @@ pub(super) struct SessionFacts {
     first_text: Option<String>,
     tags: Vec<String>,
     models: Vec<String>,
-    last: Option<Time>,
+    last: Option<Rfc3339Time>,
     prompts: usize,
     answers: usize,
     calls: usize,
     failed: usize,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 impl SessionFacts {
-    pub(super) fn from_session(session: &Recovered) -> Self {
+    pub(super) fn from_session(session: &RecoveredSession) -> Self {
         let mut facts = Self::default();
         for entry in &session.entries {
             facts.last = Some(entry.time.clone());
@@ -66,7 +66,7 @@ impl SessionFacts {
         }
     }
 
-    fn add_usage(&mut self, answer: Option<&Answer>) {
+    fn add_usage(&mut self, answer: Option<&ResponseMetadata>) {
         if let Some(answer) = answer {
             self.usage += answer.usage;
         }
@@ -77,7 +77,7 @@ impl SessionFacts {
         name.filter(|name| !name.is_empty()).unwrap_or_else(|| "A session".to_owned())
     }
 
-    pub(super) fn write_header(&self, out: &mut String, session: &Recovered) {
+    pub(super) fn write_header(&self, out: &mut String, session: &RecoveredSession) {
         let _ = write!(
             out,
             "<header><p class=\"kind\">haft session</p><h1>{}</h1><dl class=\"facts\">",
@@ -100,7 +100,7 @@ impl SessionFacts {
                 failed => format!("{}, {failed} failed", self.calls),
             },
         );
-        let Usage { input, output, cache_read, cache_write, cost_usd } = self.usage;
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = self.usage;
         let cached =
             if cache_read > 0 { format!(" ({} from the cache)", token_count_text(cache_read)) } else { String::new() };
         fact(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 
 use super::facts::{token_count_text, dollar_text};
 
@@ -27,7 +27,7 @@ struct UsageChart {
 }
 
 /// The charts; nothing where there are less than two answers that say what they used.
-pub(super) fn write_charts(out: &mut String, turns: &[Usage]) {
+pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
     if turns.len() < 2 {
         return;
     }
@@ -48,8 +48,8 @@ pub(super) fn write_charts(out: &mut String, turns: &[Usage]) {
     out.push_str("</svg></div></section>");
 }
 
-fn usage_charts(turns: &[Usage]) -> Vec<UsageChart> {
-    let of = |value: fn(&Usage) -> u64| turns.iter().map(|usage| value(usage) as f64).collect::<Vec<_>>();
+fn usage_charts(turns: &[TokenUsage]) -> Vec<UsageChart> {
+    let of = |value: fn(&TokenUsage) -> u64| turns.iter().map(|usage| value(usage) as f64).collect::<Vec<_>>();
     let tokens = |tokens: f64| token_count_text(tokens.round() as u64);
     let mut panels = vec![
         UsageChart {
@@ -183,12 +183,12 @@ fn draw_turn_axis(out: &mut String, turns: usize, height: f64) {
     );
 }
 
-fn draw_tooltips(out: &mut String, turns: &[Usage], height: f64) {
+fn draw_tooltips(out: &mut String, turns: &[TokenUsage], height: f64) {
     let slot = slot_width(turns.len());
     let mut sum = 0.0;
     for (at, usage) in turns.iter().enumerate() {
         sum += usage.cost_usd;
-        let Usage { input, output, cache_read, cache_write, cost_usd } = *usage;
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = *usage;
         let _ = write!(
             out,
             "<rect class=\"hover\" x=\"{:.1}\" y=\"0\" width=\"{slot:.1}\" height=\"{:.1}\"><title>Turn {}\n\
@@ -245,9 +245,9 @@ mod tests {
     #[test]
     fn nothing_to_compare_is_no_plot() {
         let mut out = String::new();
-        write_charts(&mut out, &[Usage::default()]);
+        write_charts(&mut out, &[TokenUsage::default()]);
         assert_eq!(out, "");
-        write_charts(&mut out, &[Usage { input: 10, ..Usage::default() }, Usage::default()]);
+        write_charts(&mut out, &[TokenUsage { input: 10, ..TokenUsage::default() }, TokenUsage::default()]);
         assert!(out.contains("Tokens sent") && !out.contains("Cost"), "{out}");
         assert!(!out.contains("NaN"), "{out}");
     }

@@ -1,7 +1,7 @@
 //! Texts from outside as HTML: nothing in them is obeyed.
 
 use haft_core::sanitize::{sanitize, sanitize_line};
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 pub(super) fn html_text(text: &str) -> String {
@@ -35,7 +35,7 @@ fn escape(text: &str) -> String {
 }
 
 /// A moment: `2026-01-02 03:04 UTC`; as it stands where it is none.
-pub(super) fn time_element(time: &Time) -> String {
+pub(super) fn time_element(time: &Rfc3339Time) -> String {
     let Ok(at) = time.0.parse::<jiff::Timestamp>() else { return html_text(&time.0) };
     let at = at.to_string();
     let (day, minute) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
@@ -182,9 +182,9 @@ mod tests {
         assert_eq!(short_text("a\n<b>  \x1b[1mc", 10), "a &lt;b&gt; c");
         assert_eq!(short_text("abcdef", 3), "abc…");
         assert_eq!(
-            time_element(&Time("2026-01-02T03:04:05.678Z".to_owned())),
+            time_element(&Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())),
             "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04 UTC</time>"
         );
-        assert_eq!(time_element(&Time("<x>".to_owned())), "&lt;x&gt;");
+        assert_eq!(time_element(&Rfc3339Time("<x>".to_owned())), "&lt;x&gt;");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{Answer, Entry, EntryBody, Said, ToolStart};
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::entry::{ResponseMetadata, SessionEntry, EntryBody, Said, ToolStart};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantMessage, Message, ToolMessage};
 
@@ -18,7 +18,7 @@ pub(super) struct EntryThread<'a> {
 
 /// A part that is shown in one piece.
 pub(super) enum ThreadItem<'a> {
-    Entry(&'a Entry),
+    Entry(&'a SessionEntry),
     Step(Box<Step<'a>>),
     Branches(Vec<EntryThread<'a>>),
     /// So many other branches begin here, and are not shown.
@@ -27,34 +27,34 @@ pub(super) enum ThreadItem<'a> {
 
 /// One answer of the model.
 pub(super) struct Step<'a> {
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a SessionEntry,
     pub(super) message: &'a AssistantMessage,
-    pub(super) answer: Option<&'a Answer>,
+    pub(super) answer: Option<&'a ResponseMetadata>,
     pub(super) calls: Vec<ToolCallItem<'a>>,
-    pub(super) interventions: Vec<Intervention>,
+    pub(super) interventions: Vec<HookIntervention>,
 }
 
 pub(super) struct ToolCallItem<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) start: Option<&'a ToolStart>,
     pub(super) result: Option<&'a ToolMessage>,
-    pub(super) interventions: Vec<Intervention>,
+    pub(super) interventions: Vec<HookIntervention>,
 }
 
 /// All entries, and who follows whom.
 pub(super) struct BranchTree<'a> {
-    entries: &'a [Entry],
+    entries: &'a [SessionEntry],
     children: HashMap<Option<EntryId>, Vec<usize>>,
     /// The last entry of the file that follows each one, and whether anything was said in between.
     last: Vec<(usize, bool)>,
 }
 
 impl<'a> BranchTree<'a> {
-    pub(super) fn new(entries: &'a [Entry]) -> Self {
+    pub(super) fn new(entries: &'a [SessionEntry]) -> Self {
         let places: HashMap<EntryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut children: HashMap<Option<EntryId>, Vec<usize>> = HashMap::new();
-        let said = |entry: &Entry| matches!(entry.body, EntryBody::Said(_));
+        let said = |entry: &SessionEntry| matches!(entry.body, EntryBody::Said(_));
         let mut last: Vec<_> = entries.iter().enumerate().map(|(at, entry)| (at, said(entry))).collect();
         for (at, entry) in entries.iter().enumerate() {
             children.entry(entry.parent).or_default().push(at);
@@ -122,7 +122,7 @@ impl<'a> BranchTree<'a> {
 }
 
 impl<'a> EntryThread<'a> {
-    fn add(&mut self, entry: &'a Entry) {
+    fn add(&mut self, entry: &'a SessionEntry) {
         match &entry.body {
             EntryBody::Said(Said { message: Message::Assistant(message), answer }) => {
                 let new = |call| ToolCallItem { call, start: None, result: None, interventions: Vec::new() };
@@ -143,7 +143,7 @@ impl<'a> EntryThread<'a> {
                 }
             }
             EntryBody::Custom(custom) => {
-                let Some(intervention) = Intervention::of(custom) else {
+                let Some(intervention) = HookIntervention::from_custom(custom) else {
                     return self.items.push(ThreadItem::Entry(entry));
                 };
                 match self.intervention_target(&intervention) {
@@ -164,21 +164,21 @@ impl<'a> EntryThread<'a> {
     }
 
     /// Where an intervention belongs: to a call, or to the last answer. One in a turn stands for itself.
-    fn intervention_target(&mut self, it: &Intervention) -> Option<&mut Vec<Intervention>> {
+    fn intervention_target(&mut self, it: &HookIntervention) -> Option<&mut Vec<HookIntervention>> {
         match (&it.call_id, it.action) {
             (Some(id), _) => self.open_call(|call| call.call.id == *id).map(|call| &mut call.interventions),
-            (None, Action::Replaced | Action::Suppressed | Action::AnswerEdited) => {
+            (None, InterventionAction::Replaced | InterventionAction::Suppressed | InterventionAction::AnswerEdited) => {
                 self.last_step().map(|step| &mut step.interventions)
             }
             (
                 None,
-                Action::Blocked
-                | Action::Answered
-                | Action::Rewritten
-                | Action::TurnEnded
-                | Action::Edited
-                | Action::AnswerDropped
-                | Action::Discarded,
+                InterventionAction::Blocked
+                | InterventionAction::Answered
+                | InterventionAction::Rewritten
+                | InterventionAction::TurnEnded
+                | InterventionAction::Edited
+                | InterventionAction::AnswerDropped
+                | InterventionAction::Discarded,
             ) => None,
         }
     }

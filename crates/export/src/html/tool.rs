@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use haft_core::session::intervention::{Action, Intervention};
-use haft_protocol::content::{Content, joined_text};
+use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::message::ToolMessage;
 use serde::Deserialize;
 
@@ -77,7 +77,7 @@ fn write_badges(out: &mut String, call: &ToolCallItem<'_>, failed: bool) {
     for it in &call.interventions {
         let _ = write!(out, " <span class=\"badge extension\">{} {}</span>", it.action.verb(), intervention_names(it));
     }
-    if is_rewritten(call) && !call.interventions.iter().any(|it| it.action == Action::Rewritten) {
+    if is_rewritten(call) && !call.interventions.iter().any(|it| it.action == InterventionAction::Rewritten) {
         out.push_str(" <span class=\"badge extension\">rewritten</span>");
     }
     if failed && !call.interventions.iter().any(|it| it.action.is_stop()) {
@@ -121,7 +121,7 @@ fn write_result(out: &mut String, message: &ToolMessage, shown: Option<ToolDiff>
     if shown.cut {
         out.push_str("<p class=\"left-out\">The diff is longer; this is its beginning.</p>");
     }
-    let images: Vec<Content> =
+    let images: Vec<ContentBlock> =
         message.content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
     write_content_blocks(out, &images);
 }
@@ -150,25 +150,25 @@ fn diff_of(message: &ToolMessage) -> Option<ToolDiff> {
     })
 }
 
-pub(super) fn intervention_names(it: &Intervention) -> String {
+pub(super) fn intervention_names(it: &HookIntervention) -> String {
     html_text(&it.by.join(", "))
 }
 
-pub(super) fn intervention_sentence(it: &Intervention) -> String {
+pub(super) fn intervention_sentence(it: &HookIntervention) -> String {
     let names = intervention_names(it);
     match it.action {
-        Action::Blocked => format!("Blocked by {names}: the tool did not run."),
-        Action::Answered => format!("Answered by {names}: the tool did not run."),
-        Action::Rewritten => format!("Rewritten by {names} before it ran."),
-        Action::TurnEnded if it.call_id.is_some() => {
+        InterventionAction::Blocked => format!("Blocked by {names}: the tool did not run."),
+        InterventionAction::Answered => format!("Answered by {names}: the tool did not run."),
+        InterventionAction::Rewritten => format!("Rewritten by {names} before it ran."),
+        InterventionAction::TurnEnded if it.call_id.is_some() => {
             format!("{names} ended the turn with this call: the tool did not run.")
         }
-        Action::TurnEnded => format!("{names} ended the turn before the model was asked."),
-        Action::Edited => format!("{names} changed the result: the model was not told what the tool gave."),
-        Action::Replaced => format!("{names} changed the text: the user was shown another one."),
-        Action::Suppressed => format!("The user was not shown this message because of {names}."),
-        Action::AnswerEdited => format!("{names} changed this message: the model wrote another one."),
-        Action::AnswerDropped => format!("{names} ended the turn: the model's answer is not part of this."),
-        Action::Discarded => format!("{names} discarded a turn: what was said in it is not part of this."),
+        InterventionAction::TurnEnded => format!("{names} ended the turn before the model was asked."),
+        InterventionAction::Edited => format!("{names} changed the result: the model was not told what the tool gave."),
+        InterventionAction::Replaced => format!("{names} changed the text: the user was shown another one."),
+        InterventionAction::Suppressed => format!("The user was not shown this message because of {names}."),
+        InterventionAction::AnswerEdited => format!("{names} changed this message: the model wrote another one."),
+        InterventionAction::AnswerDropped => format!("{names} ended the turn: the model's answer is not part of this."),
+        InterventionAction::Discarded => format!("{names} discarded a turn: what was said in it is not part of this."),
     }
 }

@@ -3,32 +3,32 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{Custom, Entry, EntryBody, Said, Settings};
+use haft_core::session::entry::{Custom, SessionEntry, EntryBody, Said, SessionSettings};
 use haft_core::session::intervention::OWNER;
 use haft_protocol::RawJson;
-use haft_protocol::message::{Time, Usage};
+use haft_protocol::message::{Rfc3339Time, TokenUsage};
 use serde::Serialize;
 
 use super::ImportProblem;
 
 /// Entries as they are put together.
 pub(super) struct EntryBuilder {
-    entries: Vec<Entry>,
+    entries: Vec<SessionEntry>,
     problems: Vec<ImportProblem>,
     pub(super) leaf: Option<EntryId>,
     /// When what comes next was said.
-    pub(super) time: Time,
+    pub(super) time: Rfc3339Time,
     pub(super) line: u64,
 }
 
 impl EntryBuilder {
     pub(super) fn new() -> Self {
-        Self { entries: Vec::new(), problems: Vec::new(), leaf: None, time: Time(String::new()), line: 0 }
+        Self { entries: Vec::new(), problems: Vec::new(), leaf: None, time: Rfc3339Time(String::new()), line: 0 }
     }
 
     pub(super) fn add(&mut self, body: impl Into<EntryBody>) -> EntryId {
         let id = EntryId::new();
-        self.entries.push(Entry { id, parent: self.leaf, time: self.time.clone(), body: body.into() });
+        self.entries.push(SessionEntry { id, parent: self.leaf, time: self.time.clone(), body: body.into() });
         self.leaf = Some(id);
         id
     }
@@ -52,15 +52,15 @@ impl EntryBuilder {
         self.problems.push(ImportProblem { line: Some(self.line), what: what.into() });
     }
 
-    pub(super) fn last_entry(&mut self) -> Option<&mut Entry> {
+    pub(super) fn last_entry(&mut self) -> Option<&mut SessionEntry> {
         self.entries.last_mut()
     }
 
     /// Returns the entries and problems. Compactions say what is in force, as those that haft writes do.
-    pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<ImportProblem>) {
+    pub(super) fn finish(mut self) -> (Vec<SessionEntry>, Vec<ImportProblem>) {
         let places: HashMap<EntryId, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
-        let mut used = Usage::default();
+        let mut used = TokenUsage::default();
         for at in 0..self.entries.len() {
             let settings = match self.entries.get(at).map(|entry| &entry.body) {
                 Some(EntryBody::Said(Said { answer: Some(answer), .. })) => {
@@ -70,7 +70,7 @@ impl EntryBuilder {
                 Some(EntryBody::Compaction(_)) => settings_at(&self.entries, &places, at),
                 Some(_) | None => continue,
             };
-            if let Some(Entry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at) {
+            if let Some(SessionEntry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at) {
                 compaction.settings = settings;
                 compaction.used = Some(used);
             }
@@ -79,8 +79,8 @@ impl EntryBuilder {
     }
 }
 
-fn settings_at(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -> Settings {
-    let mut found = Settings::default();
+fn settings_at(entries: &[SessionEntry], places: &HashMap<EntryId, usize>, at: usize) -> SessionSettings {
+    let mut found = SessionSettings::default();
     let parent = |at: usize| entries.get(at)?.parent.and_then(|parent| places.get(&parent).copied());
     let mut next = parent(at);
     while let Some(entry) = next.and_then(|at| entries.get(at)) {
@@ -92,7 +92,7 @@ fn settings_at(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -
                 found.thinking.get_or_insert_with(|| change.level.clone());
             }
             EntryBody::Compaction(compaction) => {
-                let Settings { model, thinking, tools } = compaction.settings.clone();
+                let SessionSettings { model, thinking, tools } = compaction.settings.clone();
                 found.model = found.model.or(model);
                 found.thinking = found.thinking.or(thinking);
                 found.tools = found.tools.or(tools);
@@ -115,13 +115,13 @@ fn settings_at(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -
 }
 
 /// A moment as haft writes it, whatever its zone and its digits; nothing if it is none.
-pub(super) fn parse_time(text: &str) -> Option<Time> {
+pub(super) fn parse_time(text: &str) -> Option<Rfc3339Time> {
     let at: jiff::Timestamp = text.parse().ok()?;
-    Some(Time(format!("{at:.3}")))
+    Some(Rfc3339Time(format!("{at:.3}")))
 }
 
 /// A moment in milliseconds since 1970.
-pub(super) fn time_from_millis(millis: f64) -> Option<Time> {
+pub(super) fn time_from_millis(millis: f64) -> Option<Rfc3339Time> {
     let at = jiff::Timestamp::from_millisecond(millis as i64).ok()?;
-    Some(Time(format!("{at:.3}")))
+    Some(Rfc3339Time(format!("{at:.3}")))
 }

@@ -9,8 +9,8 @@ use haft_core::session::entry::{
     BranchSummary, Compaction, CustomMessage, Label, ModelChange, Name, ThinkingChange,
 };
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::message::Time;
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
 use super::ParsedSession;
@@ -71,7 +71,7 @@ pub(super) fn read(bytes: &[u8]) -> ParsedSession {
 
 struct PiReader {
     maker: EntryBuilder,
-    created: Option<Time>,
+    created: Option<Rfc3339Time>,
     ids: HashMap<String, EntryId>,
     /// The same by place, for version 1, which has no ids.
     order: Vec<Option<EntryId>>,
@@ -199,16 +199,16 @@ impl PiReader {
 }
 
 /// RFC 3339, or milliseconds since 1970.
-fn parse_row_time(raw: &RawJson) -> Option<Time> {
+fn parse_row_time(raw: &RawJson) -> Option<Rfc3339Time> {
     match raw.read::<String>() {
         Ok(text) => parse_time(&text),
         Err(_) => raw.read::<f64>().ok().and_then(time_from_millis),
     }
 }
 
-fn parse_contents(maker: &mut EntryBuilder, raw: &RawJson) -> Vec<Content> {
+fn parse_contents(maker: &mut EntryBuilder, raw: &RawJson) -> Vec<ContentBlock> {
     match raw.read::<String>() {
-        Ok(text) => vec![Content::Text { text }],
+        Ok(text) => vec![ContentBlock::Text { text }],
         Err(_) => message::parse_blocks(maker, raw).into_iter().filter_map(|block| block.into_content(maker)).collect(),
     }
 }

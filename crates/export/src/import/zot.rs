@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use haft_core::session::entry::{Answer, Compaction, Entry, EntryBody, ModelChange, Name, Said};
+use haft_core::session::entry::{ResponseMetadata, Compaction, SessionEntry, EntryBody, ModelChange, Name, Said};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage, TokenUsage};
 use serde::Deserialize;
 
 use super::ParsedSession;
@@ -99,12 +99,12 @@ pub(super) fn read(bytes: &[u8]) -> ParsedSession {
 struct ZotReader {
     maker: EntryBuilder,
     model: ModelChange,
-    created: Option<Time>,
+    created: Option<Rfc3339Time>,
     /// The tools of the calls, which results do not name.
     tools: HashMap<String, String>,
     total: ZotUsage,
     /// The usage of an answer that comes behind it.
-    pending: Option<Usage>,
+    pending: Option<TokenUsage>,
 }
 
 impl ZotReader {
@@ -159,7 +159,7 @@ impl ZotReader {
             _ if content.is_empty() => {}
             "assistant" => self.add_assistant(content),
             "user" => {
-                let content: Vec<Content> =
+                let content: Vec<ContentBlock> =
                     content.into_iter().filter_map(|block| self.content_block(block)).collect();
                 let time = self.maker.time.clone();
                 self.maker.add(Message::User { content, time });
@@ -174,10 +174,10 @@ impl ZotReader {
             return;
         }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
-        let answer = Answer {
+        let answer = ResponseMetadata {
             provider: self.model.provider.clone(),
             model: self.model.model.clone(),
-            stop: if calls { Stop::ToolUse } else { Stop::End },
+            stop: if calls { StopCause::ToolUse } else { StopCause::End },
             usage: self.pending.take().unwrap_or_default(),
         };
         let message = AssistantMessage { content, time: self.maker.time.clone(), native: None };
@@ -224,10 +224,10 @@ impl ZotReader {
         self.maker.add(Message::Tool(message));
     }
 
-    fn content_block(&mut self, block: ZotBlock) -> Option<Content> {
+    fn content_block(&mut self, block: ZotBlock) -> Option<ContentBlock> {
         match (block.mime_type.filter(|kind| !kind.is_empty()), block.data, block.text) {
-            (Some(mime_type), Some(data), _) => Some(Content::Image(Image { mime_type, data: data.into() })),
-            (None, _, Some(text)) => Some(Content::Text { text }),
+            (Some(mime_type), Some(data), _) => Some(ContentBlock::Image(Image { mime_type, data: data.into() })),
+            (None, _, Some(text)) => Some(ContentBlock::Text { text }),
             _ => {
                 self.maker.add_problem("a part of a message is of no known kind, and left out");
                 None
@@ -267,7 +267,7 @@ impl ZotReader {
             }
             None => usage,
         };
-        let usage = Usage {
+        let usage = TokenUsage {
             input: usage.input_tokens,
             output: usage.output_tokens,
             cache_read: usage.cache_read_tokens,
@@ -275,8 +275,8 @@ impl ZotReader {
             cost_usd: usage.cost_usd,
         };
         match self.maker.last_entry() {
-            Some(Entry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
-                if answer.usage == Usage::default() =>
+            Some(SessionEntry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
+                if answer.usage == TokenUsage::default() =>
             {
                 answer.usage = usage;
             }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::{Recovered, context, recover};
+use haft_core::session::entry::{SessionEntry, EntryBody};
+use haft_core::session::{RecoveredSession, build_context, recover};
 use haft_export::{SessionFormat, ImportedSession, ImportLimits, ImportError, import_session};
 use haft_protocol::message::Message;
 
@@ -38,11 +38,11 @@ fn listing(imported: &ImportedSession) -> String {
 fn check_whole(imported: &ImportedSession) {
     let mut file = imported.header.to_line().unwrap();
     imported.entries.iter().for_each(|entry| file.extend(entry.to_line().unwrap()));
-    let Recovered { header, entries, repairs, .. } = recover(&file);
+    let RecoveredSession { header, entries, repairs, .. } = recover(&file);
     assert_eq!((header.as_ref(), &entries), (Some(&imported.header), &imported.entries));
     assert_eq!(repairs, []);
     let branch: Vec<_> = entries.into_iter().map(std::sync::Arc::new).collect();
-    assert!(!context(&branch).messages.is_empty());
+    assert!(!build_context(&branch).messages.is_empty());
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_file_may_be_damaged_anywhere() {
             bytes[cut] ^= 0x11;
             let Ok(imported) = import_session(&bytes, "/here", &ImportLimits::default()) else { continue };
             let mut seen = std::collections::HashSet::new();
-            for Entry { id, parent, .. } in &imported.entries {
+            for SessionEntry { id, parent, .. } in &imported.entries {
                 assert!(
                     parent.is_none_or(|parent| seen.contains(&parent)),
                     "a parent behind its child: {cut}"

@@ -1,6 +1,6 @@
 //! A session that is given away and taken in.
 
-use haft_core::session::entry::{EntryBody, Origin};
+use haft_core::session::entry::{EntryBody, ForkOrigin};
 use haft_core::session::{EntryId, recover};
 use haft_export::{SessionFormat, ImportLimits, NoSuchEntry, SenderDirectories, PortableError, EntrySelection, portable, import_session};
 
@@ -57,11 +57,11 @@ fn it_comes_back_as_a_session_of_another_directory() {
     let file = exported(&EntrySelection { at: None, all: true });
     let imported = import_session(file.as_bytes(), "/there", &ImportLimits::default()).unwrap();
     let session = recover(SESSION.as_bytes());
-    let origin = Origin { session: session.header.unwrap().id, entry: Some(EntryId::from(3)) };
+    let origin = ForkOrigin { session: session.header.unwrap().id, entry: Some(EntryId::from(3)) };
     assert_eq!((imported.format, imported.header.cwd.as_str()), (SessionFormat::Haft, "/there"));
     assert_eq!(imported.header.forked_from, Some(origin));
     assert_ne!(imported.header.id, origin.session);
-    let shape = |entries: &[haft_core::session::entry::Entry]| -> Vec<_> {
+    let shape = |entries: &[haft_core::session::entry::SessionEntry]| -> Vec<_> {
         entries.iter().map(|entry| (entry.id, entry.parent)).collect()
     };
     assert_eq!(shape(&imported.entries), shape(&session.entries));

@@ -1,7 +1,7 @@
 //! G11, the pure half: random chains of hooks. Nothing is executed with arguments that some hook did not see last.
 
 use anyhow::{Result, bail, ensure};
-use haft_core::chain::{ChainStep, Misfit, ToolChain, Verdict};
+use haft_core::chain::{ChainStep, InvalidRewrite, ToolChain, Verdict};
 use haft_core::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
@@ -75,10 +75,10 @@ impl ChainRun {
                 ChainStep::Check { renamed: false, .. } => {
                     let fits = dice.random_below(UNFIT) != 0;
                     self.refused |= !fits;
-                    chain.checked(if fits {
+                    chain.resolve_check(if fits {
                         Ok(Vec::new())
                     } else {
-                        Err(Misfit::Args("it does not fit".to_owned()))
+                        Err(InvalidRewrite::Args("it does not fit".to_owned()))
                     });
                 }
                 ChainStep::Done(outcome) => return Ok(outcome.verdict),

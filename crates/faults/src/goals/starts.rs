@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_packages::install::Store;
-use haft_packages::install::lock::How;
+use haft_packages::install::ExtensionStore;
+use haft_packages::install::lock::ApprovalMethod;
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::json;
 
@@ -70,8 +70,8 @@ fn make_home(dir: &Path, extensions: &[&str]) -> Result<PathBuf> {
         fs::create_dir_all(&extension).context("make an extension")?;
         let manifest = json!({"name": name, "exec": sibling_binary("misbehave"), "args": [name, name]});
         fs::write(extension.join("extension.json"), manifest.to_string()).context("write a manifest")?;
-        let store = Store::of_home(&dir.join("home"), std::env::var_os("PATH"));
-        store.propose_placed(&extension)?.accept(How::Yes, "faults")?;
+        let store = ExtensionStore::for_home(&dir.join("home"), std::env::var_os("PATH"));
+        store.propose_in_place(&extension)?.accept(ApprovalMethod::Yes, "faults")?;
     }
     fs::create_dir_all(dir.join("project")).context("make a project")?;
     Ok(dir.to_owned())

@@ -160,7 +160,7 @@ struct ToolSession {
 impl ToolSession {
     fn new(world: &World) -> Self {
         let environment = HostEnvironment::new(world.dir.join("work"));
-        Self::with_environment(environment.with_state(world.dir.join("backups")))
+        Self::with_environment(environment.with_backup_dir(world.dir.join("backups")))
     }
 
     fn with_environment(environment: HostEnvironment) -> Self {
@@ -238,7 +238,7 @@ async fn with_extensions(world: &mut World) -> Result<()> {
     let dir = world.dir.clone();
     services::many_edits(world, async |served, edits| {
         let work = dir.join("work");
-        let environment = HostEnvironment::new(&work).with_state(dir.join("backups"));
+        let environment = HostEnvironment::new(&work).with_backup_dir(dir.join("backups"));
         let session = Arc::new(ToolSession::with_queue(environment, served.queue.clone()));
         ensure!(session.call("read", json!({"path": FILE})).await?.is_ok(), "the file cannot be read");
         let mut calls = tokio::task::JoinSet::new();

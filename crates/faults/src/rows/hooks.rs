@@ -7,7 +7,7 @@ pub(super) mod replies;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_packages::{Dialect, HookSpec};
+use haft_packages::{ExtensionDialect, HookSpec};
 
 use crate::evil::{self, Misbehavior};
 use crate::row::{CASE, FaultCase, ExpectedFaults, CaseScript};
@@ -37,7 +37,7 @@ fn shorten_deadlines(setup: &mut WorldSetup) {
 /// Changes every process hook.
 fn change_hooks(setup: &mut WorldSetup, change: impl Fn(&mut HookSpec)) {
     for spec in &mut setup.specs {
-        if let Dialect::Hook(hook) = &mut spec.dialect {
+        if let ExtensionDialect::Hook(hook) = &mut spec.dialect {
             change(Arc::make_mut(hook));
         }
     }

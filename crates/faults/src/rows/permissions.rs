@@ -131,12 +131,12 @@ async fn has_what_was_granted(world: &mut World) -> Result<()> {
     let gated = world.call_gated_tool(json!({})).await?;
     ensure!(gated.blocked.is_none(), "it has a say in calls: {gated:?}");
     let (first, second) = (parse_permissions(&first_permissions())?, parse_permissions(&second_permissions())?);
-    ensure!(first.excess(&first).is_empty(), "the same asks for more");
-    let mut more: Vec<_> = second.excess(&first).into_iter().map(|line| line.permission).collect();
+    ensure!(first.excess_over(&first).is_empty(), "the same asks for more");
+    let mut more: Vec<_> = second.excess_over(&first).into_iter().map(|line| line.permission).collect();
     more.sort_unstable();
     ensure!(more == ["events", "fs.read", "intercept", "net", "tools.register"], "more is {more:?}");
     let fewer = parse_permissions(&json!({"tools": {"register": ["evil_tool"]}}))?;
-    ensure!(fewer.excess(&first).is_empty(), "fewer is more");
+    ensure!(fewer.excess_over(&first).is_empty(), "fewer is more");
     Ok(())
 }
 
@@ -145,17 +145,17 @@ async fn has_what_was_granted(world: &mut World) -> Result<()> {
 struct ApprovedPins(Mutex<BTreeMap<String, PinnedTool>>);
 
 impl ToolPins for ApprovedPins {
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (extension.as_str() == EVIL).then(|| kept.clone())
     }
 
-    fn pin(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn pin_tools(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(tools);
         Ok(())
     }
 
-    fn locked(&self, _: &ExtensionName, _: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn record_locked_tools(&self, _: &ExtensionName, _: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use haft_core::file_queue::FileQueue;
 use haft_host::{Host, HostConfig};
 use haft_packages::{ExtensionSpec, Permissions};
 use haft_protocol::event::AgentEvent;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
@@ -69,13 +69,13 @@ impl ServiceHost {
         let home = world.dir.join("home");
         config.data = Some(home.join("data"));
         let environment = HostEnvironment::new(world.dir.join("work"))
-            .with_state(world.dir.join("backups"))
+            .with_backup_dir(world.dir.join("backups"))
             .with_queue(queue.clone());
         let host = Host::builder(config).events(events.sink()).specs(specs);
         let host = host.services(Arc::new(ServiceTools::new(environment).keep_out_of(home))).start().await;
-        let model = Scripted::from_json(r#"{"steps":[]}"#)?;
+        let model = ScriptedModel::from_json(r#"{"steps":[]}"#)?;
         let agent = Agent::builder(model).hook_source(host.hook_source()).build()?;
-        host.serve(agent.caller());
+        host.serve(agent.tool_runner());
         Ok(Self { host, events, queue, _agent: agent })
     }
 

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_core::session::{Repair, Session, SessionError};
+use haft_core::session::{SessionRepair, Session, SessionError};
 
 use crate::defence::{self, Defence, take_down};
 use crate::row::{CASE, FaultCase, FaultRow};
@@ -201,7 +201,7 @@ impl KillLoop {
         let lost = self.acknowledged.difference(&there).count();
         ensure!(lost == 0, "{lost} acknowledged entries are lost, of {}", self.acknowledged.len());
         let mut repairs = session.take_repairs();
-        repairs.retain(|repair| !matches!(repair, Repair::TornTail { .. }));
+        repairs.retain(|repair| !matches!(repair, SessionRepair::TornTail { .. }));
         ensure!(repairs.is_empty(), "more than the end was torn: {repairs:?}");
         Ok(())
     }

@@ -12,7 +12,7 @@ use haft_core::{Agent, AgentBuilder, Prompt};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -103,7 +103,7 @@ impl PromptOutcome {
         stop: impl Fn() -> bool,
     ) -> Result<Self> {
         let model =
-            Scripted::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
+            ScriptedModel::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
         let probe = ProbeTool::default();
         let mut tools = ToolSet::default();
         tools.add(Arc::new(probe.clone())).context("offer the tools")?;
@@ -117,7 +117,7 @@ impl PromptOutcome {
         world.tally.count_asked();
         let mut run = agent.prompt(Prompt::from("go"));
         let mut played = Self::default();
-        let cancel = run.cancellation();
+        let cancel = run.cancellation_token();
         loop {
             let event = tokio::select! {
                 event = run.next() => event,
@@ -182,7 +182,7 @@ impl Tool for ProbeTool {
 
 /// A model that writes down what it is told about itself.
 struct RecordingModel {
-    model: Scripted,
+    model: ScriptedModel,
     system: Arc<Mutex<String>>,
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
 use haft_host::{Frontend, GateChoice, FailingGate, HostConfig, Timeouts};
 use haft_launch::Launcher;
-use haft_packages::{Dialect, ExtensionSpec, Launch, Origin, Roles};
+use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, ExtensionOrigin, GuardRoles};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
@@ -106,10 +106,10 @@ pub(crate) fn extension_spec(setup: &WorldSetup, name: &str, program: PathBuf, a
         name: ExtensionName::new(name),
         version: None,
         dir: setup.dir.clone(),
-        launch: Launch::Process { program, args },
-        dialect: Dialect::Native,
-        origin: Origin::Global,
-        roles: Roles::default(),
+        launch: LaunchPlan::Process { program, args },
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Global,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,

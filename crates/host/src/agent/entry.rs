@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use futures::channel::mpsc;
 use haft_packages::ExtensionSpec;
 use haft_packages::file_name::dir_name;
-use haft_protocol::ext::{Hook, InterceptKind};
+use haft_protocol::ext::{InterceptHook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time::{Duration, timeout_at};
@@ -111,7 +111,7 @@ impl ManagedExtension {
 
     /// Queries the extension about something that is about to happen. The error says what its failure means; the failure itself
     /// is reported already.
-    pub(crate) async fn query<H: Hook>(
+    pub(crate) async fn query<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
         question: H,
@@ -161,7 +161,7 @@ impl ManagedExtension {
     }
 
     /// The inner error is no failure: it has nothing to say about this.
-    async fn query_process<H: Hook>(
+    async fn query_process<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
         question: H,
@@ -179,7 +179,7 @@ impl ManagedExtension {
 
     /// Returns the deadline of its decision: as its grant says, else as any other.
     fn timeout_for(&self, hook: InterceptKind) -> Duration {
-        let granted = self.spec.permissions.as_ref().and_then(|granted| granted.time_for(hook));
+        let granted = self.spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
         granted.unwrap_or_else(|| self.timeouts.intercept_of(hook))
     }
 

@@ -8,18 +8,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::compact::{Compacting, entry_text};
+use haft_core::compact::{PendingCompaction, entry_text};
 use haft_core::hooks::{
     AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
     CompactDecision, MessageDecision, Observer, PromptSection, ToolDecision, TurnDecision,
 };
-use haft_core::sanitize::for_model;
+use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, Event,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, LifecycleEvent,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
     InterceptTurnStart, TurnStartDecision,
 };
@@ -83,7 +83,7 @@ impl BeforeAgentStart for ManagedExtension {
             }
             Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
         };
-        let read = for_model(&text);
+        let read = strip_hidden_chars(&text);
         if let Some(extension) = self.handle() {
             extension.reporter().report_hidden_text(read.hidden, "its section of the system prompt");
         }
@@ -96,7 +96,7 @@ impl BeforeAgentStart for ManagedExtension {
 
 #[async_trait]
 impl BeforeCompact for ManagedExtension {
-    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision {
+    async fn before_compact(&self, cancel: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision {
         let by = self.name().to_string();
         match self.query(cancel, compact_question(compacting)).await {
             Ok(BeforeCompactDecision::Default) | Err(_) => CompactDecision::Default,
@@ -105,7 +105,7 @@ impl BeforeCompact for ManagedExtension {
                 CompactDecision::Cancel { by, reason }
             }
             Ok(BeforeCompactDecision::Replace { summary, first_kept }) => {
-                let read = for_model(&summary);
+                let read = strip_hidden_chars(&summary);
                 if let Some(extension) = self.handle() {
                     extension.reporter().report_hidden_text(read.hidden, "its summary");
                 }
@@ -162,7 +162,7 @@ fn report_invalid_cut(entry: &ManagedExtension, first_kept: &str) {
     ));
 }
 
-fn compact_question(compacting: &Compacting) -> InterceptBeforeCompact {
+fn compact_question(compacting: &PendingCompaction) -> InterceptBeforeCompact {
     let points: HashSet<EntryId> = compacting.cut_points().collect();
     let entries = compacting.entries.iter().filter_map(|entry| {
         let (id, may_begin) = (entry.id.to_string(), points.contains(&entry.id));
@@ -212,7 +212,7 @@ impl EventBroadcaster {
     }
 
     /// Tells those who watch it an event. Never waits.
-    pub(crate) fn broadcast(&self, topic: EventTopic<'_>, event: impl FnOnce() -> Option<Event>) {
+    pub(crate) fn broadcast(&self, topic: EventTopic<'_>, event: impl FnOnce() -> Option<LifecycleEvent>) {
         self.pump.publish(&self.recipients, topic, event);
     }
 }
@@ -246,18 +246,18 @@ fn topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
     }
 }
 
-fn to_extension_event(event: &AgentEvent) -> Option<Event> {
+fn to_extension_event(event: &AgentEvent) -> Option<LifecycleEvent> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
     match event {
-        AgentEvent::TurnStart { step } => Some(Event::turn_start(*step)),
+        AgentEvent::TurnStart { step } => Some(LifecycleEvent::turn_start(*step)),
         AgentEvent::ToolCall { id, name, args } => {
-            Some(Event::tool_call(id.clone(), name.clone(), args.clone()))
+            Some(LifecycleEvent::tool_call(id.clone(), name.clone(), args.clone()))
         }
-        AgentEvent::AssistantMessage { content, .. } => Some(Event::assistant_message(visible_text(content))),
-        AgentEvent::TurnEnd { stop, error } => Some(Event::turn_end(*stop, error.clone())),
-        AgentEvent::CompactionStart { reason } => Some(Event::compaction_start(*reason)),
+        AgentEvent::AssistantMessage { content, .. } => Some(LifecycleEvent::assistant_message(visible_text(content))),
+        AgentEvent::TurnEnd { stop, error } => Some(LifecycleEvent::turn_end(*stop, error.clone())),
+        AgentEvent::CompactionStart { reason } => Some(LifecycleEvent::compaction_start(*reason)),
         AgentEvent::CompactionEnd { summary, error, .. } => {
-            Some(Event::compaction_end(summary.clone(), error.clone()))
+            Some(LifecycleEvent::compaction_end(summary.clone(), error.clone()))
         }
         _ => None,
     }

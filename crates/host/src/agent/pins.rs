@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_packages::{ExtensionSpec, Origin, PinnedTool, ToolPins};
+use haft_packages::{ExtensionSpec, ExtensionOrigin, PinnedTool, ToolPins};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
@@ -58,7 +58,7 @@ impl ToolTextPins {
     pub(crate) fn is_locked_or_pin(&self, spec: &ExtensionSpec, tool: &OfferedTool) -> bool {
         let Some(kept) = self.store.as_ref().filter(|_| may_be_pinned(spec)) else { return false };
         let mut known = self.lock_known();
-        let pinned = known.extensions.entry(spec.name.clone()).or_insert_with(|| kept.pinned(&spec.name));
+        let pinned = known.extensions.entry(spec.name.clone()).or_insert_with(|| kept.pinned_tools(&spec.name));
         let Some(pinned) = pinned else { return false };
         let now = PinnedTool::from(tool);
         if let Some(before) = pinned.get(&tool.name) {
@@ -87,9 +87,9 @@ impl ToolTextPins {
             let mut known = self.lock_known();
             (std::mem::take(&mut known.new), std::mem::take(&mut known.changed))
         };
-        let new = new.into_iter().map(|(extension, tools)| (kept.pin(&extension, tools), extension));
+        let new = new.into_iter().map(|(extension, tools)| (kept.pin_tools(&extension, tools), extension));
         let changed =
-            changed.into_iter().map(|(extension, tools)| (kept.locked(&extension, tools), extension));
+            changed.into_iter().map(|(extension, tools)| (kept.record_locked_tools(&extension, tools), extension));
         for (outcome, extension) in new.chain(changed) {
             if let Err(why) = outcome {
                 tracing::warn!(%extension, why, "the texts of tools are not kept");
@@ -105,8 +105,8 @@ impl ToolTextPins {
 /// False for an extension of the command line, which is being worked on, and for one that comes with the program.
 fn may_be_pinned(spec: &ExtensionSpec) -> bool {
     match spec.origin {
-        Origin::Global => true,
-        Origin::Explicit | Origin::BuiltIn | Origin::Project | Origin::Hook => false,
+        ExtensionOrigin::Global => true,
+        ExtensionOrigin::Explicit | ExtensionOrigin::BuiltIn | ExtensionOrigin::Project | ExtensionOrigin::Hook => false,
     }
 }
 

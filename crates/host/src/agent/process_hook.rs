@@ -15,8 +15,8 @@ mod turns;
 
 use std::sync::Arc;
 
-use haft_core::hooks::Hooks;
-use haft_protocol::hook::Mode;
+use haft_core::hooks::HookSet;
+use haft_protocol::hook::HookMode;
 
 pub(crate) use audience::HookEventBroadcaster;
 pub(crate) use part::ProcessHookAdapter;
@@ -29,23 +29,23 @@ const CHANNEL: &str = "cli";
 const CHAT: &str = "direct";
 
 pub(crate) fn register_hooks(
-    hooks: &mut Hooks,
-    watch: &haft_protocol::hook::Watch,
+    hooks: &mut HookSet,
+    watch: &haft_protocol::hook::HookSubscriptions,
     part: impl Fn() -> Option<ProcessHookAdapter>,
 ) {
     for mode in watch.modes() {
         let Some(one) = part().map(Arc::new) else { continue };
         match mode {
-            Mode::Observe => {}
-            Mode::Llm => {
+            HookMode::Observe => {}
+            HookMode::Llm => {
                 hooks.before_model_request.push(Arc::clone(&one) as _);
                 hooks.after_model_response.push(one);
             }
-            Mode::Tool => {
+            HookMode::Tool => {
                 hooks.before_tool_execute.push(Arc::clone(&one) as _);
                 hooks.after_tool_execute.push(one);
             }
-            Mode::Approve => hooks.approve_tool.push(one),
+            HookMode::Approve => hooks.approve_tool.push(one),
         }
     }
 }

@@ -8,11 +8,11 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::event::{AgentEvent, Level};
-use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResult};
+use haft_protocol::event::{AgentEvent, NoteLevel};
+use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
 use tokio::task::JoinError;
 use tokio::time::timeout;
@@ -51,7 +51,7 @@ impl ExtensionTool {
             schema: tool.schema.clone(),
             guidelines: tool.guidelines.clone(),
             owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
-            concurrency: Concurrency::Parallel,
+            concurrency: ToolConcurrency::Parallel,
         });
         Self { entry, spec, results, pins, reporter }
     }
@@ -90,11 +90,11 @@ impl ExtensionTool {
         }
         let message = format!("is not ready yet; tool {} waits for it", self.spec.name);
         let extension = self.entry.name().clone();
-        self.reporter.emit(AgentEvent::ExtNotify { extension, level: Level::Info, message });
+        self.reporter.emit(AgentEvent::ExtNotify { extension, level: NoteLevel::Info, message });
         reached.await
     }
 
-    async fn read_result(&self, result: ToolResult) -> Result<(SanitizedToolResult, Option<PathBuf>), JoinError> {
+    async fn read_result(&self, result: ToolResultFrame) -> Result<(SanitizedToolResult, Option<PathBuf>), JoinError> {
         let limits = *self.entry.current().offers().limits;
         SanitizedToolResult::read_off_thread(self.entry.name(), &self.spec.name, result, limits, &self.results).await
     }
@@ -106,7 +106,7 @@ impl SanitizedToolResult {
     pub(crate) async fn read_off_thread(
         owner: &ExtensionName,
         tool: &str,
-        result: ToolResult,
+        result: ToolResultFrame,
         limits: Limits,
         results: &Arc<ResultFiles>,
     ) -> Result<(Self, Option<PathBuf>), JoinError> {
@@ -123,7 +123,7 @@ impl SanitizedToolResult {
 }
 
 /// The number of bytes there are to read, line ends between blocks included.
-fn readable_bytes(result: &ToolResult) -> usize {
+fn readable_bytes(result: &ToolResultFrame) -> usize {
     let bytes = |block: &ResultBlock| match block {
         ResultBlock::Text { text } => text.len() + 1,
         ResultBlock::Image(image) => image.data.len(),

@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_core::Caller;
+use haft_core::ExtensionToolRunner;
 use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
 pub(crate) use desk::HostCallServer;
-pub use haft_core::services::{ServiceReach, Services, Within};
+pub use haft_core::services::{ServiceReach, ExtensionToolSource, AllowedPaths};
 
 pub(crate) struct ServiceProvider {
-    services: Arc<dyn Services>,
+    services: Arc<dyn ExtensionToolSource>,
     /// The caller that runs them, as soon as there is an agent.
-    caller: watch::Sender<Option<Caller>>,
+    caller: watch::Sender<Option<ExtensionToolRunner>>,
     calls: AtomicU64,
 }
 
 impl ServiceProvider {
-    pub(crate) fn new(services: Arc<dyn Services>) -> Arc<Self> {
+    pub(crate) fn new(services: Arc<dyn ExtensionToolSource>) -> Arc<Self> {
         Arc::new(Self { services, caller: watch::Sender::new(None), calls: AtomicU64::new(0) })
     }
 
     /// From here on, calls are made under the hooks of this agent.
-    pub(crate) fn set_caller(&self, caller: Caller) {
+    pub(crate) fn set_caller(&self, caller: ExtensionToolRunner) {
         self.caller.send_replace(Some(caller));
     }
 
@@ -37,13 +37,13 @@ impl ServiceProvider {
 }
 
 /// Returns the reach of an extension with permissions: the workspace, and what its own process may open.
-pub(crate) fn granted_paths(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
+pub(crate) fn granted_paths(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> AllowedPaths {
     // What cannot be read as a place was refused when it was granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {
         let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
-        read.map(|path| path.resolved(workspace, data)).collect()
+        read.map(|path| path.resolve(workspace, data)).collect()
     };
     let mut write = places(&fs.write);
     write.insert(0, workspace.to_owned());
-    Within { read: places(&fs.read), write }
+    AllowedPaths { read: places(&fs.read), write }
 }

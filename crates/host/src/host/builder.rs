@@ -9,14 +9,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Host;
 use super::completions::CompletionTracker;
-use super::inner::{Found, HostState, SpecSource};
+use super::inner::{DiscoveredExtensions, HostState, SpecSource};
 use super::set::ActiveExtensions;
 use super::start::start_first;
 use crate::agent::pins::ToolTextPins;
 use crate::agent::process_hook::TurnTracker;
 use crate::agent::tool::ResultFiles;
 use crate::extension::frontend::{EventSink, Frontend, HeadlessFrontend};
-use crate::extension::services::{ServiceProvider, Services};
+use crate::extension::services::{ServiceProvider, ExtensionToolSource};
 use crate::process::connection::Connection;
 use crate::supervision::config::HostConfig;
 use crate::supervision::shared::HostContext;
@@ -58,7 +58,7 @@ pub struct HostBuilder {
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,
-    services: Option<Arc<dyn Services>>,
+    services: Option<Arc<dyn ExtensionToolSource>>,
     streams: Vec<(ExtensionSpec, Connection)>,
 }
 
@@ -66,7 +66,7 @@ impl HostBuilder {
     pub(super) fn new(config: HostConfig) -> Self {
         Self {
             config,
-            source: Arc::new(Found::default),
+            source: Arc::new(DiscoveredExtensions::default),
             events: Arc::new(|_| {}),
             frontend: Arc::new(HeadlessFrontend),
             services: None,
@@ -80,7 +80,7 @@ impl HostBuilder {
     }
 
     /// Whatever this finds, at the start and at every reload.
-    pub fn source(mut self, source: impl Fn() -> Found + Send + Sync + 'static) -> Self {
+    pub fn source(mut self, source: impl Fn() -> DiscoveredExtensions + Send + Sync + 'static) -> Self {
         self.source = Arc::new(source);
         self
     }
@@ -99,7 +99,7 @@ impl HostBuilder {
 
     /// Sets the services for extensions, which use the tools of the program around it; none, without it. Done as soon
     /// as [`Host::serve`] names the agent whose hooks are asked.
-    pub fn services(mut self, services: Arc<dyn Services>) -> Self {
+    pub fn services(mut self, services: Arc<dyn ExtensionToolSource>) -> Self {
         self.services = Some(services);
         self
     }
@@ -126,7 +126,7 @@ impl HostBuilder {
     ) -> Self {
         let connection = Connection::Streams(Box::new(reader), Box::new(writer));
         let command = HookCommand::default();
-        let spec = ExtensionSpec::hook(ExtensionName::new(name), hook, &command, &self.config.cwd);
+        let spec = ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, &self.config.cwd);
         self.streams.push((spec, connection));
         self
     }

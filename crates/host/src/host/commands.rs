@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use haft_core::sanitize::for_model;
+use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{CommandAction, CompleteCommand, CompletionItem, InvokeCommand};
+use haft_protocol::ext::{CommandAction, QueryCompletions, CompletionItem, InvokeCommand};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
@@ -98,7 +98,7 @@ pub(super) async fn complete(
     if !info.completes {
         return Ok(Vec::new());
     }
-    let question = CompleteCommand { name: info.name.clone(), prefix: prefix.to_owned() };
+    let question = QueryCompletions { name: info.name.clone(), prefix: prefix.to_owned() };
     let answer = inner.completing.complete(cancel, &entry, question, &inner.shared.limits).await;
     answer.map_err(|SupersededCompletion| CommandError::Superseded { name: info.name })
 }
@@ -127,7 +127,7 @@ fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtens
 /// Adds its origin to a prompt, and removes the characters that nobody can see.
 fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction) -> CommandAction {
     let CommandAction::Prompt(text) = action else { return action };
-    let read = for_model(&text);
+    let read = strip_hidden_chars(&text);
     let CommandInfo { name, extension, .. } = info;
     shared.reporter(extension).report_hidden_text(read.hidden, &format!("the prompt of command {name}"));
     let origin = match is_up(Defence::CommandOrigin) {

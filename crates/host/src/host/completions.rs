@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::ext::{CompleteCommand, CompletionItem, Limits};
+use haft_protocol::ext::{QueryCompletions, CompletionItem, Limits};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +42,7 @@ impl CompletionTracker {
         &self,
         cancel: &CancellationToken,
         entry: &ManagedExtension,
-        question: CompleteCommand,
+        question: QueryCompletions,
         limits: &Limits,
     ) -> Result<Vec<CompletionItem>, SupersededCompletion> {
         let whose = (entry.name().clone(), question.name.clone());

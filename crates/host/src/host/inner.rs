@@ -17,10 +17,10 @@ use crate::session::offers::OfferedTool;
 use crate::supervision::shared::HostContext;
 use crate::wire::fault::FaultCode;
 
-pub use haft_packages::discovery::Found;
+pub use haft_packages::discovery::DiscoveredExtensions;
 
 /// Finds the extensions to run. Discovery, flags such as `--no-ext` and trust are its business.
-pub type SpecSource = Arc<dyn Fn() -> Found + Send + Sync>;
+pub type SpecSource = Arc<dyn Fn() -> DiscoveredExtensions + Send + Sync>;
 
 /// The state that the clones of one host share.
 pub(super) struct HostState {
@@ -57,7 +57,7 @@ impl HostState {
     }
 
     /// Asks the source, and reports what could not be read.
-    pub(super) fn discover(&self) -> Found {
+    pub(super) fn discover(&self) -> DiscoveredExtensions {
         let found = (self.source)();
         for fault in &found.faults {
             (self.shared.events)(AgentEvent::ExtensionError(fault.clone()));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::session::Session;
-use haft_protocol::ext::Event;
+use haft_protocol::ext::LifecycleEvent;
 use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 
@@ -52,8 +52,8 @@ impl Host {
         let entries = self.inner.extensions();
         self.event_broadcaster(entries).broadcast(topic, || {
             let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
-            let known = |session: &Session| Event::session_start_of(session.id().to_string(), path(session));
-            Some(session.map_or_else(Event::session_start, known))
+            let known = |session: &Session| LifecycleEvent::session_start_of(session.id().to_string(), path(session));
+            Some(session.map_or_else(LifecycleEvent::session_start, known))
         });
     }
 

@@ -36,7 +36,7 @@ pub(super) struct ActiveExtensions {
 impl ActiveExtensions {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
     pub(super) fn new(config: &HostConfig, mut entries: Vec<Arc<ManagedExtension>>, blocked: Option<String>) -> Self {
-        entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
+        entries.sort_by(|one, other| one.spec.precedence().cmp(&other.spec.precedence()));
         let tools = NameRegistry::new(&config.reserved_tools).with_limit(config.limits.max_tools_in_all);
         let commands = NameRegistry::new(&config.reserved_commands);
         Self { entries, tools, commands, blocked }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::channel::mpsc;
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use super::Found;
+use super::DiscoveredExtensions;
 use super::inner::HostState;
 use super::set::ActiveExtensions;
 use crate::agent::entry::ManagedExtension;
@@ -45,7 +45,7 @@ pub(super) async fn start_first(inner: &HostState, streams: Vec<(ExtensionSpec, 
 /// because their name is taken.
 pub(super) fn start_found(
     shared: &Arc<HostContext>,
-    found: Found,
+    found: DiscoveredExtensions,
     beside: &[Arc<ManagedExtension>],
     begin: StartMode,
 ) -> (Vec<Arc<ManagedExtension>>, Vec<ExtensionFault>) {
@@ -93,7 +93,7 @@ fn start_one(
 ) -> Arc<ManagedExtension> {
     let (config, spec) = (&shared.config, Arc::new(spec));
     let stays = connection.is_some();
-    let files = !stays && spec.launch == Launch::ThemeOnly;
+    let files = !stays && spec.launch == LaunchPlan::ThemeOnly;
     let stand_in = stand_in(shared, &spec).filter(|_| begin == StartMode::AsDeclared && !stays);
     let waits = stand_in.is_some();
     stand_in.iter().for_each(|offers| shared.pump.add_watched(&EventFilter::from_offers(offers)));
@@ -139,8 +139,8 @@ fn start_one(
 /// The offers that stand in for an extension until its first use; none for one that starts at once, as each does that
 /// the command line names or that is required. A declaration that breaks a rule is reported and does not count.
 fn stand_in(shared: &HostContext, spec: &ExtensionSpec) -> Option<Arc<ExtensionOffers>> {
-    let is_process = matches!(spec.launch, Launch::Process { .. });
-    let may_wait = is_process && spec.origin != Origin::Explicit && !spec.roles.required;
+    let is_process = matches!(spec.launch, LaunchPlan::Process { .. });
+    let may_wait = is_process && spec.origin != ExtensionOrigin::Explicit && !spec.roles.required;
     let activation = spec.lifecycle.activation.as_ref().filter(|_| may_wait)?;
     match declared_offers(activation, spec.permissions.as_ref(), &shared.limits) {
         Ok(offers) => Some(Arc::new(offers)),
@@ -186,7 +186,7 @@ async fn wait_for_start(shared: &HostContext, entries: &[Arc<ManagedExtension>])
 }
 
 fn progress_of(entry: &ManagedExtension, stage: &LifecycleStage) -> StartProgress {
-    let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
+    let named = entry.spec.roles.required || entry.spec.origin == ExtensionOrigin::Explicit;
     match stage {
         LifecycleStage::Starting { since: Some(since), greeted } if !named => {
             let patience = if *greeted { entry.timeouts.start_patience } else { entry.hello_wait };

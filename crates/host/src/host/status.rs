@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use haft_packages::Origin;
+use haft_packages::ExtensionOrigin;
 use haft_protocol::ids::ExtensionName;
 
 use super::inner::HostState;
@@ -20,7 +20,7 @@ pub struct ExtensionStatus {
     /// Its description of itself.
     pub description: Option<String>,
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: ExtensionOrigin,
     /// Where it lies.
     pub dir: PathBuf,
     /// True if its manifest says that what it guards must not happen without it.

@@ -2,9 +2,9 @@
 //! words, and what is said at the end. Everything else is the session's, and the same for all of them.
 
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, Bounds};
-use haft_protocol::ext::{HostFrame, Response, Shutdown};
-use haft_protocol::hook::{Call, Hello, Line, Question};
+use haft_protocol::codec::{self, LineLimits};
+use haft_protocol::ext::{HostFrame, QueryResponse, Shutdown};
+use haft_protocol::hook::{Call, HookHello, CallLine, HookQuestion};
 
 use super::greeting::PreparedHelloAck;
 use super::ids::RequestIdGenerator;
@@ -20,7 +20,7 @@ pub(crate) enum SessionDialect {
     /// The native dialect: the extension says hello and is answered with this. Gone once it was.
     Native(Option<Box<PreparedHelloAck>>),
     /// The dialect of PicoClaw's hooks: the host says hello, and from then on a hook only answers.
-    Hook(Hello),
+    Hook(HookHello),
 }
 
 /// A message for an extension.
@@ -39,12 +39,12 @@ pub(crate) enum OutboundMessage {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
 pub(crate) enum QueryAnswer {
-    Frame(Response),
+    Frame(QueryResponse),
     Result(RawJson),
 }
 
 impl SessionDialect {
-    pub(crate) fn line_decoder(&self, bounds: Bounds) -> LineDecoder {
+    pub(crate) fn line_decoder(&self, bounds: LineLimits) -> LineDecoder {
         match self {
             Self::Native(_) => LineDecoder::Frames(bounds),
             Self::Hook(_) => LineDecoder::Replies(bounds),
@@ -97,16 +97,16 @@ impl SessionDialect {
 impl OutboundMessage {
     /// A call of a hook, or why it has no form.
     pub(crate) fn call(id: u64, call: impl Into<Call>) -> Result<Self, String> {
-        Line::request(id, call).encode().map(Self::Call).map_err(no_json_form)
+        CallLine::request(id, call).encode().map(Self::Call).map_err(no_json_form)
     }
 
-    pub(crate) fn question(id: u64, question: &impl Question) -> Result<Self, String> {
-        Line::asking(id, question).map(Self::Call).map_err(no_json_form)
+    pub(crate) fn question(id: u64, question: &impl HookQuestion) -> Result<Self, String> {
+        CallLine::encode_question(id, question).map(Self::Call).map_err(no_json_form)
     }
 
     /// Makes a message for a hook, or says why it has no form.
     pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
-        Line::notification(call).encode().map(Self::Event).map_err(no_json_form)
+        CallLine::notification(call).encode().map(Self::Event).map_err(no_json_form)
     }
 
     /// Returns the kind of their answer, if they are a question at all.

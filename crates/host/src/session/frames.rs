@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, Bounds, Decoded, Plain, Reading};
+use haft_protocol::codec::{self, LineLimits, DecodedFrame, PlainSpan, DecodeOutcome};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
-    RegisterCommand, RegisterRejected, RegisterTool, Response, Subscribe, capability,
+    RegisterCommand, RegisterRejected, RegisterTool, QueryResponse, Subscribe, capability,
 };
-use haft_protocol::hook::{Reply, Unread};
+use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
 
 use super::calls::refusal;
@@ -35,7 +35,7 @@ const JUNK_BEFORE_HELLO: u32 = 20;
 const SHAPE: &str = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;
 
 impl<T> ExtensionSession<T> {
-    pub(crate) fn handle_line(&mut self, line: &Bytes, known: Plain, now: Instant) {
+    pub(crate) fn handle_line(&mut self, line: &Bytes, known: PlainSpan, now: Instant) {
         if !self.is_closed() {
             self.handle_decoded(self.line_decoder().decode(line, known), now);
         }
@@ -52,9 +52,9 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_decoded(&mut self, frame: Result<Reading<ExtensionFrame>, UnreadableLine>, bytes: usize, now: Instant) {
+    fn on_decoded(&mut self, frame: Result<DecodeOutcome<ExtensionFrame>, UnreadableLine>, bytes: usize, now: Instant) {
         match frame {
-            Ok(Reading { frame: Decoded::Known(frame), mended }) => {
+            Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: mended }) => {
                 if mended {
                     let kind = codec::FrameSet::kind(&frame);
                     self.out.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
@@ -64,7 +64,7 @@ impl<T> ExtensionSession<T> {
                 }
                 self.on_frame(frame, bytes, now);
             }
-            Ok(Reading { frame: Decoded::Unknown { kind, .. }, .. }) => {
+            Ok(DecodeOutcome { frame: DecodedFrame::Unknown { kind, .. }, .. }) => {
                 self.count_unrequested(bytes, now);
                 self.on_unknown(&kind, now);
             }
@@ -76,10 +76,10 @@ impl<T> ExtensionSession<T> {
     /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
     pub(crate) fn handle_tail(&mut self, heard: DecodedLine, now: Instant) -> Option<usize> {
         match heard.content {
-            LineContent::Frame(Ok(Reading { frame: Decoded::Known(frame), .. })) => {
+            LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), .. })) => {
                 self.on_frame(frame, heard.bytes, now);
             }
-            LineContent::Frame(Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_)) => {
+            LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Unknown { .. }, .. }) | Err(_)) => {
                 return Some(heard.bytes);
             }
             LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, heard.bytes, now),
@@ -93,7 +93,7 @@ impl<T> ExtensionSession<T> {
     pub(crate) fn line_decoder(&self) -> LineDecoder {
         let limits = &self.facts.limits;
         let bounds =
-            Bounds { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
+            LineLimits { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
         self.facts.dialect.line_decoder(bounds)
     }
 
@@ -120,16 +120,16 @@ impl<T> ExtensionSession<T> {
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
             ExtensionFrame::Ready(_) => self.become_ready(),
-            ExtensionFrame::ToolResult(result) => self.on_response(Response::Tool(result), bytes, now),
+            ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
             ExtensionFrame::EventInterceptResponse(answer) => {
-                self.on_response(Response::Intercept(answer), bytes, now);
+                self.on_response(QueryResponse::Intercept(answer), bytes, now);
             }
             ExtensionFrame::CommandResponse(answer) => {
                 self.unasked.flush_panels(&mut self.out);
-                self.on_response(Response::Command(answer), bytes, now);
+                self.on_response(QueryResponse::Command(answer), bytes, now);
             }
             ExtensionFrame::CommandCompletionsResponse(answer) => {
-                self.on_response(Response::Completions(answer), bytes, now);
+                self.on_response(QueryResponse::Completions(answer), bytes, now);
             }
             ExtensionFrame::HostCall(call) => self.on_host_call(call, bytes, now),
             ExtensionFrame::HostCallCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
@@ -242,7 +242,7 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_response(&mut self, response: Response, bytes: usize, now: Instant) {
+    fn on_response(&mut self, response: QueryResponse, bytes: usize, now: Instant) {
         let Some(open) = self.pending.get(response.id()) else {
             let kind = QuestionKind::from_response(&response).response_type();
             return self.on_stray(kind, response.id(), bytes, now);
@@ -438,16 +438,16 @@ impl<T> ExtensionSession<T> {
         self.out.report(FaultCode::RegisterRejected, text);
     }
 
-    fn on_reply(&mut self, reply: Result<Reply, NonReplyLine>, bytes: usize, now: Instant) {
+    fn on_reply(&mut self, reply: Result<HookReply, NonReplyLine>, bytes: usize, now: Instant) {
         match reply {
-            Ok(Reply { id, outcome, mended }) => {
+            Ok(HookReply { id, outcome, repaired: mended }) => {
                 if mended {
                     self.out.log(format!("half of a surrogate pair in reply {id} became U+FFFD"));
                 }
                 let outcome = outcome.map_err(|error| format!("it failed: {error}"));
                 self.on_outcome(id, outcome, bytes, now);
             }
-            Err(NonReplyLine { unread: Unread { id: Some(id), detail, .. }, .. }) => {
+            Err(NonReplyLine { unread: UnreadableLine { id: Some(id), detail, .. }, .. }) => {
                 self.on_outcome(id, Err(format!("its reply cannot be read: {detail}; {SHAPE}")), bytes, now);
             }
             Err(NonReplyLine { unread, excerpt }) => {
@@ -458,7 +458,7 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Reports a line that is nearly a reply once, and logs all others.
-    fn on_noise(&mut self, Unread { code, detail, .. }: &Unread, excerpt: &str) {
+    fn on_noise(&mut self, UnreadableLine { code, detail, .. }: &UnreadableLine, excerpt: &str) {
         if *code == FaultCode::FrameInvalid.as_str() {
             let text =
                 format!("said what answers nothing, which is skipped: {detail} in {excerpt:?}; {SHAPE}");

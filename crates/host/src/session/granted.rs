@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use haft_packages::{InterceptAs, Permissions};
+use haft_packages::{InterceptPermissionRole, Permissions};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
 
@@ -62,9 +62,9 @@ fn split_intercept(
                 Some(rejected) => rest.push(rejected),
             };
         }
-        Some(InterceptRole::Gate) => &[InterceptAs::Gate],
-        Some(InterceptRole::Rewrite) => &[InterceptAs::Rewrite, InterceptAs::Redactor],
-        None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
+        Some(InterceptRole::Gate) => &[InterceptPermissionRole::Gate],
+        Some(InterceptRole::Rewrite) => &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor],
+        None => &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor, InterceptPermissionRole::Gate],
     };
     let mut left = RemainingTools::from_subscription(hook, &entry);
     // A plain name, as in zot, cannot say which tools it means: those that were granted.

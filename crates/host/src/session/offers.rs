@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use haft_core::sanitize::for_model;
-use haft_core::schema::{Validator, is_plain_object};
+use haft_core::sanitize::strip_hidden_chars;
+use haft_core::schema::{SchemaValidator, is_plain_object};
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
@@ -182,7 +182,7 @@ fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String
         return wrong(format!("its guidelines are longer than {} bytes", limits.max_tool_description));
     }
     let texts = tool.guidelines.iter().chain([&tool.description]);
-    let hidden: usize = texts.map(|text| for_model(text).hidden).sum();
+    let hidden: usize = texts.map(|text| strip_hidden_chars(text).hidden).sum();
     if hidden > 0 {
         return wrong(format!("its description has {hidden} characters in it that nobody can see"));
     }
@@ -190,7 +190,7 @@ fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String
     if schema.as_str().len() > limits.max_tool_schema {
         return wrong(format!("its schema is longer than {} bytes", limits.max_tool_schema));
     }
-    if for_model(&unescape_schema(&schema)).hidden > 0 {
+    if strip_hidden_chars(&unescape_schema(&schema)).hidden > 0 {
         return wrong("its schema has characters in it that nobody can see".to_owned());
     }
     if let Err(detail) = object_schema(&schema) {
@@ -231,7 +231,7 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
         Some(Value::String(kind)) if kind == "object" => {}
         Some(other) => return Err(format!("its schema is for {other}, and arguments are an \"object\"")),
     }
-    Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
+    SchemaValidator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
 }
 
 fn hook_names() -> String {

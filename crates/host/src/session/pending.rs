@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::{HostFrame, Response};
+use haft_protocol::ext::{HostFrame, QueryResponse};
 use haft_protocol::ids::RequestId;
 
 const REMEMBERED: usize = 512;
@@ -53,12 +53,12 @@ impl QuestionKind {
     }
 
     /// Returns the kind of question that this frame answers.
-    pub(crate) fn from_response(response: &Response) -> Self {
+    pub(crate) fn from_response(response: &QueryResponse) -> Self {
         match response {
-            Response::Command(_) => Self::Command,
-            Response::Completions(_) => Self::Completions,
-            Response::Tool(_) => Self::Tool,
-            Response::Intercept(_) => Self::Intercept,
+            QueryResponse::Command(_) => Self::Command,
+            QueryResponse::Completions(_) => Self::Completions,
+            QueryResponse::Tool(_) => Self::Tool,
+            QueryResponse::Intercept(_) => Self::Intercept,
         }
     }
 

@@ -10,7 +10,7 @@ use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
 use haft_launch::sandbox::ConfinementLevel;
 use haft_packages::file_name::safe_file_name;
-use haft_packages::{ExtensionEnv, ExtensionSpec, Launch, PathError, ProjectCheck, SandboxGrant, ToolPins};
+use haft_packages::{ExtensionEnv, ExtensionSpec, LaunchPlan, PathError, ProjectCheck, SandboxGrant, ToolPins};
 use haft_protocol::ext::{ExtensionConfig, Limits};
 use haft_protocol::ids::ExtensionName;
 
@@ -134,7 +134,7 @@ impl HostConfig {
             Some(said) => said.as_ref().map(|grant| grant.level),
             None => spec.level,
         };
-        level.filter(|_| matches!(spec.launch, Launch::Process { .. }))
+        level.filter(|_| matches!(spec.launch, LaunchPlan::Process { .. }))
     }
 
     /// The sandbox of that level. What the user says of an extension with permissions never has it start more programs
@@ -150,7 +150,7 @@ impl HostConfig {
                 Ok(Cow::Owned(SandboxGrant { programs: granted.exec, ..grant.clone() }))
             }
             (Some(Some(grant)), _) => Ok(Cow::Borrowed(grant)),
-            (_, Some(granted)) => granted.sandbox(level, std::env::home_dir().as_deref()).map(Cow::Owned),
+            (_, Some(granted)) => granted.sandbox_grant(level, std::env::home_dir().as_deref()).map(Cow::Owned),
             (_, None) => Ok(Cow::Owned(SandboxGrant::new(level))),
         }
     }
@@ -163,7 +163,7 @@ impl HostConfig {
     /// Returns the settings of this extension for `hello_ack.config`.
     pub(crate) fn config_of(&self, spec: &ExtensionSpec) -> Option<&ExtensionConfig> {
         let projects = self.project_extension_config.get(&spec.name);
-        let projects = projects.filter(|_| spec.is_projects());
+        let projects = projects.filter(|_| spec.is_from_project());
         projects.or_else(|| self.extension_config.get(&spec.name))
     }
 }

@@ -67,7 +67,7 @@ impl SandboxedStart {
             kept.check_holds_nothing(path)?;
         }
         let granted =
-            |paths: &[GrantedPath]| paths.iter().map(|path| path.resolved(&config.cwd, &data)).collect();
+            |paths: &[GrantedPath]| paths.iter().map(|path| path.resolve(&config.cwd, &data)).collect();
         let [read, write, exec]: [Vec<PathBuf>; 3] =
             [granted(&grant.read), granted(&grant.write), granted(&grant.exec)];
         for path in &write {
@@ -95,7 +95,7 @@ fn build_sandbox(
     data: &Path,
 ) -> Sandbox {
     let resolved = |paths: &[GrantedPath]| -> Vec<PathBuf> {
-        paths.iter().map(|path| path.resolved(workspace, data)).collect()
+        paths.iter().map(|path| path.resolve(workspace, data)).collect()
     };
     let mut sandbox = Sandbox::new(grant.level);
     sandbox.read = resolved(&grant.read);

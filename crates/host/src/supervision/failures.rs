@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haft_packages::file_name::safe_file_name;
-use haft_packages::hash::fnv;
-use haft_packages::state_files::{StateFiles, looks};
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::hash::fnv1a_hash;
+use haft_packages::state_files::{StateFiles, extension_stamp};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
@@ -50,15 +50,15 @@ fn read(state: &Path, name: &ExtensionName, dir: &Path) -> Option<FailureRecord>
 }
 
 /// Returns the launch as text, for comparison alone.
-fn launch_fingerprint(launch: &Launch) -> String {
+fn launch_fingerprint(launch: &LaunchPlan) -> String {
     let text = match launch {
-        Launch::Process { program, args } => {
+        LaunchPlan::Process { program, args } => {
             [&program.display().to_string()].into_iter().chain(args).cloned().collect::<Vec<_>>().join("\0")
         }
-        Launch::ThemeOnly => String::new(),
-        Launch::Impossible { why } => format!("\0{why}"),
+        LaunchPlan::ThemeOnly => String::new(),
+        LaunchPlan::Impossible { why } => format!("\0{why}"),
     };
-    format!("{:016x}", fnv(text.as_bytes()))
+    format!("{:016x}", fnv1a_hash(text.as_bytes()))
 }
 
 /// Forgets what [`last_failure`] and [`starts_slowly`](crate::starts_slowly) know, because the extension was removed, or what
@@ -75,7 +75,7 @@ fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {
 
 /// The user's and a project's may have one name.
 fn file_name(name: &ExtensionName, dir: &Path) -> String {
-    format!("{PREFIX}{}-{:016x}", safe_file_name(name.as_str()), fnv(dir.as_os_str().as_encoded_bytes()))
+    format!("{PREFIX}{}-{:016x}", safe_file_name(name.as_str()), fnv1a_hash(dir.as_os_str().as_encoded_bytes()))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl FailureRecord {
     fn into_last_failure(self, dir: &Path) -> Option<LastFailure> {
         let Self { looks: was, at_ms, code, message, .. } = self;
         let at = UNIX_EPOCH.checked_add(Duration::from_millis(at_ms))?;
-        (was == looks(dir)).then_some(LastFailure { at, code, message })
+        (was == extension_stamp(dir)).then_some(LastFailure { at, code, message })
     }
 }
 
@@ -111,12 +111,12 @@ impl FailureFile {
 
     pub(crate) fn remember(&self, failure: &ExtensionFailure) {
         // What is not installed is in no list, and nobody would clear its file away.
-        if !matches!(self.spec.origin, Origin::Global | Origin::Project | Origin::Hook) {
+        if !matches!(self.spec.origin, ExtensionOrigin::Global | ExtensionOrigin::Project | ExtensionOrigin::Hook) {
             return;
         }
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let record = FailureRecord {
-            looks: looks(&self.spec.dir),
+            looks: extension_stamp(&self.spec.dir),
             started: Some(launch_fingerprint(&self.spec.launch)),
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
             code: failure.code.as_str().to_owned(),
@@ -156,7 +156,7 @@ mod tests {
     use haft_packages::manifest::MANIFEST_FILE;
 
     fn spec(dir: &Path) -> Arc<ExtensionSpec> {
-        Arc::new(ExtensionSpec { dir: dir.to_owned(), origin: Origin::Global, ..stream_spec("x") })
+        Arc::new(ExtensionSpec { dir: dir.to_owned(), origin: ExtensionOrigin::Global, ..stream_spec("x") })
     }
 
     #[test]
@@ -193,8 +193,8 @@ mod tests {
         let dir = root.path().to_owned();
         let by = |args: &[&str]| {
             let args = args.iter().map(|&arg| arg.to_owned()).collect();
-            let launch = Launch::Process { program: "/bin/sh".into(), args };
-            ExtensionSpec { dir: dir.clone(), origin: Origin::Hook, launch, ..stream_spec("x") }
+            let launch = LaunchPlan::Process { program: "/bin/sh".into(), args };
+            ExtensionSpec { dir: dir.clone(), origin: ExtensionOrigin::Hook, launch, ..stream_spec("x") }
         };
         let files = StateFiles::new(Some(root.path().join("state")));
         let failure = ExtensionFailure { code: FaultCode::Exited, message: "x".into() };
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_is_not_installed_leaves_no_file() {
         let root = tempfile::tempdir().unwrap();
-        let spec = ExtensionSpec { origin: Origin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
+        let spec = ExtensionSpec { origin: ExtensionOrigin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
         let files = StateFiles::new(Some(root.path().join("state")));
         let failure = ExtensionFailure { code: FaultCode::Exited, message: "x".into() };
         FailureFile::new(Arc::new(files), Arc::new(spec)).remember(&failure);

@@ -36,7 +36,7 @@ fn digest(path: &Path) -> io::Result<Option<Digest>> {
     if !path.is_file() {
         return Ok(None);
     }
-    install::copied(File::open(path)?, None).map(Some)
+    install::copy_and_digest(File::open(path)?, None).map(Some)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use futures::channel::mpsc;
 use haft_launch::sandbox;
 use haft_packages::ExtensionSpec;
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -202,7 +202,7 @@ impl ProcessSupervisor {
             let extension = self.spec.name.clone();
             self.shared.reporter(&extension).emit(AgentEvent::ExtNotify {
                 extension,
-                level: Level::Warn,
+                level: NoteLevel::Warn,
                 message,
             });
         }

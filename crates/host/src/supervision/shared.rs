@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
-use haft_packages::{ExtensionSpec, Launch};
+use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
-use haft_protocol::hook::Hello;
+use haft_protocol::hook::HookHello;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ impl HostContext {
     /// thread where that may take long. One that is not must not be started.
     pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), ExtensionFailure> {
         let failed = |message| ExtensionFailure { code: FaultCode::PinMismatch, message };
-        if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
+        if let (true, Some(check)) = (spec.is_from_project(), &self.config.project_check) {
             let looked = self.project_checks.check_now(check).await;
             looked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
@@ -130,7 +130,7 @@ impl HostContext {
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, ExtensionFailure> {
         let failed = |message| ExtensionFailure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
-            Launch::Process { program, args } => {
+            LaunchPlan::Process { program, args } => {
                 let confined = SandboxedStart::new(spec, program, &self.config)
                     .map_err(|message| ExtensionFailure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
@@ -141,8 +141,8 @@ impl HostContext {
                     .map(|started| Connection::Process(Box::new(started)))
                     .map_err(|error| failed(error.to_string()))
             }
-            Launch::Impossible { why } => Err(failed(why.clone())),
-            Launch::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
+            LaunchPlan::Impossible { why } => Err(failed(why.clone())),
+            LaunchPlan::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
         }
     }
 
@@ -160,11 +160,11 @@ impl HostContext {
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
         let confined = self.config.level_of(spec).is_some();
         let mut env = match spec.as_hook() {
-            Some(_) if !confined => self.config.env.shared(std::env::vars_os()).collect(),
-            Some(_) | None => self.config.env.of(self.config.env_of(spec), std::env::vars_os()),
+            Some(_) if !confined => self.config.env.inheritable_variables(std::env::vars_os()).collect(),
+            Some(_) | None => self.config.env.variables_for(self.config.env_of(spec), std::env::vars_os()),
         };
         if let Some(hook) = spec.as_hook() {
-            env = environment::with(env.into_iter(), &hook.env);
+            env = environment::merge_variables(env.into_iter(), &hook.env);
         }
         if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
@@ -183,13 +183,13 @@ impl HostContext {
         if let Some(hook) = spec.as_hook() {
             // One that thinks, or waits for a person, reads nothing meanwhile.
             let times = Arc::make_mut(&mut timeouts);
-            times.write_stall = times.write_stall.max(hook.longest());
+            times.write_stall = times.write_stall.max(hook.longest_timeout());
         }
         let speech = match spec.as_hook() {
             None => SessionDialect::Native(Some(Box::new(self.prepared_hello_ack(spec, &timeouts)))),
-            Some(hook) => SessionDialect::Hook(Hello {
+            Some(hook) => SessionDialect::Hook(HookHello {
                 config: self.config.config_of(spec).cloned(),
-                ..Hello::new(spec.name.as_str(), hook.watch.modes())
+                ..HookHello::new(spec.name.as_str(), hook.watch.modes())
             }),
         };
         SessionConfig {

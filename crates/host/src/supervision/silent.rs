@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_packages::ExtensionSpec;
 use haft_packages::file_name::safe_file_name;
-use haft_packages::state_files::{StateFiles, looks};
+use haft_packages::state_files::{StateFiles, extension_stamp};
 use haft_protocol::ids::ExtensionName;
 
 /// The prefix of the names of the files.
@@ -43,7 +43,7 @@ impl SilentStarts {
 /// start does not wait for it. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn starts_slowly(state: &Path, extension: &ExtensionName, dir: &Path) -> bool {
     let was = std::fs::read_to_string(state.join(file_name(extension)));
-    was.is_ok_and(|was| was.starts_with(&looks(dir)))
+    was.is_ok_and(|was| was.starts_with(&extension_stamp(dir)))
 }
 
 /// The next start waits for the extension of this name again.
@@ -54,7 +54,7 @@ pub(crate) fn forget_by_name(state: &Path, extension: &ExtensionName) {
 
 fn fingerprint(spec: &ExtensionSpec) -> String {
     let tree = spec.pin.as_ref().map(|pin| format!("{}\n", pin.tree())).unwrap_or_default();
-    format!("{}{tree}", looks(&spec.dir))
+    format!("{}{tree}", extension_stamp(&spec.dir))
 }
 
 fn file_name(extension: &ExtensionName) -> String {

@@ -7,10 +7,10 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use haft_protocol::codec::{self, Bounds, Plain, Reading};
+use haft_protocol::codec::{self, LineLimits, PlainSpan, DecodeOutcome};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::ExtensionFrame;
-use haft_protocol::hook::{Reply, Unread, read_reply};
+use haft_protocol::hook::{HookReply, UnreadableLine, read_reply};
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -31,21 +31,21 @@ static AT_ONCE: Semaphore = Semaphore::const_new(4);
 /// The decoder of a connection's lines, also where the connection is not at hand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LineDecoder {
-    Frames(Bounds),
-    Replies(Bounds),
+    Frames(LineLimits),
+    Replies(LineLimits),
 }
 
 /// The content of a line.
 #[derive(Debug)]
 pub(crate) enum LineContent {
-    Frame(Result<Reading<ExtensionFrame>, UnreadableLine>),
-    Reply(Result<Reply, NonReplyLine>),
+    Frame(Result<DecodeOutcome<ExtensionFrame>, UnreadableLine>),
+    Reply(Result<HookReply, NonReplyLine>),
 }
 
 /// A line of a hook that is no reply.
 #[derive(Debug)]
 pub(crate) struct NonReplyLine {
-    pub(crate) unread: Unread,
+    pub(crate) unread: UnreadableLine,
     /// Its beginning, for messages.
     pub(crate) excerpt: String,
 }
@@ -69,10 +69,10 @@ pub(crate) struct UnreadableLine {
 }
 
 impl LineDecoder {
-    pub(crate) fn decode(self, line: &Bytes, known: Plain) -> DecodedLine {
+    pub(crate) fn decode(self, line: &Bytes, known: PlainSpan) -> DecodedLine {
         let said = match self {
             Self::Frames(bounds) => {
-                let frame = codec::read_knowing(line, bounds, known);
+                let frame = codec::read_with_plain_span(line, bounds, known);
                 LineContent::Frame(frame.map_err(|error| unreadable_line(error, line)))
             }
             Self::Replies(bounds) => {
@@ -110,12 +110,12 @@ pub(crate) struct BackgroundDecode {
 
 impl BackgroundDecode {
     /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
-    pub(crate) fn new(line: Bytes, known: Plain, ear: LineDecoder, is_tail: bool) -> Self {
+    pub(crate) fn new(line: Bytes, known: PlainSpan, ear: LineDecoder, is_tail: bool) -> Self {
         Self { is_tail, decoded: Box::pin(decode_off_thread(line, known, ear)) }
     }
 }
 
-async fn decode_off_thread(line: Bytes, known: Plain, ear: LineDecoder) -> Box<DecodedLine> {
+async fn decode_off_thread(line: Bytes, known: PlainSpan, ear: LineDecoder) -> Box<DecodedLine> {
     let permit = AT_ONCE.acquire().await.expect("nobody closes it");
     let read = spawn_blocking(move || {
         // Until the work is done, whoever waits for it.

@@ -17,7 +17,7 @@
 use std::cell::Cell;
 
 use bytes::{Bytes, BytesMut};
-use haft_protocol::codec::Plain;
+use haft_protocol::codec::PlainSpan;
 use haft_protocol::defence::{Defence, is_up};
 
 /// The room that a read is offered: little for short frames, what the largest pipe holds once a line is long.
@@ -58,8 +58,8 @@ pub struct LineFramer {
     /// The number of bytes of the buffer that hold no newline.
     scanned: usize,
     /// The known form of the line that is not complete yet.
-    growing: Plain,
-    known: Plain,
+    growing: PlainSpan,
+    known: PlainSpan,
     /// True if the rest of an overlong line is still to come.
     swallowing: bool,
     /// Blank lines that were skipped and not asked about yet.
@@ -96,7 +96,7 @@ impl LineFramer {
     }
 
     /// Returns the known form of the line that came last: a part that need not be searched for the end of a string.
-    pub fn known_form(&self) -> Plain {
+    pub fn known_form(&self) -> PlainSpan {
         self.known
     }
 
@@ -149,7 +149,7 @@ impl LineFramer {
         }
         self.buffer = BytesMut::new();
         self.scanned = 0;
-        self.growing = Plain::default();
+        self.growing = PlainSpan::default();
         (!std::mem::replace(&mut self.swallowing, true)).then_some(FramedLine::TooLong)
     }
 }
@@ -280,7 +280,7 @@ mod tests {
         {
             framer.space().extend_from_slice(piece.as_bytes());
             while let Some(FramedLine::Line(line)) = framer.next(1 << 20) {
-                let mut expect = Plain::default();
+                let mut expect = PlainSpan::default();
                 if line.len() > LONG {
                     // The first piece was looked at for its end alone.
                     expect.grow(&line, LONG + 2);

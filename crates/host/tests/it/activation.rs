@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 use haft_host::ExtensionState;
-use haft_packages::{ExtensionSpec, Permissions, Roles};
+use haft_packages::{ExtensionSpec, Permissions, GuardRoles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
@@ -153,8 +153,8 @@ async fn waits(change: impl Fn(&mut ExtensionSpec)) -> bool {
 #[tokio::test]
 async fn extensions_that_must_be_known_to_work_start_at_once() {
     assert!(waits(|_| ()).await);
-    assert!(!waits(|spec| spec.origin = haft_host::Origin::Explicit).await);
-    assert!(!waits(|spec| spec.roles = Roles { required: true, ..Roles::default() }).await);
+    assert!(!waits(|spec| spec.origin = haft_host::ExtensionOrigin::Explicit).await);
+    assert!(!waits(|spec| spec.roles = GuardRoles { required: true, ..GuardRoles::default() }).await);
 }
 
 #[tokio::test]

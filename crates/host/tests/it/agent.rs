@@ -15,7 +15,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -30,9 +30,9 @@ impl Model for Caller {
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
         let call = self.0.lock().unwrap().pop_front();
-        let stop = if call.is_some() { Stop::ToolUse } else { Stop::End };
+        let stop = if call.is_some() { StopCause::ToolUse } else { StopCause::End };
         let content = call.into_iter().map(AssistantBlock::ToolCall).collect();
-        let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
+        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError};
-use haft_packages::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
-use haft_packages::install::lock::{Approved, Entry, How, LockFile};
-use haft_packages::install::{Accepted, Source, Store};
-use haft_packages::{Launch, Origin};
+use haft_packages::discovery::{Discovery, ExtraLocation, Project, DiscoveryOptions, SkipReason, ProjectTrust};
+use haft_packages::install::lock::{ApprovalStore, LockEntry, ApprovalMethod, LockFile};
+use haft_packages::install::{ApprovalOutcome, InstallSource, ExtensionStore};
+use haft_packages::{LaunchPlan, ExtensionOrigin};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tempfile::TempDir;
@@ -22,13 +22,13 @@ const RUN: &str = "#!/bin/sh\necho start >> starts\necho '{\"type\":\"hello\",\"
 
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::of_home(&root.path().join("home"), std::env::var_os("PATH"));
+        let store = ExtensionStore::for_home(&root.path().join("home"), std::env::var_os("PATH"));
         Self { root, store }
     }
 
@@ -42,9 +42,9 @@ impl World {
         dir.to_owned()
     }
 
-    fn installed(&self, name: &str) -> Accepted {
+    fn installed(&self, name: &str) -> ApprovalOutcome {
         let source = self.write(&self.root.path().join("src").join(name), name, "");
-        self.store.propose(&Source::Directory(source)).unwrap().accept(How::Yes, "1").unwrap()
+        self.store.propose(&InstallSource::Directory(source)).unwrap().accept(ApprovalMethod::Yes, "1").unwrap()
     }
 
     fn placed(&self, name: &str, more: &str) -> PathBuf {
@@ -52,16 +52,16 @@ impl World {
     }
 
     fn trust(&self, dir: &Path) {
-        self.store.propose_placed(dir).unwrap().accept(How::Yes, "1").unwrap();
+        self.store.propose_in_place(dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     }
 
-    fn search(&self) -> Search {
-        let project = Project { dir: self.root.path().join("project"), trust: Trust::Trusted };
-        Search {
+    fn search(&self) -> DiscoveryOptions {
+        let project = Project { dir: self.root.path().join("project"), trust: ProjectTrust::Trusted };
+        DiscoveryOptions {
             global: Some(self.store.global.clone()),
-            approved: Some(Approved::at(self.root.path().join("home"))),
+            approved: Some(ApprovalStore::at(self.root.path().join("home"))),
             project: Some(project),
-            ..Search::default()
+            ..DiscoveryOptions::default()
         }
     }
 
@@ -109,7 +109,7 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     let (runs, skipped) = names(&found);
     assert_eq!(runs, ["a", "b", "d"]);
     assert_eq!(skipped, [("c", "not_approved"), ("b", "name_taken"), ("c", "name_taken")]);
-    assert!(found.specs.iter().all(|spec| spec.pin.is_some() == (spec.origin == Origin::Global)));
+    assert!(found.specs.iter().all(|spec| spec.pin.is_some() == (spec.origin == ExtensionOrigin::Global)));
     let row = world.store.find("b", None).unwrap();
     world.store.set_enabled(&row, false).unwrap();
     fs::write(dir.join("more"), "").unwrap();
@@ -134,8 +134,8 @@ fn a_place_that_configuration_names_again_is_taken_once() {
     world.trust(&dir);
     let link = world.root.path().join("link");
     std::os::unix::fs::symlink(&dir, &link).unwrap();
-    let further = vec![Further { dir: link, origin: Origin::Global }];
-    let found = || Discovery::run(&Search { further: further.clone(), ..world.search() });
+    let further = vec![ExtraLocation { dir: link, origin: ExtensionOrigin::Global }];
+    let found = || Discovery::run(&DiscoveryOptions { extra_locations: further.clone(), ..world.search() });
     assert_eq!(names(&found()), (vec!["a"], vec![]));
     world.write(&dir, "b", "");
     assert_eq!(names(&found()), (vec![], vec![("a", "pin_mismatch")]), "what is there has another name now");
@@ -148,7 +148,7 @@ async fn one_that_waits_is_started_as_it_was_approved() {
     // It keeps nothing beside its code.
     let script = RUN.replace("echo start >> starts", "");
     fs::write(source.join("run"), &script).unwrap();
-    world.store.propose(&Source::Directory(source)).unwrap().accept(How::Yes, "1").unwrap();
+    world.store.propose(&InstallSource::Directory(source)).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     let copy = world.root.path().join("home/copies/x");
     fs::remove_file(copy.join("run")).unwrap();
     fs::write(copy.join("run"), "#!/bin/sh\ntouch evil\n").unwrap();
@@ -178,14 +178,14 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
     let source = world.root.path().join("src/guard");
     let propose = |more: &str| {
         world.write(&source, "guard", &format!(r#","required":true,"permissions":{{{more}}}"#));
-        world.store.propose(&Source::Directory(source.clone())).unwrap()
+        world.store.propose(&InstallSource::Directory(source.clone())).unwrap()
     };
-    propose("").accept(How::Yes, "1").unwrap();
+    propose("").accept(ApprovalMethod::Yes, "1").unwrap();
     assert!(propose(r#""net":"all""#).decline().unwrap());
     let missed = |found: &Discovery| match &found.specs[..] {
         [spec] if spec.roles.required => match &spec.launch {
-            Launch::Impossible { why } => Some(why.clone()),
-            Launch::Process { .. } | Launch::ThemeOnly => None,
+            LaunchPlan::Impossible { why } => Some(why.clone()),
+            LaunchPlan::Process { .. } | LaunchPlan::ThemeOnly => None,
         },
         _ => None,
     };
@@ -194,7 +194,7 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
     // Back at what was approved there is something to agree to, and then it runs.
     let back = propose("");
     assert!(!back.is_approved());
-    back.accept(How::Yes, "1").unwrap();
+    back.accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(missed(&world.found()), None);
     assert_eq!(names(&world.found()).0, ["guard"]);
 }
@@ -204,7 +204,7 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
 async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     let world = World::new();
     world.installed("x");
-    let file = world.store.approved.file();
+    let file = world.store.approved.lock_file_path();
     let good = fs::read(&file).unwrap();
     fs::write(&file, "{").unwrap();
     let (events, ls) = (Events::default(), call("bash", json!({"command": "ls"})));
@@ -233,7 +233,7 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
 fn a_manifest_counts_only_as_it_was_approved() {
     let world = World::new();
     let accepted = world.installed("x");
-    let manifest = world.store.approved.trees().place(&accepted.entry.tree).join("extension.json");
+    let manifest = world.store.approved.tree_store().tree_path(&accepted.entry.tree).join("extension.json");
     fs::set_permissions(&manifest, fs::Permissions::from_mode(0o644)).unwrap();
     fs::write(&manifest, r#"{"name":"x","exec":"/bin/sh","args":["-c","true"]}"#).unwrap();
     assert_eq!(names(&world.found()), (vec![], vec![("x", "pin_mismatch")]));
@@ -252,7 +252,7 @@ async fn each_start_is_held_against_what_was_approved() {
     assert_eq!(fs::read_to_string(accepted.dir.join("starts")).unwrap(), "start\nstart\n");
     assert_eq!(events.faults(), [fault("x", "code_restored")]);
     // The store is not.
-    let code = world.store.approved.trees().place(&accepted.entry.tree);
+    let code = world.store.approved.tree_store().tree_path(&accepted.entry.tree);
     for path in [&code, &code.join("run")] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -290,7 +290,7 @@ async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
     let dir = world.write(&world.store.global.join("dir"), "guard", r#","required":true"#);
     world.trust(&dir);
     world.write(&dir, "other", "");
-    let error = world.store.propose_placed(&dir).unwrap_err().to_string();
+    let error = world.store.propose_in_place(&dir).unwrap_err().to_string();
     assert!(error.contains("is approved as guard, and its manifest says other now"), "{error}");
     let (host, events) = (world.host(&Events::default()).await, Events::default());
     assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
@@ -298,7 +298,7 @@ async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
     // Also where the lock file has both.
     let both = |file: &mut LockFile| {
         let entry = file.extensions[&ExtensionName::new("guard")].clone();
-        file.extensions.insert(ExtensionName::new("other"), Entry { required: false, ..entry });
+        file.extensions.insert(ExtensionName::new("other"), LockEntry { required: false, ..entry });
     };
     world.store.approved.edit(both).unwrap();
     let host = world.host(&events).await;

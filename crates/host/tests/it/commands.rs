@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use haft_host::{CommandError, Frontend, Host};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{CommandAction, Panel, PanelKey, PanelRender, PanelResize};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_test_support::FakePeer;
@@ -102,7 +102,7 @@ async fn what_an_extension_says_while_it_registers_is_not_lost() {
     let extension = ExtensionName::new("early");
     let note = AgentEvent::ExtNotify {
         extension: extension.clone(),
-        level: Level::Warn,
+        level: NoteLevel::Warn,
         message: "no cache".into(),
     };
     assert_eq!(events.all(), [note, AgentEvent::ExtClearNotes { extension }]);

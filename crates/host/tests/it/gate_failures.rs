@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_host::{Frontend, GateChoice, FailingGate, Host};
-use haft_packages::{ExtensionSpec, Launch, Roles};
+use haft_packages::{ExtensionSpec, LaunchPlan, GuardRoles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
@@ -59,8 +59,8 @@ async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
 
 /// A host whose required gate cannot be started.
 async fn never_started(person: Option<&Arc<Person>>) -> Host {
-    let roles = Roles { required: true, gates: vec![InterceptKind::ToolCall], ..Roles::default() };
-    let launch = Launch::Impossible { why: "cannot be started: no such file".into() };
+    let roles = GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() };
+    let launch = LaunchPlan::Impossible { why: "cannot be started: no such file".into() };
     let never = ExtensionSpec { roles, ..spec("guard", Path::new("/"), launch) };
     let mut builder = builder(&Events::default()).specs(vec![never]);
     if let Some(person) = person {
@@ -141,7 +141,7 @@ async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
     let command = if failure == Failure::NotDelivered { "x".repeat(200_000) } else { "ls".to_owned() };
     let agency = Agency::new(&host, [("bash", json!({"command": command}))]);
     let run = agency.start();
-    let playing = failure.play(guard, run.cancellation());
+    let playing = failure.play(guard, run.cancellation_token());
     let (ran, ()) = tokio::join!(agency.finish(run), async {
         // Whatever the gate does, the run ends within its deadlines.
         tokio::time::timeout(Duration::from_secs(100), playing).await.ok();

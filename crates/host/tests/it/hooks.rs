@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::compact::{CompactReason, Compacting};
+use haft_core::compact::{CompactReason, PendingCompaction};
 use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, Refusal, ToolDecision, TurnDecision};
-use haft_core::session::entry::Entry as SessionEntry;
+use haft_core::session::entry::SessionEntry as SessionEntry;
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Time};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, Rfc3339Time};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -192,7 +192,7 @@ async fn turns_and_messages_as_the_interceptor_says() {
 async fn sections_for_the_system_prompt_carry_their_owner() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start = AgentStart { prompt: vec![Content::text("weather?")], system_prompt: "You are haft.".into() };
+    let start = AgentStart { prompt: vec![ContentBlock::text("weather?")], system_prompt: "You are haft.".into() };
     let answers = [
         json!({"append_system_prompt": "Ask `weather`.\u{e0041}"}),
         json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),
@@ -222,13 +222,13 @@ async fn sections_for_the_system_prompt_carry_their_owner() {
     assert_eq!(events.faults(), [fault("guide", "hidden_text"), fault("guide", "hook_error")]);
 }
 
-fn compacting() -> Compacting {
+fn compacting() -> PendingCompaction {
     let entry = |id: u128, text: &str| {
-        let (content, time) = (vec![Content::text(text)], Time("T".into()));
+        let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("T".into()));
         let body = Message::User { content, time: time.clone() }.into();
         Arc::new(SessionEntry { id: id.into(), parent: None, time, body })
     };
-    Compacting {
+    PendingCompaction {
         reason: CompactReason::Manual,
         instructions: Some("mind".into()),
         tokens_before: 7000,
@@ -327,7 +327,7 @@ async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_en
             .await;
     host.session_start(None);
     let hooks = host.hook_source().hooks();
-    let time = || Time("2026-01-01T00:00:00Z".into());
+    let time = || Rfc3339Time("2026-01-01T00:00:00Z".into());
     let message =
         vec![AssistantBlock::Text { text: "one".into() }, AssistantBlock::Text { text: "two".into() }];
     let bash = call("bash", json!({"command": "ls"}));
@@ -336,7 +336,7 @@ async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_en
         AgentEvent::TextDelta { delta: "on".into() },
         AgentEvent::AssistantMessage { content: message, time: time() },
         AgentEvent::ToolCall { id: bash.id, name: bash.name, args: bash.args },
-        AgentEvent::TurnEnd { stop: Stop::End, error: None },
+        AgentEvent::TurnEnd { stop: StopCause::End, error: None },
     ];
     for event in &happened {
         hooks.observers.iter().for_each(|observer| observer.observe(event));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haft_core::hooks::ToolDecision;
 use haft_host::{ExtensionState, FaultCode, Host};
-use haft_packages::{Launch, Roles};
+use haft_packages::{LaunchPlan, GuardRoles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ext::Limits;
@@ -177,11 +177,11 @@ async fn one_that_does_not_leave_is_left_after_three_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_required_gate_that_never_started_blocks() {
     let dir = tempfile::tempdir().unwrap();
-    let fails = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
-    for launch in [fails, Launch::Impossible { why: "its program is missing".into() }] {
+    let fails = LaunchPlan::Process { program: dir.path().join("missing"), args: Vec::new() };
+    for launch in [fails, LaunchPlan::Impossible { why: "its program is missing".into() }] {
         let events = Events::default();
         let mut guard = spec("guard", dir.path(), launch);
-        guard.roles = Roles { required: true, ..Roles::default() };
+        guard.roles = GuardRoles { required: true, ..GuardRoles::default() };
         let host = builder(&events).specs(vec![guard]).start().await;
         let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
         assert_eq!(by, "guard");
@@ -198,9 +198,9 @@ async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
         [(vec![InterceptKind::ToolCall], true), (vec![InterceptKind::TurnStart], false), (vec![], false)]
     {
         let events = Events::default();
-        let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
+        let launch = LaunchPlan::Process { program: dir.path().join("missing"), args: Vec::new() };
         let mut guard = spec("guard", dir.path(), launch);
-        guard.roles = Roles { gates, ..Roles::default() };
+        guard.roles = GuardRoles { gates, ..GuardRoles::default() };
         let host = builder(&events).specs(vec![guard]).start().await;
         assert_eq!(blocked(&host, &call("bash", json!({}))).await.is_some(), blocks);
         assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
@@ -211,7 +211,7 @@ async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
 async fn files_alone_are_loaded_and_ready_and_names_count_once() {
     let events = Events::default();
     let dir = tempfile::tempdir().unwrap();
-    let theme = spec("theme", dir.path(), Launch::ThemeOnly);
+    let theme = spec("theme", dir.path(), LaunchPlan::ThemeOnly);
     let host = builder(&events).specs(vec![theme.clone(), theme]).start().await;
     assert_eq!(state(&host, "theme"), ExtensionState::Ready);
     assert_eq!(events.faults(), [fault("theme", "register_rejected")]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 #[cfg(unix)]
 use haft_host::{ExtensionState, Host, log_path};
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use haft_protocol::event::AgentEvent;
 #[cfg(unix)]
 use haft_protocol::ids::ExtensionName;
@@ -209,7 +209,7 @@ fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
             let log = log_path(dir.path(), &ExtensionName::new("ext"));
             let done = dir.path().join("done");
             let args = ["-c", LAST_WORDS, done.to_str().unwrap(), when].map(str::to_owned).to_vec();
-            let ext = spec("ext", dir.path(), Launch::Process { program: program(&["python3"]), args });
+            let ext = spec("ext", dir.path(), LaunchPlan::Process { program: program(&["python3"]), args });
             let host = Host::builder(config).events(events.sink()).specs(vec![ext]).start().await;
             while !std::fs::read_to_string(&log).unwrap().contains("exited with status 0") || !done.exists() {
                 tokio::task::yield_now().await;

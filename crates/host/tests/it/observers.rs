@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionState, Found, Host, HostConfig};
-use haft_packages::{ExtensionSpec, Launch};
+use haft_host::{ExtensionState, DiscoveredExtensions, Host, HostConfig};
+use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use haft_test_support::PATIENCE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -108,7 +108,7 @@ impl Row {
 
 fn watcher(name: &str, events: &Value, dir: &Path) -> ExtensionSpec {
     let args = ["-c", WATCHER, name, &events.to_string()].map(str::to_owned).to_vec();
-    spec(name, dir, Launch::Process { program: program(&["python3"]), args })
+    spec(name, dir, LaunchPlan::Process { program: program(&["python3"]), args })
 }
 
 fn all() -> Value {
@@ -120,7 +120,7 @@ fn step(step: u32) -> AgentEvent {
 }
 
 fn large() -> AgentEvent {
-    AgentEvent::TurnEnd { stop: Stop::End, error: Some("x".repeat(1_000)) }
+    AgentEvent::TurnEnd { stop: StopCause::End, error: Some("x".repeat(1_000)) }
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
             tokio::task::yield_now().await;
         }
     }
-    row.tell(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
+    row.tell(&AgentEvent::TurnEnd { stop: StopCause::End, error: None });
     row.host.shutdown().await;
     for name in ["all", "twin"] {
         let seen = row.seen(name);
@@ -251,8 +251,8 @@ async fn while_a_reload_waits_only_the_old_one_is_told() {
     let script = "echo '{\"type\":\"hello\",\"name\":\"slow\"}'; while [ ! -e slow.go ]; do sleep 0.02; done; \
                   echo '{\"type\":\"ready\"}'; cat >/dev/null";
     let args = vec!["-c".to_owned(), script.to_owned()];
-    let slow = spec("slow", dir.path(), Launch::Process { program: program(&["sh"]), args });
-    let rounds: Vec<Found> = vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
+    let slow = spec("slow", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
+    let rounds: Vec<DiscoveredExtensions> = vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
     let rounds = Mutex::new(rounds.into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
     let (events, mut config) = (Events::default(), config());

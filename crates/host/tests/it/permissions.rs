@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haft_host::Host;
-use haft_packages::{ExtensionSpec, Launch, Permissions, Roles};
+use haft_packages::{ExtensionSpec, LaunchPlan, Permissions, GuardRoles};
 use haft_protocol::ext::InterceptKind;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn granted(permissions: Value) -> Permissions {
 fn extension(dir: &Path, permissions: Value, frames: &[Value]) -> ExtensionSpec {
     let mut args = vec!["-c".to_owned(), SCRIPT.to_owned(), "ext".to_owned()];
     args.extend(frames.iter().map(Value::to_string));
-    let launch = Launch::Process { program: program(&["sh"]), args };
+    let launch = LaunchPlan::Process { program: program(&["sh"]), args };
     ExtensionSpec { permissions: Some(granted(permissions)), ..spec("ext", dir, launch) }
 }
 
@@ -96,8 +96,8 @@ async fn who_names_no_role_changes_no_more_than_was_granted() {
 async fn one_that_cannot_start_blocks_no_more_than_it_was_granted() {
     let dir = tempfile::tempdir().unwrap();
     let bash = json!({"intercept": [{"event": "tool_call", "role": "gate", "tools": ["bash"]}]});
-    let roles = Roles { required: true, gates: vec![InterceptKind::ToolCall], ..Roles::default() };
-    let launch = Launch::Impossible { why: "there is no program".into() };
+    let roles = GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() };
+    let launch = LaunchPlan::Impossible { why: "there is no program".into() };
     let (host, _) = host(ExtensionSpec { launch, roles, ..extension(dir.path(), bash, &[]) }).await;
     assert!(blocks(&host, "bash").await);
     assert!(!blocks(&host, "edit").await);
@@ -107,7 +107,7 @@ async fn one_that_cannot_start_blocks_no_more_than_it_was_granted() {
 #[tokio::test]
 async fn a_required_one_that_was_granted_no_gate_lets_nothing_pass() {
     let dir = tempfile::tempdir().unwrap();
-    let roles = Roles { required: true, ..Roles::default() };
+    let roles = GuardRoles { required: true, ..GuardRoles::default() };
     let spec = ExtensionSpec { roles, ..extension(dir.path(), json!({}), &everything()) };
     let (host, _) = host(spec).await;
     assert!(blocks(&host, "bash").await);

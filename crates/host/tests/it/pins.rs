@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_host::{Host, HostConfig};
 use haft_packages::manifest::Activation;
-use haft_packages::{ExtensionSpec, Launch, Lifecycle, Origin, PinnedTool, ToolPins};
+use haft_packages::{ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -34,16 +34,16 @@ done"#;
 struct Kept(Mutex<BTreeMap<String, PinnedTool>>);
 
 impl ToolPins for Kept {
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
         (extension.as_str() == "ext").then(|| self.0.lock().unwrap().clone())
     }
 
-    fn pin(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn pin_tools(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         self.0.lock().unwrap().extend(tools);
         Ok(())
     }
 
-    fn locked(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn record_locked_tools(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         assert_eq!(tools.len(), 1);
         Ok(())
     }
@@ -86,8 +86,8 @@ impl Home {
 
 fn extension(dir: &Path) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), SCRIPT.to_owned()];
-    let launch = Launch::Process { program: program(&["sh"]), args };
-    ExtensionSpec { origin: Origin::Global, ..spec("ext", dir, launch) }
+    let launch = LaunchPlan::Process { program: program(&["sh"]), args };
+    ExtensionSpec { origin: ExtensionOrigin::Global, ..spec("ext", dir, launch) }
 }
 
 fn names(host: &Host) -> Vec<String> {

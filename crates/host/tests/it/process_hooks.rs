@@ -18,14 +18,14 @@ mod told;
 
 use haft_host::Host;
 use haft_packages::HookSpec;
-use haft_protocol::hook::Watch;
+use haft_protocol::hook::HookSubscriptions;
 use haft_test_support::FakePeer;
 
 use crate::support::{Events, builder};
 
 /// A hook that is asked at these points, and told these events.
 fn hook(intercept: &[&str], observe: &[&str]) -> HookSpec {
-    HookSpec::new(Watch::parse(observe, intercept).unwrap())
+    HookSpec::new(HookSubscriptions::parse(observe, intercept).unwrap())
 }
 
 /// A host with one hook in memory, which has answered hello.

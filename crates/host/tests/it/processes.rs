@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use haft_host::{ExtensionState, Host, Timeouts};
 use haft_launch::Launcher;
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
@@ -40,7 +40,7 @@ async fn fifty_that_ignore_the_signal_are_stopped_together() {
 #[tokio::test]
 async fn thirty_runs_deliver_every_last_event() {
     use haft_protocol::event::AgentEvent;
-    use haft_protocol::message::Stop;
+    use haft_protocol::message::StopCause;
 
     for _ in 0..30 {
         let dir = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ async fn thirty_runs_deliver_every_last_event() {
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         host.session_start(None);
         let observers = host.hook_source().hooks().observers;
-        for event in [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: Stop::End, error: None }]
+        for event in [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: StopCause::End, error: None }]
         {
             observers.iter().for_each(|observer| observer.observe(&event));
         }
@@ -73,7 +73,7 @@ async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
         let dir = tempfile::tempdir().unwrap();
         let script = format!("{opening}while read -r line; do :; done; echo over > over");
         let args = vec!["-c".to_owned(), script];
-        let plain = spec("x", dir.path(), Launch::Process { program: program(&["sh"]), args });
+        let plain = spec("x", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
         let mut config = config();
         // Nobody is asked to leave by a signal before that.
         config.timeouts.shutdown_grace = PATIENCE;
@@ -88,7 +88,7 @@ async fn what_cannot_be_started_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("script");
     fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-    let plain = spec("plain", dir.path(), Launch::Process { program: script, args: Vec::new() });
+    let plain = spec("plain", dir.path(), LaunchPlan::Process { program: script, args: Vec::new() });
     let events = Events::default();
     let _host = Host::builder(config()).events(events.sink()).specs(vec![plain]).start().await;
     assert_eq!(events.faults(), [fault("plain", "spawn_failed")]);
@@ -102,7 +102,7 @@ async fn the_environment_is_a_list_and_stderr_is_logged_under_a_safe_name() {
     // Cargo sets variables that are on no list: they stand for keys here.
     let script = "echo \"path=$PATH cargo=${CARGO_MANIFEST_DIR-none} set=$HAFT_TEST_SET\" >&2; pwd >&2";
     let args = vec!["-c".to_owned(), script.to_owned()];
-    let mut sh = spec("../sh", dir.path(), Launch::Process { program: program(&["sh"]), args });
+    let mut sh = spec("../sh", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
     sh.name = ExtensionName::new("../sh");
     let (events, mut config) = (Events::default(), config());
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
@@ -127,7 +127,7 @@ async fn what_an_extension_left_behind_is_gone_with_it() {
         # sleep: looks for the file again
         (trap '' TERM; exec 3>alive; : > up; exec sleep 3600) & until [ -e up ]; do sleep 0.01; done; exit 3"#;
     let args = vec!["-c".to_owned(), script.to_owned()];
-    let launch = Launch::Process { program: program(&["sh"]), args };
+    let launch = LaunchPlan::Process { program: program(&["sh"]), args };
     let (events, mut config) = (Events::default(), config());
     // The child holds the output open, too.
     config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
@@ -173,7 +173,7 @@ async fn one_that_closes_its_output_first_may_still_clean_up() {
         # sleep: longer than the end of its process is waited for once its output is closed
         while read -r line; do case $line in *'"type":"shutdown"'*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
     let launch =
-        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
+        LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
     let (events, mut config) = (Events::default(), config());
     let pipe_drain = Duration::from_millis(200);
     config.timeouts = Timeouts { pipe_drain, shutdown_grace: PATIENCE, ..brisk() };
@@ -193,7 +193,7 @@ async fn one_that_closes_a_stream_and_runs_on_is_over() {
             r#"echo '{{"type":"hello","name":"sh"}}'; echo '{{"type":"subscribe","intercept":["tool_call"]}}'
             echo '{{"type":"ready"}}'; read -r ack; {close}; : > closed; exec sleep 3600"#
         );
-        let launch = Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
+        let launch = LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
         let (events, mut config) = (Events::default(), config());
         config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
         let specs = vec![spec("sh", dir.path(), launch)];
@@ -213,7 +213,7 @@ async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
     let other = dir.path().join("other");
     fs::write(&other, "\x7fELF of another machine").unwrap();
     fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let launch = |program: &std::path::Path| Launch::Process { program: program.into(), args: Vec::new() };
+    let launch = |program: &std::path::Path| LaunchPlan::Process { program: program.into(), args: Vec::new() };
     let specs = vec![
         spec("other", dir.path(), launch(&other)),
         spec("none", dir.path(), launch(std::path::Path::new("/nowhere/none"))),

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionState, Found, Host, HostConfig};
-use haft_packages::{ExtensionSpec, Launch, Roles};
+use haft_host::{ExtensionState, DiscoveredExtensions, Host, HostConfig};
+use haft_packages::{ExtensionSpec, LaunchPlan, GuardRoles};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
@@ -21,7 +21,7 @@ fn brisk_config() -> HostConfig {
 }
 
 /// A host that finds these one after the other, at the start and at every reload, and then nothing.
-async fn host_of(events: &Events, rounds: impl IntoIterator<Item = Found>) -> Host {
+async fn host_of(events: &Events, rounds: impl IntoIterator<Item = DiscoveredExtensions>) -> Host {
     let rounds = Mutex::new(rounds.into_iter().collect::<Vec<_>>().into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
     Host::builder(brisk_config()).events(events.sink()).source(source).start().await
@@ -29,7 +29,7 @@ async fn host_of(events: &Events, rounds: impl IntoIterator<Item = Found>) -> Ho
 
 fn shell(name: &str, dir: &Path, script: &str) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), script.to_owned()];
-    spec(name, dir, Launch::Process { program: program(&["sh"]), args })
+    spec(name, dir, LaunchPlan::Process { program: program(&["sh"]), args })
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
     let broken =
-        spec("broken", dir.path(), Launch::Process { program: dir.path().join("none"), args: Vec::new() });
+        spec("broken", dir.path(), LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() });
     let events = Events::default();
     let host = host_of(&events, [vec![one].into(), vec![two, broken].into()]).await;
     assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("one".into()));
@@ -65,14 +65,14 @@ async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
     let dir = tempfile::tempdir().unwrap();
     let guard = || named("good", "guard", dir.path());
     let gone =
-        spec("guard", dir.path(), Launch::Process { program: dir.path().join("none"), args: Vec::new() });
+        spec("guard", dir.path(), LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() });
     let crash = shell("guard", dir.path(), "exit 1");
     let unreadable = ExtensionFault {
         extension: ExtensionName::new("guard"),
         code: "manifest_invalid".into(),
         message: "a comma is missing".into(),
     };
-    let unreadable = Found { faults: vec![unreadable], ..Found::default() };
+    let unreadable = DiscoveredExtensions { faults: vec![unreadable], ..DiscoveredExtensions::default() };
     let rounds =
         [vec![guard()].into(), vec![gone].into(), unreadable, vec![crash].into(), vec![guard()].into()];
     let events = Events::default();
@@ -102,7 +102,7 @@ async fn an_old_one_that_stays_down_is_not_kept() {
     let dir = tempfile::tempdir().unwrap();
     let crashes = |status| {
         let script = format!(r#"echo '{{"type":"hello","name":"x"}}'; exit {status}"#);
-        Found::from(vec![shell("x", dir.path(), &script)])
+        DiscoveredExtensions::from(vec![shell("x", dir.path(), &script)])
     };
     let rounds = Mutex::new(vec![crashes(4), crashes(3)]);
     let mut config = brisk_config();
@@ -243,7 +243,7 @@ async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
     let mut silent = shell("silent", dir.path(), "exec sleep 3600");
     silent.lifecycle.hello = Some(PATIENCE * 2);
     let events = Events::default();
-    let host = host_of(&events, [Found::default(), vec![silent].into()]).await;
+    let host = host_of(&events, [DiscoveredExtensions::default(), vec![silent].into()]).await;
     let end = async {
         tokio::task::yield_now().await;
         host.shutdown().await;
@@ -259,7 +259,7 @@ async fn a_required_gate_that_is_not_put_up_is_reported_once() {
     let dir = tempfile::tempdir().unwrap();
     let lines = r#"echo '{"type":"hello","name":"guard"}'; echo '{"type":"ready"}'; cat >&2"#;
     let mut guard = shell("guard", dir.path(), lines);
-    guard.roles = Roles { required: true, ..Roles::default() };
+    guard.roles = GuardRoles { required: true, ..GuardRoles::default() };
     let events = Events::default();
     let other = named("good", "other", dir.path());
     let host = host_of(&events, [vec![guard, other].into()]).await;

@@ -1,7 +1,7 @@
 //! Extensions in other languages, without any SDK, as their authors write them.
 
 use haft_host::{ExtensionState, Host, Timeouts};
-use haft_packages::{ExtensionSpec, Launch};
+use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::ext::CommandAction;
 use serde_json::json;
 use std::path::Path;
@@ -53,7 +53,7 @@ done
 
 fn script(programs: &[&str], text: &str, dir: &Path) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), text.to_owned()];
-    spec("script", dir, Launch::Process { program: program(programs), args })
+    spec("script", dir, LaunchPlan::Process { program: program(programs), args })
 }
 
 async fn host(spec: ExtensionSpec) -> (Host, Events) {

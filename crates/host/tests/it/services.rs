@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_host::{Host, ServiceReach, Services};
-use haft_packages::{ExtensionSpec, Launch, Permissions};
+use haft_host::{Host, ServiceReach, ExtensionToolSource};
+use haft_packages::{ExtensionSpec, LaunchPlan, Permissions};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -38,7 +38,7 @@ impl Tools {
     }
 }
 
-impl Services for Tools {
+impl ExtensionToolSource for Tools {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
         if let Some(within) = &reach.within {
             self.note(format!("within {:?} {:?}", within.read, within.write));
@@ -91,7 +91,7 @@ async fn serving(frames: impl IntoIterator<Item = Value>) -> (Host, Agent, FakeP
     let start = builder(&events).services(Arc::new(tools.clone())).streams("notes", reader, writer).start();
     let (host, ()) = tokio::join!(start, peer.greet("notes", frames));
     let agent = Agency::new(&host, []).into_agent();
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     (host, agent, peer, events, tools)
 }
 
@@ -114,7 +114,7 @@ async fn serving_guarded(
     };
     let (host, (), ()) = tokio::join!(start, peer.greet("notes", frames), greet);
     let agent = Agency::new(&host, []).into_agent();
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     (host, agent, [peer, guard], events, tools)
 }
 
@@ -231,10 +231,10 @@ async fn a_cancelled_run_takes_along_what_was_asked_for_it() {
     peer.send(host_call("own", "exec", json!({"path": "slow"}))).await;
     until(&tools, 1).await;
     let agency = Agency::new(&host, [("work", json!({}))]);
-    host.serve(agency.agent().caller());
+    host.serve(agency.agent().tool_runner());
     for kind in ["turn_start", "tool_call"] {
         let run = agency.start();
-        let cancel = run.cancellation();
+        let cancel = run.cancellation_token();
         let (ran, ()) = tokio::join!(agency.finish(run), async {
             if kind == "tool_call" {
                 let question = peer.expect("event_intercept").await;
@@ -295,7 +295,7 @@ async fn an_extension_has_the_services_that_it_was_granted() {
         json!({"host": ["fs.write"], "fs": {"read": ["/somewhere"], "write": ["$WORKSPACE/out"]}});
     let permissions: Permissions = serde_json::from_value(permissions).unwrap();
     let launch =
-        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), SCRIPT.to_owned()] };
+        LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), SCRIPT.to_owned()] };
     let spec = ExtensionSpec { permissions: Some(permissions), ..spec("ext", dir.path(), launch) };
     let (events, tools, mut config) = (Events::default(), Tools::default(), config());
     (config.timeouts, config.cwd) = (brisk(), "/place".into());
@@ -303,7 +303,7 @@ async fn an_extension_has_the_services_that_it_was_granted() {
         Host::builder(config).events(events.sink()).specs(vec![spec]).services(Arc::new(tools.clone()));
     let host = host.start().await;
     let agent = Agency::new(&host, []).into_agent();
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     let results = dir.path().join("done");
     crate::support::eventually(|| results.exists()).await;
     let results = std::fs::read_to_string(results).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_host::{Host, starts_slowly};
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{brisk, config, program, spec};
@@ -28,8 +28,8 @@ echo '{"type":"hello","name":"late","version":"1"}'
 
 fn late(dir: &Path, text: &str) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), text.to_owned()];
-    let spec = spec("late", dir, Launch::Process { program: program(&["sh"]), args });
-    ExtensionSpec { origin: Origin::Global, ..spec }
+    let spec = spec("late", dir, LaunchPlan::Process { program: program(&["sh"]), args });
+    ExtensionSpec { origin: ExtensionOrigin::Global, ..spec }
 }
 
 async fn host(root: &Path, text: &str) -> Host {

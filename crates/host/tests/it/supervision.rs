@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, RestartTiming};
-use haft_packages::{ExtensionSpec, Launch, Origin, ProjectCheck};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin, ProjectCheck};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
@@ -46,12 +46,12 @@ fn guard(dir: &Path, before: &str, body: &str) -> ExtensionSpec {
             *'"id":"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}; {body};;
         esac; done"#
     );
-    spec("guard", dir, Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
+    spec("guard", dir, LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
 }
 
 /// Without the file `fixed` it leaves as soon as it is ready.
 fn leaves_when_ready(mut spec: ExtensionSpec) -> ExtensionSpec {
-    if let Launch::Process { args, .. } = &mut spec.launch {
+    if let LaunchPlan::Process { args, .. } = &mut spec.launch {
         args[1] = args[1].replace("while read", "[ -e fixed ] || exit 3; while read");
     }
     spec
@@ -99,7 +99,7 @@ fn crashes_while_it_registers(dir: &Path, again: &str) -> ExtensionSpec {
                 echo '{{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}}';;
         esac; done"#
     );
-    spec("guard", dir, Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
+    spec("guard", dir, LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
 }
 
 #[tokio::test]
@@ -287,8 +287,8 @@ async fn one_at_a_time_passes_the_gate() {
         );
         let args = vec!["-c".to_owned(), text];
         ExtensionSpec {
-            origin: Origin::Global,
-            ..spec(name, dir.path(), Launch::Process { program: program(&["sh"]), args })
+            origin: ExtensionOrigin::Global,
+            ..spec(name, dir.path(), LaunchPlan::Process { program: program(&["sh"]), args })
         }
     };
     let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
@@ -307,7 +307,7 @@ async fn one_at_a_time_passes_the_gate() {
 async fn a_silent_one_keeps_nobody_from_the_gate_for_long() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = misbehaving("silent", dir.path());
-    silent.origin = Origin::Global;
+    silent.origin = ExtensionOrigin::Global;
     let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
     (config.timeouts.hello, config.timeouts.start_patience) = (LONG, Duration::ZERO);
     config.timeouts.start_turn = Duration::from_millis(100);
@@ -348,7 +348,7 @@ async fn a_start_remembers_whom_it_waited_for_in_vain() {
     let start = |patience: Duration| async move {
         let mut config = HostConfig { state: Some(path.join("state")), ..quick() };
         (config.timeouts.start_patience, config.timeouts.shutdown_grace) = (patience, Duration::ZERO);
-        let silent = ExtensionSpec { origin: Origin::Global, ..misbehaving("silent", path) };
+        let silent = ExtensionSpec { origin: ExtensionOrigin::Global, ..misbehaving("silent", path) };
         let began = std::time::Instant::now();
         let host = Host::builder(config).specs(vec![silent]).start().await;
         let took = began.elapsed();
@@ -371,7 +371,7 @@ async fn a_projects_extension_that_changed_since_it_was_trusted_is_not_started_a
     let mut config = quick();
     config.project_check = Some(ProjectCheck::new(check));
     let mut spec = guard(dir.path(), "", "answer");
-    spec.origin = Origin::Project;
+    spec.origin = ExtensionOrigin::Project;
     let events = Events::default();
     let host = Host::builder(config).events(events.sink()).specs(vec![spec]).start().await;
     assert_eq!((starts(dir.path()), events.faults()), (1, vec![]));

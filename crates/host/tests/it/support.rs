@@ -8,7 +8,7 @@ use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, RestartTiming, Timeouts};
-use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -195,18 +195,18 @@ pub(crate) fn misbehaving(fault: &str, dir: &Path) -> ExtensionSpec {
 /// The misbehaving extension with one fault, under another name.
 pub(crate) fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
-    spec(name, dir, Launch::Process { program: haft_test_support::test_binary("misbehave"), args })
+    spec(name, dir, LaunchPlan::Process { program: haft_test_support::test_binary("misbehave"), args })
 }
 
-pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
+pub(crate) fn spec(name: &str, dir: &Path, launch: LaunchPlan) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
         dir: dir.to_owned(),
         launch,
-        dialect: Dialect::Native,
-        origin: Origin::Explicit,
-        roles: Roles::default(),
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Explicit,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,

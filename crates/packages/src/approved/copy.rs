@@ -28,35 +28,35 @@ pub(super) const MAX_DEPTH: usize = 32;
 /// symlinks are kept when they cannot lead out of the tree; anything else is refused, and so are names that do not mean
 /// the same everywhere. `store` is where extensions are kept: a tree that holds it is refused.
 pub(crate) fn copy_tree(from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
-    let limits = Limits { entries: MAX_ENTRIES, bytes: MAX_BYTES, depth: MAX_DEPTH };
-    copy_within(limits, from, to, store)
+    let limits = TreeLimits { entries: MAX_ENTRIES, bytes: MAX_BYTES, depth: MAX_DEPTH };
+    copy_with_limits(limits, from, to, store)
 }
 
-fn copy_within(limits: Limits, from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
+fn copy_with_limits(limits: TreeLimits, from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
     let root = from.canonicalize().map_err(InstallError::io("read", from))?;
     let store = store.canonicalize().map_err(InstallError::io("read", store))?;
     if store.starts_with(&root) {
         return Err(InstallError::refused(&root, "holds the directory that extensions are installed in"));
     }
-    Copy { limits, entries: 0, bytes: 0, root: root.clone() }.directory(&root, to, 1)
+    TreeCopier { limits, entries: 0, bytes: 0, root: root.clone() }.copy_directory(&root, to, 1)
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct TreeLimits {
     entries: usize,
     bytes: u64,
     depth: usize,
 }
 
-struct Copy {
-    limits: Limits,
+struct TreeCopier {
+    limits: TreeLimits,
     entries: usize,
     bytes: u64,
     root: std::path::PathBuf,
 }
 
-impl Copy {
-    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+impl TreeCopier {
+    fn copy_directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         if depth > self.limits.depth {
             return Err(
                 self.too_large(format!("more than {} directories inside each other", self.limits.depth))
@@ -67,7 +67,7 @@ impl Copy {
         for entry in std::fs::read_dir(from).map_err(InstallError::io("list", from))? {
             let entry = entry.map_err(InstallError::io("list", from))?;
             let name = entry.file_name();
-            if is_repository(&name) {
+            if is_git_dir_name(&name) {
                 continue;
             }
             // Of one that cannot even be listed to its end, the rest is not looked at.
@@ -79,25 +79,25 @@ impl Copy {
                 names::check(&name, &mut names)
                     .map_err(|problem| InstallError::refused(&entry.path(), problem))?;
             }
-            self.entry(&entry.path(), &to.join(name), depth)?;
+            self.copy_entry(&entry.path(), &to.join(name), depth)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+    fn copy_entry(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         let metadata = from.symlink_metadata().map_err(InstallError::io("read", from))?;
         if metadata.is_dir() {
-            self.directory(from, to, depth + 1)
+            self.copy_directory(from, to, depth + 1)
         } else if metadata.is_symlink() {
             copy_link(from, to, depth)
         } else if metadata.is_file() {
-            self.file(from, to, &metadata)
+            self.copy_file(from, to, &metadata)
         } else {
-            Err(special(from))
+            Err(special_file_error(from))
         }
     }
 
-    fn file(&mut self, from: &Path, to: &Path, metadata: &Metadata) -> Result<(), InstallError> {
+    fn copy_file(&mut self, from: &Path, to: &Path, metadata: &Metadata) -> Result<(), InstallError> {
         let left = self.limits.bytes - self.bytes;
         if metadata.len() > left {
             return Err(self.too_many_bytes());
@@ -105,7 +105,7 @@ impl Copy {
         let source = open(from, false).map_err(InstallError::io("read", from))?;
         let opened = source.metadata().map_err(InstallError::io("read", from))?;
         if !opened.is_file() {
-            return Err(special(from));
+            return Err(special_file_error(from));
         }
         // `create_new`: on a disk that takes `A` and `a` for one name, the second one is an error.
         let mut target = File::create_new(to).map_err(InstallError::io("create", to))?;
@@ -116,7 +116,7 @@ impl Copy {
             return Err(self.too_many_bytes());
         }
         self.bytes += copied;
-        keep_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
+        copy_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
     }
 
     fn too_many_bytes(&self) -> InstallError {
@@ -143,11 +143,11 @@ fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
 }
 
 /// True if it is what git keeps beside a checkout, on any disk: some take `.GIT` for the same name.
-pub(super) fn is_repository(name: &OsStr) -> bool {
+pub(super) fn is_git_dir_name(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-fn special(path: &Path) -> InstallError {
+fn special_file_error(path: &Path) -> InstallError {
     InstallError::refused(path, "is neither a file nor a directory, so it is not copied; remove it")
 }
 
@@ -181,7 +181,7 @@ pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn keep_permissions(target: &File, metadata: &Metadata) -> std::io::Result<()> {
+fn copy_permissions(target: &File, metadata: &Metadata) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = metadata.permissions().mode() & 0o777;
     target.set_permissions(std::fs::Permissions::from_mode(mode))
@@ -196,13 +196,13 @@ fn keep_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    const SMALL: Limits = Limits { entries: 3, bytes: 10, depth: 2 };
+    const SMALL: TreeLimits = TreeLimits { entries: 3, bytes: 10, depth: 2 };
 
     #[track_caller]
     fn check(make: impl FnOnce(&Path), expect: Result<(), &str>) {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         make(from.path());
-        let got = copy_within(SMALL, from.path(), &to.path().join("tree"), to.path());
+        let got = copy_with_limits(SMALL, from.path(), &to.path().join("tree"), to.path());
         match (got, expect) {
             (Ok(()), Ok(())) => {}
             (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
@@ -235,9 +235,9 @@ mod tests {
         std::fs::write(from.path().join(".git/hooks/post-checkout"), "").unwrap();
         std::fs::write(from.path().join("sub/.git"), "gitdir: /elsewhere").unwrap();
         std::fs::write(from.path().join(".gitignore"), "").unwrap();
-        let limits = Limits { entries: 10, ..SMALL };
+        let limits = TreeLimits { entries: 10, ..SMALL };
         let tree = to.path().join("tree");
-        copy_within(limits, from.path(), &tree, to.path()).unwrap();
+        copy_with_limits(limits, from.path(), &tree, to.path()).unwrap();
         let names = [".git", "lib", "lib/.GIT", "sub", "sub/.git", ".gitignore"];
         let there = names.map(|name| tree.join(name).symlink_metadata().is_ok());
         assert_eq!(there, [false, true, false, true, false, true]);
@@ -251,7 +251,7 @@ mod tests {
         std::fs::write(from.path().join("a"), "text").unwrap();
         std::fs::hard_link(from.path().join("a"), from.path().join("b")).unwrap();
         let tree = to.path().join("tree");
-        copy_within(SMALL, from.path(), &tree, to.path()).unwrap();
+        copy_with_limits(SMALL, from.path(), &tree, to.path()).unwrap();
         assert_eq!(["a", "b"].map(|name| tree.join(name).metadata().unwrap().nlink()), [1, 1]);
     }
 
@@ -264,8 +264,8 @@ mod tests {
         let (file, pipe) = (dir.path().join("file"), dir.path().join("pipe"));
         std::fs::write(&file, "x").unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let mut copy = Copy { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
-        let error = copy.file(&pipe, &dir.path().join("to"), &file.metadata().unwrap()).unwrap_err();
+        let mut copy = TreeCopier { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
+        let error = copy.copy_file(&pipe, &dir.path().join("to"), &file.metadata().unwrap()).unwrap_err();
         assert!(error.to_string().contains("neither a file nor"), "{error}");
     }
 
@@ -274,8 +274,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let before = File::create(dir.path().join("grows")).unwrap().metadata().unwrap();
         std::fs::write(dir.path().join("grows"), [b'x'; 100]).unwrap();
-        let mut copy = Copy { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
-        let error = copy.file(&dir.path().join("grows"), &dir.path().join("to"), &before).unwrap_err();
+        let mut copy = TreeCopier { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
+        let error = copy.copy_file(&dir.path().join("grows"), &dir.path().join("to"), &before).unwrap_err();
         assert!(error.to_string().contains("more than 0 MiB"), "{error}");
         assert_eq!(std::fs::metadata(dir.path().join("to")).unwrap().len(), SMALL.bytes + 1);
     }
@@ -290,7 +290,7 @@ mod tests {
         let from = tempfile::tempdir().unwrap();
         let store = from.path().join("extensions");
         std::fs::create_dir(&store).unwrap();
-        let error = copy_within(SMALL, from.path(), &store.join("tree"), &store).unwrap_err();
+        let error = copy_with_limits(SMALL, from.path(), &store.join("tree"), &store).unwrap_err();
         assert!(error.to_string().contains("installed in"), "{error}");
     }
 

@@ -9,9 +9,9 @@ use sha2::{Digest as _, Sha256};
 const PIECE: usize = 64 * 1024;
 
 /// A SHA-256 digest. Written as `sha256:` and 64 hexadecimal digits in lower case.
-pub type Digest = haft_protocol::digest::Digest<true>;
+pub type Digest = haft_protocol::digest::Sha256Digest<true>;
 
-pub(super) fn of(hasher: Sha256) -> Digest {
+pub(super) fn digest_from_hasher(hasher: Sha256) -> Digest {
     Digest::new(hasher.finalize().into())
 }
 
@@ -24,13 +24,13 @@ pub fn digest_of(bytes: &[u8]) -> Digest {
 ///
 /// # Errors
 /// Reading or writing failed.
-pub fn copied(mut source: impl Read, mut to: Option<&mut File>) -> io::Result<Digest> {
+pub fn copy_and_digest(mut source: impl Read, mut to: Option<&mut File>) -> io::Result<Digest> {
     let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
     loop {
         let count = source.read(&mut piece)?;
         let bytes = piece.get(..count).unwrap_or_default();
         if bytes.is_empty() {
-            return Ok(of(hasher));
+            return Ok(digest_from_hasher(hasher));
         }
         hasher.update(bytes);
         if let Some(to) = &mut to {

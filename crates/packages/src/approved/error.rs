@@ -176,13 +176,13 @@ pub enum InstallError {
 #[non_exhaustive]
 pub enum TreeError {
     /// It is not there.
-    #[error("its code is gone from {}", shown(dir))]
+    #[error("its code is gone from {}", short_store_path(dir))]
     Missing {
         /// Where it should be.
         dir: PathBuf,
     },
     /// It holds something else.
-    #[error("its code in {} is not what was approved", shown(dir))]
+    #[error("its code in {} is not what was approved", short_store_path(dir))]
     Changed {
         /// Where it is.
         dir: PathBuf,
@@ -193,7 +193,7 @@ pub enum TreeError {
 }
 
 /// A place in the store, for people: nobody reads a whole digest.
-fn shown(dir: &Path) -> String {
+fn short_store_path(dir: &Path) -> String {
     let name = dir_name(dir);
     format!("store/{}…", name.chars().take(12).collect::<String>())
 }
@@ -219,7 +219,7 @@ impl InstallError {
     }
 
     /// The same with a path in a clone as it is in the repository: where the clone lies means nothing to anybody.
-    pub(crate) fn in_clone(mut self, checkout: &Path) -> Self {
+    pub(crate) fn relative_to_checkout(mut self, checkout: &Path) -> Self {
         let inner = |path: &Path| {
             let real = checkout.canonicalize().ok();
             let inner = path.strip_prefix(checkout).ok();

@@ -15,12 +15,12 @@ use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
-use super::trees::Trees;
+use super::trees::TreeStore;
 use super::{copies, workshop};
 use crate::file_name::safe_file_name;
-use crate::glance::Glance;
+use crate::glance::FileStamp;
 
-pub use entry::{Approval, Came, Entry, How, Waiting};
+pub use entry::{Approval, InstallOrigin, LockEntry, ApprovalMethod, PendingUpdate};
 pub use open::LockError;
 
 const VERSION: u32 = 1;
@@ -31,14 +31,14 @@ const NEW: &str = "extensions.lock.json.new";
 /// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`. Clones remember together what the lock file
 /// said last.
 #[derive(Debug, Clone)]
-pub struct Approved {
+pub struct ApprovalStore {
     root: PathBuf,
-    trees: Trees,
+    trees: TreeStore,
     /// The file that this process read last, and what it looked like: each extension that starts asks for it.
-    seen: Arc<Mutex<LastRead>>,
+    last_read: Arc<Mutex<LastRead>>,
 }
 
-type LastRead = Option<(Glance, Arc<LockFile>)>;
+type LastRead = Option<(FileStamp, Arc<LockFile>)>;
 
 /// The content of the lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ type LastRead = Option<(Glance, Arc<LockFile>)>;
 pub struct LockFile {
     version: u32,
     /// By name.
-    pub extensions: BTreeMap<ExtensionName, Entry>,
+    pub extensions: BTreeMap<ExtensionName, LockEntry>,
 }
 
 impl Default for LockFile {
@@ -57,55 +57,55 @@ impl Default for LockFile {
 
 impl LockFile {
     /// The extension of that name, whatever its case: names that differ only in case are one name.
-    pub fn find(&self, name: &str) -> Option<(&ExtensionName, &Entry)> {
+    pub fn find(&self, name: &str) -> Option<(&ExtensionName, &LockEntry)> {
         self.extensions.iter().find(|(known, _)| known.as_str().eq_ignore_ascii_case(name))
     }
 
     /// Returns the names approved in this directory, one at most unless another program wrote the file.
-    pub(crate) fn placed(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
-        let is_there = move |entry: &Entry| matches!(&entry.source, Came::Placed { path, .. } if path == dir);
+    pub(crate) fn names_in_dir(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
+        let is_there = move |entry: &LockEntry| matches!(&entry.source, InstallOrigin::Placed { path, .. } if path == dir);
         self.extensions.iter().filter(move |(_, entry)| is_there(entry)).map(|(name, _)| name)
     }
 
     /// All code that an entry runs, or ran before.
-    pub(crate) fn trees(&self) -> HashSet<Digest> {
+    pub(crate) fn referenced_trees(&self) -> HashSet<Digest> {
         let entries = self.extensions.values();
-        entries.flat_map(Entry::versions).map(|entry| entry.tree).collect()
+        entries.flat_map(LockEntry::versions).map(|entry| entry.tree).collect()
     }
 }
 
-impl Approved {
+impl ApprovalStore {
     /// Below this directory, which need not be there yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        Self { trees: Trees::at(root.join("store")), root, seen: Arc::default() }
+        Self { trees: TreeStore::at(root.join("store")), root, last_read: Arc::default() }
     }
 
     /// `extensions.lock.json`.
-    pub fn file(&self) -> PathBuf {
+    pub fn lock_file_path(&self) -> PathBuf {
         self.root.join("extensions.lock.json")
     }
 
     /// `store`.
-    pub fn trees(&self) -> Trees {
+    pub fn tree_store(&self) -> TreeStore {
         self.trees.clone()
     }
 
     /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two
     /// empty directories.
-    pub(crate) fn tidy(&self) {
-        workshop::tidy(self.trees().dir());
-        copies::tidy(&self.root.join("copies"));
+    pub(crate) fn remove_leftovers(&self) {
+        workshop::sweep_leftovers(self.tree_store().dir());
+        copies::remove_old_scraps(&self.root.join("copies"));
     }
 
     /// `copies/NAME`: where an extension runs whose manifest asks for no permissions.
-    pub fn copy_of(&self, name: &ExtensionName) -> PathBuf {
+    pub fn copy_dir(&self, name: &ExtensionName) -> PathBuf {
         self.root.join("copies").join(safe_file_name(name.as_str()))
     }
 
     /// Where an extension runs.
-    pub fn runs_in(&self, name: &ExtensionName, entry: &Entry) -> PathBuf {
-        if entry.runs_in_copy() { self.copy_of(name) } else { self.trees().place(&entry.tree) }
+    pub fn run_dir(&self, name: &ExtensionName, entry: &LockEntry) -> PathBuf {
+        if entry.runs_in_copy() { self.copy_dir(name) } else { self.tree_store().tree_path(&entry.tree) }
     }
 
     /// Reads the lock file; where there is none, nothing is approved.
@@ -118,25 +118,25 @@ impl Approved {
 
     /// Returns the present content of the lock file. It is read only when it looks otherwise than when this process
     /// read or wrote it last.
-    pub(crate) fn current(&self) -> Result<Arc<LockFile>, LockError> {
+    pub(crate) fn load_cached(&self) -> Result<Arc<LockFile>, LockError> {
         // Of the name itself: a link in its place is another thing.
-        let now = self.file().symlink_metadata().ok().as_ref().map(Glance::of);
+        let now = self.lock_file_path().symlink_metadata().ok().as_ref().map(FileStamp::from_metadata);
         let known =
-            self.seen().as_ref().filter(|(glance, _)| now == Some(*glance)).map(|(_, file)| Arc::clone(file));
+            self.last_read().as_ref().filter(|(glance, _)| now == Some(*glance)).map(|(_, file)| Arc::clone(file));
         known.map_or_else(|| self.read(), Ok)
     }
 
     /// Reads the file, and remembers it for [`current`](Self::current).
     fn read(&self) -> Result<Arc<LockFile>, LockError> {
-        let path = self.file();
-        let Some((text, glance)) = open::text(&path)? else { return Ok(Arc::default()) };
-        let file = Arc::new(parsed(&path, &text)?);
-        *self.seen() = Some((glance, Arc::clone(&file)));
+        let path = self.lock_file_path();
+        let Some((text, glance)) = open::read_lock_file(&path)? else { return Ok(Arc::default()) };
+        let file = Arc::new(parse_lock_file(&path, &text)?);
+        *self.last_read() = Some((glance, Arc::clone(&file)));
         Ok(file)
     }
 
-    fn seen(&self) -> MutexGuard<'_, LastRead> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_read(&self) -> MutexGuard<'_, LastRead> {
+        self.last_read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the lock file. Two that do it at the same time do it one after the other.
@@ -144,7 +144,7 @@ impl Approved {
     /// # Errors
     /// As [`load`](Self::load), and when it cannot be written; it is then as it was.
     pub fn edit<T>(&self, change: impl FnOnce(&mut LockFile) -> T) -> Result<T, LockError> {
-        let path = self.file();
+        let path = self.lock_file_path();
         let write = |source| LockError::Write { path: path.clone(), source };
         fs::create_dir_all(&self.root).map_err(write)?;
         // Closing the file ends the lock.
@@ -157,8 +157,8 @@ impl Approved {
         let mut file = LockFile::clone(&before);
         let outcome = change(&mut file);
         if file != *before {
-            for tree in before.trees().difference(&file.trees()) {
-                if let Err(error) = self.trees.loosen(tree) {
+            for tree in before.referenced_trees().difference(&file.referenced_trees()) {
+                if let Err(error) = self.trees.mark_unreferenced(tree) {
                     tracing::warn!(%tree, %error, "code that nobody needs any more stays in the store");
                 }
             }
@@ -169,18 +169,18 @@ impl Approved {
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct LockFileVersion {
     version: u32,
 }
 
-fn parsed(path: &Path, text: &str) -> Result<LockFile, LockError> {
+fn parse_lock_file(path: &Path, text: &str) -> Result<LockFile, LockError> {
     let newer = || LockError::Newer { path: path.into() };
     match serde_json::from_str::<LockFile>(text) {
         Ok(file) if file.version == VERSION => Ok(file),
         Ok(_) => Err(newer()),
         Err(error) => match serde_json::from_str(text) {
             // What only a newer haft knows is no damage.
-            Ok(Version { version }) if version != VERSION => Err(newer()),
+            Ok(LockFileVersion { version }) if version != VERSION => Err(newer()),
             Ok(_) | Err(_) => Err(LockError::Damaged {
                 path: path.into(),
                 line: error.line(),

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use super::contents::Looks;
+use super::contents::TreeStampHasher;
 use super::digest::Digest;
 use super::error::with_causes;
-use super::trees::Trees;
+use super::trees::TreeStore;
 use super::{InstallError, copies};
 use crate::state_files::StateFiles;
 
 /// The approved content, to be compared with the present one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pin {
+pub struct CodePin {
     /// The store of approved code.
-    pub trees: Trees,
+    pub trees: TreeStore,
     /// The name of its code in the store.
     pub tree: Digest,
     /// Where it runs, if not in the store itself.
@@ -27,7 +27,7 @@ pub struct Pin {
     pub changed: Option<String>,
 }
 
-impl Pin {
+impl CodePin {
     /// The digest of the code that was approved.
     pub fn tree(&self) -> &Digest {
         &self.tree
@@ -43,16 +43,16 @@ impl Pin {
         if !is_up(Defence::PinnedCode) {
             return Ok(Vec::new());
         }
-        self.verified(files, name).map_err(|why| format!("was not started: {why}"))
+        self.verify_code(files, name).map_err(|why| format!("was not started: {why}"))
     }
 
-    fn verified(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
+    fn verify_code(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
         if let Some(why) = &self.changed {
             return Err(why.clone());
         }
-        self.interpreter.as_deref().map_or(Ok(()), is_there)?;
+        self.interpreter.as_deref().map_or(Ok(()), check_program_exists)?;
         // Before it is read: what changes meanwhile looks otherwise the next time.
-        let looks = self.looks().ok();
+        let looks = self.stamp_files().ok();
         let text = |looks: &Digest| format!("{} {looks}\n", self.tree);
         if let Some((looks, true)) = &looks
             && files.read(name).is_some_and(|known| known == text(looks))
@@ -63,7 +63,7 @@ impl Pin {
         let contents = self.trees.verify(&self.tree).map_err(again)?;
         let mut changed = Vec::new();
         if let Some(copy) = &self.copy {
-            let store = self.trees.place(&self.tree);
+            let store = self.trees.tree_path(&self.tree);
             let broken = |error| format!("its private copy cannot be put in order: {}", with_causes(&error));
             changed = copies::restore(&contents, &store, copy).map_err(broken)?;
         }
@@ -74,21 +74,21 @@ impl Pin {
     }
 
     /// Returns the looks of its files, here and in its copy, and whether they tell that nothing has changed.
-    fn looks(&self) -> Result<(Digest, bool), InstallError> {
-        let store = self.trees.place(&self.tree);
-        let Some(copy) = &self.copy else { return Looks::of_tree(&store) };
-        let mut looks = Looks::begin();
-        super::contents::walk(&store, &mut |name, _, metadata| {
+    fn stamp_files(&self) -> Result<(Digest, bool), InstallError> {
+        let store = self.trees.tree_path(&self.tree);
+        let Some(copy) = &self.copy else { return TreeStampHasher::stamp_tree(&store) };
+        let mut looks = TreeStampHasher::begin();
+        super::contents::walk_tree(&store, &mut |name, _, metadata| {
             looks.add(name, metadata);
             let path = copy.join(name);
             looks.add(name, &path.symlink_metadata().map_err(InstallError::io("read", &path))?);
             Ok(())
         })?;
-        Ok(looks.end())
+        Ok(looks.finish())
     }
 }
 
-pub(super) fn is_there(program: &Path) -> Result<(), String> {
+pub(super) fn check_program_exists(program: &Path) -> Result<(), String> {
     let ok =
         fs::metadata(program).is_ok_and(|metadata| metadata.is_file() && crate::manifest::may_run(&metadata));
     if ok {

@@ -5,50 +5,50 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
-use super::lock::{Approved, Entry, LockError};
+use super::lock::{ApprovalStore, LockEntry, LockError};
 use crate::pins::{PinnedTool, ToolPins};
 
 /// Runs a job beside the caller, for example on a thread of its runtime that may block.
-pub type Background = fn(Box<dyn FnOnce() + Send>);
+pub type BackgroundSpawner = fn(Box<dyn FnOnce() + Send>);
 
 /// The texts of tools in the lock file. The file is read again only when another process has changed it.
 ///
 /// New texts are written in the background. Texts that are lost with the run count as new the next time.
 #[derive(Debug)]
-pub struct LockedTools(Arc<Inner>);
+pub struct LockFileToolPins(Arc<ToolPinWriter>);
 
 #[derive(Debug)]
-struct Inner {
-    approved: Approved,
-    background: Background,
-    state: Mutex<State>,
+struct ToolPinWriter {
+    approved: ApprovalStore,
+    background: BackgroundSpawner,
+    state: Mutex<PendingToolPins>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PendingToolPins {
     /// The registrations to write down.
-    new: Vec<Registered>,
-    writes: bool,
+    new: Vec<ToolRegistration>,
+    is_writing: bool,
 }
 
 #[derive(Debug)]
-struct Registered {
+struct ToolRegistration {
     extension: ExtensionName,
     tools: BTreeMap<String, PinnedTool>,
     /// True if these are other texts than those that count.
     differ: bool,
 }
 
-impl LockedTools {
+impl LockFileToolPins {
     /// The texts in the user's lock file, which are written by jobs that `background` runs.
-    pub fn new(approved: Approved, background: Background) -> Self {
-        Self(Arc::new(Inner { approved, background, state: Mutex::default() }))
+    pub fn new(approved: ApprovalStore, background: BackgroundSpawner) -> Self {
+        Self(Arc::new(ToolPinWriter { approved, background, state: Mutex::default() }))
     }
 
-    fn keep(&self, registered: Registered) {
+    fn enqueue(&self, registered: ToolRegistration) {
         let mut state = self.0.state();
         state.new.push(registered);
-        if std::mem::replace(&mut state.writes, true) {
+        if std::mem::replace(&mut state.is_writing, true) {
             return;
         }
         drop(state);
@@ -58,38 +58,38 @@ impl LockedTools {
     }
 }
 
-impl ToolPins for LockedTools {
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
+impl ToolPins for LockFileToolPins {
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
         // One that cannot be used approves nothing, and that is told where extensions are looked for.
-        let file = self.0.approved.current().ok()?;
+        let file = self.0.approved.load_cached().ok()?;
         file.extensions.get(extension).map(|entry| entry.tools.clone())
     }
 
-    fn pin(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
-        self.keep(Registered { extension: extension.clone(), tools, differ: false });
+    fn pin_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+        self.enqueue(ToolRegistration { extension: extension.clone(), tools, differ: false });
         Ok(())
     }
 
-    fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
-        self.keep(Registered { extension: extension.clone(), tools, differ: true });
+    fn record_locked_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+        self.enqueue(ToolRegistration { extension: extension.clone(), tools, differ: true });
         Ok(())
     }
 }
 
-impl Inner {
+impl ToolPinWriter {
     /// Writes down what is new, until nothing is.
     fn write(&self) {
         loop {
             let new = {
                 let mut state = self.state();
-                state.writes = !state.new.is_empty();
+                state.is_writing = !state.new.is_empty();
                 std::mem::take(&mut state.new)
             };
             if new.is_empty() {
                 return;
             }
             let written = self.approved.edit(|file| {
-                for Registered { extension, tools, differ } in new {
+                for ToolRegistration { extension, tools, differ } in new {
                     // One that was removed meanwhile has nothing to be kept beside.
                     let Some(entry) = file.extensions.get_mut(&extension) else { continue };
                     for (name, tool) in tools {
@@ -106,7 +106,7 @@ impl Inner {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PendingToolPins> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -116,10 +116,10 @@ impl Inner {
 ///
 /// # Errors
 /// If the lock file cannot be changed.
-pub fn agree_to_tools(
-    approved: &Approved,
+pub fn approve_tools(
+    approved: &ApprovalStore,
     extension: &ExtensionName,
-    shown: &Entry,
+    shown: &LockEntry,
 ) -> Result<bool, LockError> {
     approved.edit(|file| {
         let known = file.extensions.get_mut(extension).filter(|known| known.is_same_version(shown));

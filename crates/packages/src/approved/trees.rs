@@ -5,13 +5,13 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::contents::Contents;
+use super::contents::TreeContents;
 use super::digest::Digest;
 use super::error::{TreeError, with_causes};
-use super::lock::Entry;
-use super::seal::{protect, seal, sync};
-use super::workshop::{Workshop, remove};
-use super::{Difference, InstallError, Kept, copies};
+use super::lock::LockEntry;
+use super::seal::{set_mode, seal, sync};
+use super::workshop::{StagingArea, remove};
+use super::{ChangeSet, InstallError, PreservedPath, copies};
 use crate::file_name::dir_name;
 
 /// The prefix of a note that a tree is not needed, unless the lock file names it.
@@ -19,11 +19,11 @@ const LOOSE: &str = ".loose-";
 
 /// `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trees {
+pub struct TreeStore {
     dir: Arc<Path>,
 }
 
-impl Trees {
+impl TreeStore {
     pub(super) fn at(dir: PathBuf) -> Self {
         Self { dir: dir.into() }
     }
@@ -34,28 +34,28 @@ impl Trees {
     }
 
     /// Where the tree of a digest is, whether it is there or not.
-    pub fn place(&self, tree: &Digest) -> PathBuf {
-        self.dir.join(tree.hex())
+    pub fn tree_path(&self, tree: &Digest) -> PathBuf {
+        self.dir.join(tree.to_hex())
     }
 
     /// Reads a tree, whole, and makes sure that it is what its name says.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn verify(&self, tree: &Digest) -> Result<Contents, TreeError> {
-        let dir = self.place(tree);
+    pub fn verify(&self, tree: &Digest) -> Result<TreeContents, TreeError> {
+        let dir = self.tree_path(tree);
         // A link in its place would lead to what can be changed.
         if !dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(TreeError::Missing { dir });
         }
-        let contents = Contents::read(&dir).map_err(|error| TreeError::Read(error.into()))?;
+        let contents = TreeContents::read(&dir).map_err(|error| TreeError::Read(error.into()))?;
         if contents.digest() == *tree { Ok(contents) } else { Err(TreeError::Changed { dir }) }
     }
 
     /// Returns the differences between the tree of a digest and the present content; none where there is no such tree
     /// to compare.
-    pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
-        Contents::read(&self.place(tree)).ok().map(|before| now.since(&before))
+    pub fn difference(&self, tree: &Digest, now: &TreeContents) -> Option<ChangeSet> {
+        TreeContents::read(&self.tree_path(tree)).ok().map(|before| now.difference_from(&before))
     }
 
     /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `now`, which comes after `before`;
@@ -63,13 +63,13 @@ impl Trees {
     ///
     /// # Errors
     /// When something cannot be moved; then nothing is.
-    pub(crate) fn make_room(
+    pub(crate) fn prepare_copy(
         &self,
-        before: Option<&Entry>,
-        entry: &Entry,
-        now: &Contents,
+        before: Option<&LockEntry>,
+        entry: &LockEntry,
+        now: &TreeContents,
         copy: &Path,
-    ) -> Result<Vec<Kept>, InstallError> {
+    ) -> Result<Vec<PreservedPath>, InstallError> {
         if !entry.runs_in_copy() {
             return Ok(Vec::new());
         }
@@ -77,16 +77,16 @@ impl Trees {
         let mut versions = before.into_iter().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
         let before = versions.find(|entry| entry.runs_in_copy());
         let before = before.and_then(|entry| self.verify(&entry.tree).ok());
-        copies::make_room(before.as_ref(), now, copy)
+        copies::prepare_copy(before.as_ref(), now, copy)
     }
 
     /// Puts the private copy of an extension, if `entry` runs in one, in order after a change was made. The change counts
     /// whether that succeeds or not; returns what is said of a failure.
-    pub(crate) fn restore_copy(&self, entry: &Entry, now: &Contents, copy: &Path) -> Option<String> {
+    pub(crate) fn restore_copy(&self, entry: &LockEntry, now: &TreeContents, copy: &Path) -> Option<String> {
         if !entry.runs_in_copy() {
             return None;
         }
-        let error = copies::restore(now, &self.place(&entry.tree), copy).err()?;
+        let error = copies::restore(now, &self.tree_path(&entry.tree), copy).err()?;
         let why = with_causes(&error);
         Some(format!(
             "its private copy is not in order: {why}; each start tries again, and does not happen without it"
@@ -98,30 +98,30 @@ impl Trees {
     ///
     /// # Errors
     /// When the tree does not hold what it is expected to, or cannot be moved.
-    pub(crate) fn put(
+    pub(crate) fn insert_tree(
         &self,
-        workshop: &Workshop,
+        workshop: &StagingArea,
         tree: &Path,
         expected: &Digest,
     ) -> Result<(), InstallError> {
-        let place = self.place(expected);
+        let place = self.tree_path(expected);
         if self.verify(expected).is_ok() {
             // Whoever moved it may have been stopped before this.
-            return protect(&place, 0o555).map_err(InstallError::io("protect", &place));
+            return set_mode(&place, 0o555).map_err(InstallError::io("protect", &place));
         }
         seal(tree)?;
         // What lies on the disk counts, and not what was meant to: it has waited for an answer.
-        if Contents::read(tree)?.digest() != *expected {
+        if TreeContents::read(tree)?.digest() != *expected {
             return Err(InstallError::Changed { dir: tree.into() });
         }
         if place.symlink_metadata().is_ok() {
             workshop.discard(&place)?;
         }
         // Nobody has approved it yet, and whoever does may be stopped before.
-        self.loosen(expected).map_err(InstallError::io("write to", &*self.dir))?;
+        self.mark_unreferenced(expected).map_err(InstallError::io("write to", &*self.dir))?;
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
         // Only now: a directory that nobody may write to cannot be moved.
-        protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
+        set_mode(&place, 0o555).map_err(InstallError::io("protect", &place))?;
         sync(&self.dir).map_err(InstallError::io("write to", &*self.dir))
     }
 
@@ -129,18 +129,18 @@ impl Trees {
     ///
     /// # Errors
     /// When that cannot be written down; then it stays.
-    pub(super) fn loosen(&self, tree: &Digest) -> std::io::Result<()> {
-        File::create(self.note_of(tree)).map(drop)
+    pub(super) fn mark_unreferenced(&self, tree: &Digest) -> std::io::Result<()> {
+        File::create(self.unreferenced_marker(tree)).map(drop)
     }
 
-    fn note_of(&self, tree: &Digest) -> PathBuf {
-        self.dir.join(format!("{LOOSE}{}", tree.hex()))
+    fn unreferenced_marker(&self, tree: &Digest) -> PathBuf {
+        self.dir.join(format!("{LOOSE}{}", tree.to_hex()))
     }
 
     /// Removes what is no tree, and the loosened trees but these. Others that nobody names stay: their approval was lost,
     /// with the lock file, and may come back as that does.
-    pub(crate) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
-        let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
+    pub(crate) fn remove_unreferenced(&self, workshop: &StagingArea, keep: &HashSet<Digest>) -> Result<(), InstallError> {
+        let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.tree_path(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = dir_name(&path);
@@ -151,7 +151,7 @@ impl Trees {
                 }
                 // Last: who is stopped before this looks at it again.
                 remove(&path)?;
-            } else if !name.starts_with('.') && tree_of(&name).is_none() {
+            } else if !name.starts_with('.') && parse_tree_name(&name).is_none() {
                 workshop.discard(&path)?;
             }
         }
@@ -159,22 +159,22 @@ impl Trees {
     }
 
     /// The trees that are there and not loosened, but for these.
-    pub(super) fn beside(&self, known: &HashSet<Digest>) -> Vec<PathBuf> {
+    pub(super) fn orphaned_trees(&self, known: &HashSet<Digest>) -> Vec<PathBuf> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        let trees = names.filter_map(|name| tree_of(name.to_str()?));
-        let lost = trees.filter(|tree| !known.contains(tree) && !self.note_of(tree).exists());
-        let mut places: Vec<_> = lost.map(|tree| self.place(&tree)).collect();
+        let trees = names.filter_map(|name| parse_tree_name(name.to_str()?));
+        let lost = trees.filter(|tree| !known.contains(tree) && !self.unreferenced_marker(tree).exists());
+        let mut places: Vec<_> = lost.map(|tree| self.tree_path(&tree)).collect();
         places.sort();
         places
     }
 }
 
-fn tree_of(name: &str) -> Option<Digest> {
+fn parse_tree_name(name: &str) -> Option<Digest> {
     format!("sha256:{name}").parse().ok()
 }
 
 /// Returns the text about a sweep that failed after a change was made: the change counts.
-pub(crate) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
+pub(crate) fn sweep_warning(outcome: Result<(), InstallError>) -> Option<String> {
     let error = outcome.err()?;
     Some(format!(
         "the store still holds code that nobody needs: {}; the next change tries again",
@@ -188,22 +188,22 @@ mod tests {
     use super::*;
 
     /// A store with one tree in it.
-    fn store(root: &Path) -> (Trees, Workshop, Digest) {
-        let trees = Trees::at(root.join("store"));
-        let workshop = Workshop::open(trees.dir()).unwrap();
+    fn store(root: &Path) -> (TreeStore, StagingArea, Digest) {
+        let trees = TreeStore::at(root.join("store"));
+        let workshop = StagingArea::open(trees.dir()).unwrap();
         let tree = bench(&workshop, "one");
-        let digest = Contents::read(&tree).unwrap().digest();
-        trees.put(&workshop, &tree, &digest).unwrap();
+        let digest = TreeContents::read(&tree).unwrap().digest();
+        trees.insert_tree(&workshop, &tree, &digest).unwrap();
         (trees, workshop, digest)
     }
 
-    fn bench(workshop: &Workshop, text: &str) -> PathBuf {
-        let tree = workshop.bench().unwrap().keep().join("tree");
+    fn bench(workshop: &StagingArea, text: &str) -> PathBuf {
+        let tree = workshop.create_staging_dir().unwrap().keep().join("tree");
         fs::create_dir_all(tree.join("lib")).unwrap();
         fs::write(tree.join("lib/a"), text).unwrap();
         fs::write(tree.join("run"), "#!/bin/sh\n").unwrap();
         #[cfg(unix)]
-        protect(&tree.join("run"), 0o700).unwrap();
+        set_mode(&tree.join("run"), 0o700).unwrap();
         tree
     }
 
@@ -211,8 +211,8 @@ mod tests {
     fn what_is_put_is_there_whole_and_read_only() {
         let root = tempfile::tempdir().unwrap();
         let (trees, workshop, digest) = store(root.path());
-        let place = trees.place(&digest);
-        assert_eq!(trees.verify(&digest).unwrap().files(), 2);
+        let place = trees.tree_path(&digest);
+        assert_eq!(trees.verify(&digest).unwrap().file_count(), 2);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -222,7 +222,7 @@ mod tests {
         }
         // The same once more is the same tree.
         let again = bench(&workshop, "one");
-        trees.put(&workshop, &again, &digest).unwrap();
+        trees.insert_tree(&workshop, &again, &digest).unwrap();
         trees.verify(&digest).unwrap();
     }
 
@@ -231,9 +231,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (trees, workshop, digest) = store(root.path());
         let other = bench(&workshop, "two");
-        let expected = Contents::read(&other).unwrap().digest();
+        let expected = TreeContents::read(&other).unwrap().digest();
         fs::write(other.join("lib/a"), "six").unwrap();
-        let error = trees.put(&workshop, &other, &expected).unwrap_err();
+        let error = trees.insert_tree(&workshop, &other, &expected).unwrap_err();
         assert!(matches!(error, InstallError::Changed { .. }), "{error:?}");
         assert!(matches!(trees.verify(&expected), Err(TreeError::Missing { .. })));
         trees.verify(&digest).unwrap();
@@ -243,12 +243,12 @@ mod tests {
     fn what_was_changed_in_the_store_is_noticed_and_replaced() {
         let root = tempfile::tempdir().unwrap();
         let (trees, workshop, digest) = store(root.path());
-        let file = trees.place(&digest).join("lib/a");
-        unseal(&trees.place(&digest)).unwrap();
+        let file = trees.tree_path(&digest).join("lib/a");
+        unseal(&trees.tree_path(&digest)).unwrap();
         fs::remove_file(&file).unwrap();
         fs::write(&file, "evil").unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Changed { .. })));
-        trees.put(&workshop, &bench(&workshop, "one"), &digest).unwrap();
+        trees.insert_tree(&workshop, &bench(&workshop, "one"), &digest).unwrap();
         trees.verify(&digest).unwrap();
     }
 
@@ -256,14 +256,14 @@ mod tests {
     fn trees_that_nobody_needs_are_swept_up_and_those_that_lost_their_approval_are_not() {
         let root = tempfile::tempdir().unwrap();
         let (trees, workshop, digest) = store(root.path());
-        assert!(trees.beside(&HashSet::new()).is_empty(), "it is being installed");
-        trees.sweep(&workshop, &HashSet::from([digest])).unwrap();
-        trees.sweep(&workshop, &HashSet::new()).unwrap();
+        assert!(trees.orphaned_trees(&HashSet::new()).is_empty(), "it is being installed");
+        trees.remove_unreferenced(&workshop, &HashSet::from([digest])).unwrap();
+        trees.remove_unreferenced(&workshop, &HashSet::new()).unwrap();
         trees.verify(&digest).unwrap();
-        assert_eq!(trees.beside(&HashSet::new()), [trees.place(&digest)]);
-        assert!(trees.beside(&HashSet::from([digest])).is_empty());
-        trees.loosen(&digest).unwrap();
-        trees.sweep(&workshop, &HashSet::new()).unwrap();
+        assert_eq!(trees.orphaned_trees(&HashSet::new()), [trees.tree_path(&digest)]);
+        assert!(trees.orphaned_trees(&HashSet::from([digest])).is_empty());
+        trees.mark_unreferenced(&digest).unwrap();
+        trees.remove_unreferenced(&workshop, &HashSet::new()).unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Missing { .. })));
         drop(workshop);
         // Also those that a killed process left half sealed.
@@ -271,7 +271,7 @@ mod tests {
         fs::create_dir_all(left.join("lib")).unwrap();
         fs::write(left.join("lib/a"), "x").unwrap();
         seal(&left).unwrap();
-        Workshop::open(trees.dir()).unwrap();
+        StagingArea::open(trees.dir()).unwrap();
         assert!(!left.exists());
     }
 }

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
 
-use super::contents::{Contents, walk};
+use super::contents::{TreeContents, walk_tree};
 use super::error::with_causes;
-use super::lock::{Approved, Came, Entry, LockFile};
-use super::pin::is_there;
+use super::lock::{ApprovalStore, InstallOrigin, LockEntry, LockFile};
+use super::pin::check_program_exists;
 use crate::manifest::{MANIFEST_FILE, Manifest};
 
 /// Returns the differences of an extension from its approval, in words.
-pub fn check_approved(approved: &Approved, entry: &Entry) -> Vec<String> {
+pub fn check_approved(approved: &ApprovalStore, entry: &LockEntry) -> Vec<String> {
     let mut wrong = Vec::new();
-    let trees = approved.trees();
+    let trees = approved.tree_store();
     match trees.verify(&entry.tree) {
         Err(error) => wrong.push(with_causes(&error)),
         Ok(code) => {
@@ -24,11 +24,11 @@ pub fn check_approved(approved: &Approved, entry: &Entry) -> Vec<String> {
             }
         }
     }
-    if let Some(Err(why)) = entry.interpreter.as_deref().map(is_there) {
+    if let Some(Err(why)) = entry.interpreter.as_deref().map(check_program_exists) {
         wrong.push(why);
     }
-    if let Came::Placed { path, .. } = &entry.source {
-        match Contents::read(path) {
+    if let InstallOrigin::Placed { path, .. } = &entry.source {
+        match TreeContents::read(path) {
             Err(error) => wrong.push(with_causes(&error)),
             Ok(now) if now.digest() == entry.tree => {}
             Ok(now) => {
@@ -42,14 +42,14 @@ pub fn check_approved(approved: &Approved, entry: &Entry) -> Vec<String> {
 
 /// Returns the paths in the private copy of an extension that are not part of the approved code; of such a directory, its
 /// own path alone. They stay there as the extension's own, and a process that starts there may read them as code.
-pub fn files_beside_code(approved: &Approved, name: &ExtensionName, entry: &Entry) -> Vec<PathBuf> {
+pub fn files_beside_code(approved: &ApprovalStore, name: &ExtensionName, entry: &LockEntry) -> Vec<PathBuf> {
     let mut beside: Vec<PathBuf> = Vec::new();
     if !entry.runs_in_copy() {
         return beside;
     }
-    let code = approved.trees().place(&entry.tree);
+    let code = approved.tree_store().tree_path(&entry.tree);
     // What cannot be gone through to its end is told as far as it was.
-    _ = walk(&approved.copy_of(name), &mut |name, _, _| {
+    _ = walk_tree(&approved.copy_dir(name), &mut |name, _, _| {
         let is_within = beside.last().is_some_and(|dir| name.starts_with(dir));
         if !is_within && code.join(name).symlink_metadata().is_err() {
             beside.push(name.to_owned());
@@ -61,7 +61,7 @@ pub fn files_beside_code(approved: &Approved, name: &ExtensionName, entry: &Entr
 
 /// An extension that was approved once: its code is there, and no lock file names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostExtension {
     /// The manifest's name and version.
     pub title: String,
     /// True if what it guards must not happen without it.
@@ -72,14 +72,14 @@ pub struct Lost {
 
 /// Returns the extensions in the store that `file` does not name, as far as their manifests can be read. Older versions
 /// of an approved extension are not among them.
-pub fn lost_extensions(approved: &Approved, file: &LockFile) -> Vec<Lost> {
-    let places = approved.trees().beside(&file.trees()).into_iter();
+pub fn lost_extensions(approved: &ApprovalStore, file: &LockFile) -> Vec<LostExtension> {
+    let places = approved.tree_store().orphaned_trees(&file.referenced_trees()).into_iter();
     let manifests = places.filter_map(|dir| Some((Manifest::read(&dir).ok()?, dir)));
-    let mut lost: Vec<Lost> = manifests
+    let mut lost: Vec<LostExtension> = manifests
         .filter(|(manifest, _)| file.find(manifest.name.as_str()).is_none())
         .map(|(Manifest { name, version, roles, .. }, dir)| {
             let title = version.map_or_else(|| name.to_string(), |version| format!("{name} {version}"));
-            Lost { title, required: roles.required, dir }
+            LostExtension { title, required: roles.required, dir }
         })
         .collect();
     lost.sort_by(|one, other| one.title.cmp(&other.title));

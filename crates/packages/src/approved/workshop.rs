@@ -19,7 +19,7 @@ const IN_USE: &str = ".lock";
 
 /// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
 #[derive(Debug)]
-pub(crate) struct Workshop {
+pub(crate) struct StagingArea {
     dir: PathBuf,
     /// Held for its lock.
     _lock: File,
@@ -28,27 +28,27 @@ pub(crate) struct Workshop {
 /// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
 /// long as this process has it nobody sweeps it up.
 #[derive(Debug)]
-pub(crate) struct Bench {
+pub(crate) struct StagingDir {
     /// Held for its lock. Dropped first: some systems remove no file that is open.
     _lock: File,
     dir: TempDir,
 }
 
 /// Sweeps up what an interrupted process left in a directory, unless somebody is at work there.
-pub(super) fn tidy(dir: &Path) {
-    if scraps(dir).any(|scrap| is_left(&scrap)) {
+pub(super) fn sweep_leftovers(dir: &Path) {
+    if leftovers(dir).any(|scrap| is_abandoned(&scrap)) {
         // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
-        _ = Workshop::open_within(dir, Duration::ZERO);
+        _ = StagingArea::open_with_timeout(dir, Duration::ZERO);
     }
 }
 
-impl Workshop {
+impl StagingArea {
     /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
     pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
-        Self::open_within(dir, timeouts::WORKSHOP)
+        Self::open_with_timeout(dir, timeouts::WORKSHOP)
     }
 
-    fn open_within(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
+    fn open_with_timeout(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
         std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
         let path = dir.join(".lock");
         let mut options = File::options();
@@ -64,20 +64,20 @@ impl Workshop {
             }
         }
         let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.sweep();
+        workshop.remove_leftovers();
         Ok(workshop)
     }
 
     /// Removes scraps; those that cannot be removed are left and keep no change from being made.
-    fn sweep(&self) {
-        for path in scraps(&self.dir).filter(|scrap| is_left(scrap)) {
+    fn remove_leftovers(&self) {
+        for path in leftovers(&self.dir).filter(|scrap| is_abandoned(scrap)) {
             if let Err(error) = remove(&path) {
                 tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
             }
         }
     }
 
-    pub(crate) fn bench(&self) -> Result<Bench, InstallError> {
+    pub(crate) fn create_staging_dir(&self) -> Result<StagingDir, InstallError> {
         let write = || InstallError::io("write to", &self.dir);
         let scraps = self.dir.join(SCRAPS);
         std::fs::create_dir_all(&scraps).map_err(write())?;
@@ -85,20 +85,20 @@ impl Workshop {
         // Before anybody else may sweep.
         let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
         lock.lock().map_err(write())?;
-        Ok(Bench { _lock: lock, dir })
+        Ok(StagingDir { _lock: lock, dir })
     }
 
     /// Takes an extension out of its place at once, then deletes it.
     pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
-        let bench = self.bench()?;
+        let bench = self.create_staging_dir()?;
         let aside = bench.path().join("removed");
-        seal::let_go(place).map_err(InstallError::io("remove", place))?;
+        seal::make_movable(place).map_err(InstallError::io("remove", place))?;
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
 }
 
-impl Bench {
+impl StagingDir {
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -110,12 +110,12 @@ impl Bench {
 }
 
 /// Returns the leftovers of preparations and removals in a directory.
-fn scraps(dir: &Path) -> impl Iterator<Item = PathBuf> {
+fn leftovers(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 /// True if nobody is at work in what was being prepared.
-fn is_left(scrap: &Path) -> bool {
+fn is_abandoned(scrap: &Path) -> bool {
     let lock = File::options().write(true).open(scrap.join(IN_USE));
     !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
@@ -146,44 +146,44 @@ mod tests {
     #[test]
     fn one_process_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Workshop::open(dir.path()).unwrap();
-        let impatient = Workshop::open_within(dir.path(), Duration::ZERO);
+        let first = StagingArea::open(dir.path()).unwrap();
+        let impatient = StagingArea::open_with_timeout(dir.path(), Duration::ZERO);
         assert!(matches!(impatient, Err(InstallError::Busy { .. })));
         let patient = std::thread::scope(|scope| {
-            let patient = scope.spawn(|| Workshop::open(dir.path()).map(drop));
+            let patient = scope.spawn(|| StagingArea::open(dir.path()).map(drop));
             drop(first);
             patient.join().unwrap()
         });
         patient.unwrap();
-        Workshop::open(dir.path()).unwrap();
+        StagingArea::open(dir.path()).unwrap();
     }
 
     #[test]
     fn scraps_of_somebody_at_work_stay() {
         let dir = tempfile::tempdir().unwrap();
-        tidy(&dir.path().join("missing"));
+        sweep_leftovers(&dir.path().join("missing"));
         let scrap = dir.path().join(SCRAPS).join("1");
-        let busy = Workshop::open(dir.path()).unwrap();
+        let busy = StagingArea::open(dir.path()).unwrap();
         tree(&scrap, "half");
-        tidy(dir.path());
+        sweep_leftovers(dir.path());
         assert!(scrap.exists());
         drop(busy);
-        tidy(dir.path());
+        sweep_leftovers(dir.path());
         assert!(!scrap.exists());
     }
 
     #[test]
     fn a_bench_outlives_its_workshop_and_is_nobody_elses() {
         let dir = tempfile::tempdir().unwrap();
-        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
+        let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
         tree(&bench.path().join("tree"), "shown");
-        tidy(dir.path());
-        drop(Workshop::open(dir.path()).unwrap());
+        sweep_leftovers(dir.path());
+        drop(StagingArea::open(dir.path()).unwrap());
         assert_eq!(read(&bench.path().join("tree")), "shown");
         let left = bench.keep();
-        Workshop::open(dir.path()).unwrap();
+        StagingArea::open(dir.path()).unwrap();
         assert!(!left.exists(), "nobody needs it any more");
-        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
+        let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
         let place = bench.path().to_owned();
         drop(bench);
         assert!(!place.exists());
@@ -195,7 +195,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         tree(&at(SCRAPS).join("1"), "half");
         tree(&at("there"), "whole");
-        Workshop::open(dir.path()).unwrap();
+        StagingArea::open(dir.path()).unwrap();
         assert!(!at(SCRAPS).join("1").exists());
         assert_eq!(read(&at("there")), "whole");
     }

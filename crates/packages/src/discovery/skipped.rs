@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
-use crate::spec::Origin;
+use crate::spec::ExtensionOrigin;
 
 /// The stable name of an extension that is not what the user approved, as `extension_error` events carry it.
 pub const PIN_MISMATCH: &str = "pin_mismatch";
 
 /// An extension that is there and does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedExtension {
     /// The manifest's name.
     pub name: ExtensionName,
     /// Its directory, absolute.
     pub dir: PathBuf,
     /// Where it was found.
-    pub origin: Origin,
+    pub origin: ExtensionOrigin,
     /// Why it does not run.
     pub reason: SkipReason,
 }
@@ -45,9 +45,9 @@ pub enum SkipReason {
     },
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedExtension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.why())
+        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.explain())
     }
 }
 
@@ -81,10 +81,10 @@ impl SkipReason {
     }
 }
 
-impl Skipped {
-    fn why(&self) -> String {
+impl SkippedExtension {
+    fn explain(&self) -> String {
         let Self { name, origin, reason, .. } = self;
-        let scope = if *origin == Origin::Project { " --scope project" } else { "" };
+        let scope = if *origin == ExtensionOrigin::Project { " --scope project" } else { "" };
         match reason {
             SkipReason::Disabled => format!("{reason}; `haft ext enable {name}{scope}` lets it run"),
             SkipReason::Untrusted => format!("{reason}; `haft trust` shows and allows it"),
@@ -95,9 +95,9 @@ impl Skipped {
         }
     }
 
-    pub(super) fn fault(&self) -> Option<ExtensionFault> {
+    pub(super) fn to_fault(&self) -> Option<ExtensionFault> {
         let code = self.reason.code()?.to_owned();
-        let message = format!("was not started from {}: {}", self.dir.display(), self.why());
+        let message = format!("was not started from {}: {}", self.dir.display(), self.explain());
         Some(ExtensionFault { extension: self.name.clone(), code, message })
     }
 }

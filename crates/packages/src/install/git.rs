@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use super::interpreter::Places;
+use super::interpreter::ProgramSearchPath;
 use super::{GitUrl, InstallError};
 use crate::approved::{MAX_BYTES, MAX_ENTRIES};
 use crate::timeouts::CLONE;
-use bounded::{Bounds, Ended};
+use bounded::{ProcessLimits, ProcessEnd};
 
 /// Variables of the user that `git` and `ssh` need; all others could change what they do.
 const KEPT: &[&str] = &[
@@ -61,7 +61,7 @@ const CLONE_ARGS: &[&str] =
 
 /// The bounds of a clone: the tree that can be installed, its objects, which are hardly larger, and the few files of
 /// the repository itself.
-const BOUNDS: Bounds = Bounds { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
+const BOUNDS: ProcessLimits = ProcessLimits { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
 
 /// Why nothing can be cloned where haft finds no git that it would run.
 const NO_GIT: &str = "there is no git in PATH, where haft passes over relative directories, those of the project and those \
@@ -73,35 +73,35 @@ const MAX_DETAIL: usize = 2_000;
 /// Clones the newest commit of `url` into `into`, which must not exist and lies in a directory of its own. What is
 /// there afterwards are the files of that commit and nothing of the repository. Returns the commit's name, in
 /// hexadecimal digits.
-pub(super) fn clone(url: &GitUrl, into: &Path, places: Places<'_>) -> Result<String, InstallError> {
-    clone_over(url, into, places, "https:ssh", BOUNDS)
+pub(super) fn clone(url: &GitUrl, into: &Path, places: ProgramSearchPath<'_>) -> Result<String, InstallError> {
+    clone_with_limits(url, into, places, "https:ssh", BOUNDS)
 }
 
 /// As [`clone`], over the given protocols and within the given bounds.
-fn clone_over(
+fn clone_with_limits(
     url: &GitUrl,
     into: &Path,
-    places: Places<'_>,
+    places: ProgramSearchPath<'_>,
     protocols: &str,
-    bounds: Bounds,
+    bounds: ProcessLimits,
 ) -> Result<String, InstallError> {
     let failed = |detail: String| InstallError::Git { url: url.to_string(), detail };
     let dir = into.parent().unwrap_or(into);
-    let git = Git::find(places, dir, protocols).ok_or_else(|| failed(NO_GIT.into()))?;
+    let git = GitRunner::find(places, dir, protocols).ok_or_else(|| failed(NO_GIT.into()))?;
     let mut command = git.command();
     command.args(CLONE_ARGS).arg(url.as_str()).arg(into);
     if !is_up(Defence::HardenedGit) {
-        command = naive(&git, url, into);
+        command = naive_clone_command(&git, url, into);
     }
     match bounded::run(command, dir, bounds).map_err(|error| failed(error.to_string()))? {
-        Ended::Killed(why) => return Err(failed(format!("{why}, and was stopped"))),
-        Ended::Itself(status, said) if !status.success() => {
-            let said = detail(&said);
+        ProcessEnd::Killed(why) => return Err(failed(format!("{why}, and was stopped"))),
+        ProcessEnd::Exited(status, said) if !status.success() => {
+            let said = error_detail(&said);
             return Err(failed(if said.is_empty() { status.to_string() } else { said }));
         }
-        Ended::Itself(..) => {}
+        ProcessEnd::Exited(..) => {}
     }
-    let commit = git.commit(into).map_err(failed)?;
+    let commit = git.head_commit(into).map_err(failed)?;
     // Before anything is looked at: what is left are files that mean nothing to git.
     let repository = into.join(".git");
     std::fs::remove_dir_all(&repository).map_err(InstallError::io("remove", repository))?;
@@ -109,21 +109,21 @@ fn clone_over(
 }
 
 /// `git` and what it is told each time.
-struct Git<'a> {
+struct GitRunner<'a> {
     program: std::path::PathBuf,
     dir: &'a Path,
     env: Vec<(OsString, OsString)>,
 }
 
-impl<'a> Git<'a> {
+impl<'a> GitRunner<'a> {
     /// The one where only the user and the system put programs; what it starts itself is found there, too.
-    fn find(places: Places<'_>, dir: &'a Path, protocols: &str) -> Option<Self> {
-        let program = places.program("git")?;
+    fn find(places: ProgramSearchPath<'_>, dir: &'a Path, protocols: &str) -> Option<Self> {
+        let program = places.find_program("git")?;
         let kept = KEPT.iter().filter_map(|&name| Some((name.into(), std::env::var_os(name)?)));
         let set = SET.iter().map(|&(name, value)| (name.into(), value.into()));
         let mut env: Vec<(OsString, OsString)> = kept.chain(set).collect();
         env.push(("GIT_ALLOW_PROTOCOL".into(), protocols.into()));
-        env.extend(places.cleaned().map(|path| ("PATH".into(), path)));
+        env.extend(places.trusted_path().map(|path| ("PATH".into(), path)));
         Some(Self { program, dir, env })
     }
 
@@ -137,7 +137,7 @@ impl<'a> Git<'a> {
         command
     }
 
-    fn commit(&self, checkout: &Path) -> Result<String, String> {
+    fn head_commit(&self, checkout: &Path) -> Result<String, String> {
         let mut command = self.command();
         command.arg("--git-dir").arg(checkout.join(".git"));
         command.args(["rev-parse", "--verify", "--quiet", "HEAD"]);
@@ -150,14 +150,14 @@ impl<'a> Git<'a> {
 
 /// Returns the command of a program that expects no malicious source.
 #[expect(clippy::disallowed_methods, reason = "what the hardened call is compared with, in tests only")]
-fn naive(git: &Git<'_>, url: &GitUrl, into: &Path) -> Command {
+fn naive_clone_command(git: &GitRunner<'_>, url: &GitUrl, into: &Path) -> Command {
     let mut command = Command::new(&git.program);
     command.args(["clone", "--depth", "1", url.as_str()]).arg(into).current_dir(git.dir);
     command
 }
 
 /// Returns git's message, without its progress.
-fn detail(said: &str) -> String {
+fn error_detail(said: &str) -> String {
     let progress =
         |line: &str| line.contains("% (") || line.ends_with("done.") || line.starts_with("Cloning into ");
     let lines: Vec<&str> =
@@ -200,10 +200,10 @@ mod tests {
     }
 
     /// Those of whoever runs the tests.
-    fn places() -> Places<'static> {
+    fn places() -> ProgramSearchPath<'static> {
         static PATH: std::sync::LazyLock<OsString> =
             std::sync::LazyLock::new(|| std::env::var_os("PATH").unwrap_or_default());
-        Places { path: Some(&PATH), workspace: None }
+        ProgramSearchPath { path: Some(&PATH), workspace: None }
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
     fn a_clone_holds_the_files_and_no_links() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let into = to.path().join("checkout");
-        let commit = clone_over(&repository(from.path()), &into, places(), "file", BOUNDS).unwrap();
+        let commit = clone_with_limits(&repository(from.path()), &into, places(), "file", BOUNDS).unwrap();
         assert!(commit.len() == 40 && !into.join(".git").exists(), "{commit}");
         assert!(into.join("extension.json").is_file());
         assert!(!into.join("link").is_symlink());
@@ -239,8 +239,8 @@ mod tests {
                         k='040000 tree'; done; \
                       git update-ref HEAD $(git -c user.name=t -c user.email=t@example.invalid commit-tree -m x $t)";
         shell(from.path(), script);
-        let bounds = Bounds { entries: 2_000, ..BOUNDS };
-        let error = clone_over(&url, &to.path().join("c"), places(), "file", bounds).unwrap_err();
+        let bounds = ProcessLimits { entries: 2_000, ..BOUNDS };
+        let error = clone_with_limits(&url, &to.path().join("c"), places(), "file", bounds).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("it wrote more than 2000 files, and was stopped"), "{error}");
     }
@@ -257,14 +257,14 @@ mod tests {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         git(from.path(), &["init"]);
         let url = GitUrl::unchecked(format!("file://{}", from.path().display()));
-        let error = clone_over(&url, &to.path().join("c"), places(), "file", BOUNDS).unwrap_err();
+        let error = clone_with_limits(&url, &to.path().join("c"), places(), "file", BOUNDS).unwrap_err();
         assert!(error.to_string().contains("no commit"), "{error}");
     }
 
     #[test]
     fn the_callers_directory_and_variables_choose_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let Some(git) = Git::find(places(), dir.path(), "https:ssh") else { return };
+        let Some(git) = GitRunner::find(places(), dir.path(), "https:ssh") else { return };
         for (name, _) in &git.env {
             let name = name.to_str().unwrap();
             let known = KEPT.contains(&name) || SET.iter().any(|(set, _)| *set == name);
@@ -276,14 +276,14 @@ mod tests {
     fn progress_is_no_part_of_an_error() {
         let said = "Cloning into 'x'...\nremote: Counting objects:  50% (1/2)\rremote: Counting objects: 100% (2/2), \
                     done.\nfatal: early EOF\n\nPlease check.\n";
-        assert_eq!(detail(said), "fatal: early EOF\nPlease check.");
+        assert_eq!(error_detail(said), "fatal: early EOF\nPlease check.");
     }
 
     #[test]
     fn no_git_is_an_error_that_says_so() {
         let to = tempfile::tempdir().unwrap();
         let url = GitUrl::unchecked("https://example.invalid/x".into());
-        let places = Places { path: Some(to.path().as_os_str()), workspace: None };
+        let places = ProgramSearchPath { path: Some(to.path().as_os_str()), workspace: None };
         let error = clone(&url, &to.path().join("c"), places).unwrap_err().to_string();
         assert!(error.contains("there is no git in PATH"), "{error}");
     }
@@ -312,7 +312,7 @@ mod tests {
         let url = GitUrl::unchecked("https://example.invalid/x".into());
         let ran = |dirs: &[std::path::PathBuf]| {
             let path = std::env::join_paths(dirs).unwrap();
-            let places = Places { path: Some(&path), workspace: Some(&at("project")) };
+            let places = ProgramSearchPath { path: Some(&path), workspace: Some(&at("project")) };
             clone(&url, &at("clone"), places).unwrap_err();
             std::fs::read_to_string(at("ran")).ok()
         };

@@ -6,38 +6,38 @@ use std::path::{Component, Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
-use crate::manifest::{Exec, Launch, Manifest, find_in_path};
+use crate::manifest::{ExecCommand, LaunchPlan, Manifest, find_in_path};
 
 /// Where programs are looked for, and where they must not be found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places<'a> {
+pub(super) struct ProgramSearchPath<'a> {
     pub(super) path: Option<&'a OsStr>,
     /// The directory that the user works in: what lies in it is not the user's own.
     pub(super) workspace: Option<&'a Path>,
 }
 
-impl Places<'_> {
+impl ProgramSearchPath<'_> {
     /// A program by its name, unless others may have put it there or may change it.
-    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
-        let dirs = self.cleaned()?;
+    pub(super) fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let dirs = self.trusted_path()?;
         std::env::split_paths(&dirs)
             .filter_map(|dir| find_in_path(name, Some(dir.as_os_str())))
-            .find(|program| !is_others(program) || !is_up(Defence::CleanPath))
+            .find(|program| !is_world_writable(program) || !is_up(Defence::CleanPath))
     }
 
     /// The directories that only the user and the system write to: those that are absolute, outside of the workspace, and
     /// closed to other users.
-    pub(super) fn cleaned(&self) -> Option<OsString> {
+    pub(super) fn trusted_path(&self) -> Option<OsString> {
         let path = self.path?;
         if !is_up(Defence::CleanPath) {
             return Some(path.to_owned());
         }
-        let workspace = self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !is_users(dir));
+        let workspace = self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !contains_home(dir));
         let keeps = |dir: &PathBuf| {
             let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
             let is_projects =
                 |place: &Path| workspace.as_ref().is_some_and(|workspace| place.starts_with(workspace));
-            dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_others(&real)
+            dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_world_writable(&real)
         };
         // Nothing that was split cannot be joined.
         Some(std::env::join_paths(std::env::split_paths(path).filter(keeps)).unwrap_or_default())
@@ -49,11 +49,11 @@ impl Places<'_> {
 ///
 /// # Errors
 /// When there is none, or others may have put it there.
-pub(super) fn outside(
+pub(super) fn resolve_interpreter(
     manifest: &Manifest,
     tree: &Path,
     origin: Option<&Path>,
-    places: Places<'_>,
+    places: ProgramSearchPath<'_>,
 ) -> Result<Option<PathBuf>, InstallError> {
     let Some(exec) = &manifest.exec else { return Ok(None) };
     let leads_out = leads_out(&exec.program);
@@ -61,10 +61,10 @@ pub(super) fn outside(
         Some(origin) if leads_out => origin,
         Some(_) | None => tree,
     };
-    let path = places.cleaned();
-    match manifest.launch(dir, path.as_deref())? {
-        Launch::Process { program, .. } if exec.is_shared() || leads_out => {
-            if is_others(&program) {
+    let path = places.trusted_path();
+    match manifest.resolve_launch(dir, path.as_deref())? {
+        LaunchPlan::Process { program, .. } if exec.is_shared() || leads_out => {
+            if is_world_writable(&program) {
                 let problem = "is what would run the extension, and other users may change it";
                 return Err(InstallError::refused(&program, problem));
             }
@@ -74,12 +74,12 @@ pub(super) fn outside(
                 false => Ok(Some(program)),
             }
         }
-        Launch::Process { .. } | Launch::ThemeOnly | Launch::Impossible { .. } => Ok(None),
+        LaunchPlan::Process { .. } | LaunchPlan::ThemeOnly | LaunchPlan::Impossible { .. } => Ok(None),
     }
 }
 
 /// Returns the words of a command line that lead outside of the extension, or may: people are shown each of these.
-pub(super) fn elsewhere(exec: &Exec) -> impl Iterator<Item = &str> {
+pub(super) fn outside_paths(exec: &ExecCommand) -> impl Iterator<Item = &str> {
     let is_path = |word: &&String| Path::new(word.as_str()).is_absolute() || leads_out(word);
     [&exec.program].into_iter().chain(&exec.args).filter(is_path).map(String::as_str)
 }
@@ -102,13 +102,13 @@ fn leads_out(path: &str) -> bool {
 }
 
 /// Whoever works in the home directory, or above it, has all programs of the user's own in the workspace.
-fn is_users(dir: &Path) -> bool {
+fn contains_home(dir: &Path) -> bool {
     std::env::home_dir().and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(dir))
 }
 
 /// True if any user may write to it.
 #[cfg(unix)]
-fn is_others(path: &Path) -> bool {
+fn is_world_writable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
 }
@@ -162,8 +162,8 @@ mod tests {
             });
             let path = std::env::join_paths(dirs).unwrap();
             let (project, source) = (self.at("project"), self.at("source/deep"));
-            let places = Places { path: Some(&path), workspace: Some(&project) };
-            outside(&manifest, &self.at("tree"), Some(&source), places).map_err(|error| error.to_string())
+            let places = ProgramSearchPath { path: Some(&path), workspace: Some(&project) };
+            resolve_interpreter(&manifest, &self.at("tree"), Some(&source), places).map_err(|error| error.to_string())
         }
     }
 
@@ -208,12 +208,12 @@ mod tests {
 
     #[test]
     fn every_path_out_of_the_extension_is_named() {
-        let exec = |words: &[&str]| Exec {
+        let exec = |words: &[&str]| ExecCommand {
             program: words[0].into(),
             args: words[1..].iter().map(|word| (*word).to_owned()).collect(),
         };
         let check = |words: &[&str], expect: &[&str]| {
-            assert_eq!(elsewhere(&exec(words)).collect::<Vec<_>>(), expect);
+            assert_eq!(outside_paths(&exec(words)).collect::<Vec<_>>(), expect);
         };
         check(&["python3", "main.py", "--x=/y"], &[]);
         check(&["/bin/sh", "-c", "true"], &["/bin/sh"]);

@@ -11,7 +11,7 @@ use super::InstallError;
 
 /// The source of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum InstallSource {
     /// A directory, absolute.
     Directory(PathBuf),
     /// A repository.
@@ -31,7 +31,7 @@ const ARCHIVES: &[&str] = &[
     ".jar", ".whl", ".crate",
 ];
 
-impl Source {
+impl InstallSource {
     /// Reads what the user typed; a directory is relative to `dir`.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl Source {
         let path: PathBuf = dir.join(text).components().collect();
         let read = match address::read(text) {
             Some(address) if is_up(Defence::SourceRules) => address.map(|()| Self::Git(GitUrl(text.into()))),
-            None if path.is_dir() && !is_no_name(text) => directory(path),
-            None if is_up(Defence::SourceRules) => Err(nothing(text, &path)),
+            None if path.is_dir() && !is_empty_or_option(text) => parse_directory(path),
+            None if is_up(Defence::SourceRules) => Err(rejection_reason(text, &path)),
             // Git would make something of it.
             Some(_) | None => Ok(Self::Git(GitUrl(text.into()))),
         };
@@ -52,7 +52,7 @@ impl Source {
 }
 
 /// A directory holds an extension, or a repository that nothing is checked out of.
-fn directory(path: PathBuf) -> Result<Source, String> {
+fn parse_directory(path: PathBuf) -> Result<InstallSource, String> {
     let bare = path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir();
     if bare {
         return Err("it is a repository without its files; `git clone` it and install that directory".into());
@@ -60,12 +60,12 @@ fn directory(path: PathBuf) -> Result<Source, String> {
     // `a/../b` is `b`, unless `a` is a link. Other links stay: whoever names one wants what it leads to by then.
     let has_up = path.components().any(|part| part == Component::ParentDir);
     let path = if has_up { path.canonicalize().unwrap_or(path) } else { path };
-    Ok(Source::Directory(path))
+    Ok(InstallSource::Directory(path))
 }
 
 /// Why nothing can be installed from what is neither an address nor a directory.
-fn nothing(text: &str, path: &Path) -> String {
-    if is_no_name(text) {
+fn rejection_reason(text: &str, path: &Path) -> String {
+    if is_empty_or_option(text) {
         format!("that is no source; {KINDS}")
     } else if is_archive(text) {
         "archives are not unpacked; unpack it, look at it, and install the directory".into()
@@ -77,7 +77,7 @@ fn nothing(text: &str, path: &Path) -> String {
 }
 
 /// True if a text is no name of anything: a directory `-x` is written `./-x`.
-fn is_no_name(text: &str) -> bool {
+fn is_empty_or_option(text: &str) -> bool {
     text.is_empty() || text.starts_with('-')
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The start of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Launch {
+pub enum LaunchPlan {
     /// As a process that speaks its dialect on its standard input and output.
     Process {
         /// The executable, absolute.
@@ -60,11 +60,11 @@ pub enum ExecError {
 pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<PathBuf, ExecError> {
     if is_bare(exec) {
         return find_in_path(exec, path)
-            .ok_or_else(|| ExecError::NotInPath { exec: exec.into(), looked: searched(path) });
+            .ok_or_else(|| ExecError::NotInPath { exec: exec.into(), looked: display_search_dirs(path) });
     }
     // Collecting the components takes the `.` out of `dir/./run`.
     let looked: PathBuf = dir.join(exec).components().collect();
-    let found = candidates(&looked).into_iter().find_map(|file| {
+    let found = executable_candidates(&looked).into_iter().find_map(|file| {
         let metadata = std::fs::metadata(&file).ok().filter(Metadata::is_file)?;
         Some((may_run(&metadata), file))
     });
@@ -78,16 +78,16 @@ pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<Pa
 /// The program of that name in the absolute directories of `path`, the value of `PATH`. Relative ones are left
 /// out: they would let the current directory choose the program.
 pub(crate) fn find_in_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
-    let files = directories(path).flat_map(|dir| candidates(&dir.join(name)));
+    let files = search_dirs(path).flat_map(|dir| executable_candidates(&dir.join(name)));
     files.into_iter().find(|file| is_executable(file))
 }
 
-fn searched(path: Option<&OsStr>) -> String {
-    let dirs: Vec<_> = directories(path).map(|dir| dir.display().to_string()).collect();
+fn display_search_dirs(path: Option<&OsStr>) -> String {
+    let dirs: Vec<_> = search_dirs(path).map(|dir| dir.display().to_string()).collect();
     if dirs.is_empty() { "which is empty".into() } else { dirs.join(if cfg!(windows) { ";" } else { ":" }) }
 }
 
-fn directories(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+fn search_dirs(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
     let dirs: Vec<_> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     dirs.into_iter().filter(|dir: &PathBuf| dir.is_absolute())
 }
@@ -99,7 +99,7 @@ pub(super) fn is_bare(exec: &str) -> bool {
 }
 
 #[cfg(not(windows))]
-fn candidates(file: &Path) -> Vec<PathBuf> {
+fn executable_candidates(file: &Path) -> Vec<PathBuf> {
     vec![file.into()]
 }
 

@@ -15,20 +15,20 @@ use crate::timeouts::MAX_ASKED;
 
 /// The fields of one object, found whatever the case of their keys.
 #[derive(Debug)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct ObjectFields<'a> {
     path: &'a Path,
     /// The text before a field's name in errors, empty for the manifest itself.
     prefix: String,
     /// Ordered by their keys, which are in lower case.
-    values: Vec<(String, Field)>,
+    values: Vec<(String, FieldValue)>,
 }
 
 /// A JSON object as it is written: keys in any order, and any case.
 #[derive(Debug)]
-pub(crate) struct Object(Vec<(String, Field)>);
+pub(crate) struct JsonObject(Vec<(String, FieldValue)>);
 
 #[derive(Debug)]
-enum Field {
+enum FieldValue {
     Value(Value),
     /// One of [`TEXTS`].
     Text(Box<RawValue>),
@@ -37,13 +37,13 @@ enum Field {
 /// The fields of a manifest that are kept as they are written, to be read as what they describe.
 const TEXTS: [&str; 2] = ["commands", "tools"];
 
-impl<'a> Fields<'a> {
-    pub(crate) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
+impl<'a> ObjectFields<'a> {
+    pub(crate) fn new(path: &'a Path, object: JsonObject) -> Result<Self, ManifestError> {
         Self::with_prefix(path, String::new(), object)
     }
 
-    fn with_prefix(path: &'a Path, prefix: String, object: Object) -> Result<Self, ManifestError> {
-        let Object(mut values) = object;
+    fn with_prefix(path: &'a Path, prefix: String, object: JsonObject) -> Result<Self, ManifestError> {
+        let JsonObject(mut values) = object;
         for (key, _) in &mut values {
             key.make_ascii_lowercase();
         }
@@ -68,9 +68,9 @@ impl<'a> Fields<'a> {
         match self.get(field) {
             None => Ok(None),
             Some(Value::String(text)) => {
-                self.plain(field, text).map(|text| (!text.is_empty()).then_some(text))
+                self.require_visible_text(field, text).map(|text| (!text.is_empty()).then_some(text))
             }
-            Some(other) => Err(self.wrong(field, "a string", other)),
+            Some(other) => Err(self.wrong_type_error(field, "a string", other)),
         }
     }
 
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         match self.get(field) {
             None => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(*value)),
-            Some(other) => Err(self.wrong(field, "true or false", other)),
+            Some(other) => Err(self.wrong_type_error(field, "true or false", other)),
         }
     }
 
@@ -96,10 +96,10 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(crate) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
+    pub(crate) fn text_list(&self, field: &str) -> Result<Vec<String>, ManifestError> {
         let text = |value: &Value| match value.as_str() {
-            Some(text) => self.plain(field, text),
-            None => Err(self.wrong(field, "a list of strings", value)),
+            Some(text) => self.require_visible_text(field, text),
+            None => Err(self.wrong_type_error(field, "a list of strings", value)),
         };
         self.list(field)?.iter().map(text).collect()
     }
@@ -110,12 +110,12 @@ impl<'a> Fields<'a> {
             Some(Value::Object(object)) => {
                 Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
             }
-            Some(other) => Err(self.wrong(field, "an object", other)),
+            Some(other) => Err(self.wrong_type_error(field, "an object", other)),
         }
     }
 
     /// Refuses every key but these, whose names are in lower case.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ManifestError> {
+    pub(crate) fn reject_unknown_keys(&self, known: &[&str]) -> Result<(), ManifestError> {
         match self.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some((key, _)) => {
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
 
     /// Refuses `on_timeout` and `on_error` with another value than `block`: only the user can loosen a gate, and the
     /// author of a manifest that tries to relies on something that will not happen.
-    pub(super) fn only_block(&self) -> Result<(), ManifestError> {
+    pub(super) fn require_block_policy(&self) -> Result<(), ManifestError> {
         for field in ["on_timeout", "on_error"] {
             if self.text(field)?.is_some_and(|value| value != "block") {
                 let rule =
@@ -144,7 +144,7 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {
-            let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
+            let object = value.as_object().ok_or_else(|| self.wrong_type_error(field, "a list of objects", value))?;
             Self::with_prefix(self.path, format!("{}{field}[{index}].", self.prefix), object.into())
         };
         self.list(field)?.iter().enumerate().map(object).collect()
@@ -152,7 +152,7 @@ impl<'a> Fields<'a> {
 
     /// Refuses what would be shown as something else than it is. Nothing is taken out: what people agree to must be
     /// what is run.
-    fn plain(&self, field: &str, text: &str) -> Result<String, ManifestError> {
+    fn require_visible_text(&self, field: &str, text: &str) -> Result<String, ManifestError> {
         // Nearly every text is of this kind, and a look at each character takes longer.
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return Ok(text.to_owned());
@@ -172,7 +172,7 @@ impl<'a> Fields<'a> {
         match self.get(field) {
             None => Ok(&[]),
             Some(Value::Array(values)) => Ok(values),
-            Some(other) => Err(self.wrong(field, "a list", other)),
+            Some(other) => Err(self.wrong_type_error(field, "a list", other)),
         }
     }
 
@@ -182,7 +182,7 @@ impl<'a> Fields<'a> {
         field: &str,
         kind: &str,
     ) -> Result<Vec<T>, ManifestError> {
-        let Some(Field::Text(list)) = self.find(field) else { return Ok(Vec::new()) };
+        let Some(FieldValue::Text(list)) = self.find(field) else { return Ok(Vec::new()) };
         if let Ok(elements) = serde_json::from_str::<Option<Vec<T>>>(list.get()) {
             return Ok(elements.unwrap_or_default());
         }
@@ -198,17 +198,17 @@ impl<'a> Fields<'a> {
 
     fn get(&self, field: &str) -> Option<&Value> {
         match self.find(field)? {
-            Field::Value(Value::Null) | Field::Text(_) => None,
-            Field::Value(value) => Some(value),
+            FieldValue::Value(Value::Null) | FieldValue::Text(_) => None,
+            FieldValue::Value(value) => Some(value),
         }
     }
 
-    fn find(&self, field: &str) -> Option<&Field> {
+    fn find(&self, field: &str) -> Option<&FieldValue> {
         let at = self.values.binary_search_by(|(key, _)| key.as_str().cmp(field)).ok()?;
         self.values.get(at).map(|(_, value)| value)
     }
 
-    fn wrong(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
+    fn wrong_type_error(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
         let got = match got {
             Value::Null => "null",
             Value::Bool(_) => "true or false",
@@ -221,46 +221,46 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl From<&Map<String, Value>> for Object {
+impl From<&Map<String, Value>> for JsonObject {
     fn from(object: &Map<String, Value>) -> Self {
-        Self(object.iter().map(|(key, value)| (key.clone(), Field::Value(value.clone()))).collect())
+        Self(object.iter().map(|(key, value)| (key.clone(), FieldValue::Value(value.clone()))).collect())
     }
 }
 
-impl Object {
+impl JsonObject {
     /// Reads a manifest, with the fields of [`TEXTS`] as they are written.
-    pub(super) fn of_manifest(json: &RawJson) -> Result<Self, serde_json::Error> {
-        serde_json::Deserializer::from_str(json.as_str()).deserialize_map(Entries { texts: &TEXTS })
+    pub(super) fn from_manifest(json: &RawJson) -> Result<Self, serde_json::Error> {
+        serde_json::Deserializer::from_str(json.as_str()).deserialize_map(ObjectVisitor { texts: &TEXTS })
     }
 }
 
-impl<'de> Deserialize<'de> for Object {
+impl<'de> Deserialize<'de> for JsonObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Entries { texts: &[] })
+        deserializer.deserialize_map(ObjectVisitor { texts: &[] })
     }
 }
 
 /// Reads the entries of an object.
-struct Entries {
+struct ObjectVisitor {
     texts: &'static [&'static str],
 }
 
-impl<'de> Visitor<'de> for Entries {
-    type Value = Object;
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = JsonObject;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a map")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<JsonObject, A::Error> {
         let mut values = Vec::with_capacity(8);
         while let Some(key) = entries.next_key::<String>()? {
             let value = match self.texts.iter().any(|text| key.eq_ignore_ascii_case(text)) {
-                true => Field::Text(entries.next_value()?),
-                false => Field::Value(entries.next_value()?),
+                true => FieldValue::Text(entries.next_value()?),
+                false => FieldValue::Value(entries.next_value()?),
             };
             values.push((key, value));
         }
-        Ok(Object(values))
+        Ok(JsonObject(values))
     }
 }

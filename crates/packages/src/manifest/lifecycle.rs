@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_protocol::ext::{Event, RegisterCommand, RegisterTool};
+use haft_protocol::ext::{LifecycleEvent, RegisterCommand, RegisterTool};
 use serde::de::DeserializeOwned;
 
-use super::{Fields, ManifestError};
+use super::{ObjectFields, ManifestError};
 
 /// The start and the end of an extension, as its manifest says them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,18 +38,18 @@ pub struct Activation {
 }
 
 /// Reads the fields of the manifest, and the mistakes in them. `guards` is true of an extension that must be in place.
-pub(super) fn read(fields: &Fields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {
+pub(super) fn read(fields: &ObjectFields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {
     let mut ignored = Vec::new();
-    let on_demand = kept(on_demand(fields), &mut ignored).unwrap_or_default();
+    let on_demand = ok_or_ignored(read_on_demand(fields), &mut ignored).unwrap_or_default();
     let mut deadline = |field| {
-        let asked = kept(fields.milliseconds(field), &mut ignored).flatten();
+        let asked = ok_or_ignored(fields.milliseconds(field), &mut ignored).flatten();
         asked.map(Duration::from_millis)
     };
     let lifecycle = Lifecycle {
         on_demand,
         hello: deadline("hello_timeout_ms"),
         ready: deadline("ready_timeout_ms"),
-        activation: activation(fields, guards)
+        activation: read_activation(fields, guards)
             .map_err(|error| ignored.push(format!("{error}; the extension starts at once")))
             .unwrap_or_default()
             .map(Arc::new),
@@ -57,11 +57,11 @@ pub(super) fn read(fields: &Fields<'_>, guards: bool) -> (Lifecycle, Vec<String>
     (lifecycle, ignored)
 }
 
-fn kept<T>(value: Result<T, ManifestError>, ignored: &mut Vec<String>) -> Option<T> {
+fn ok_or_ignored<T>(value: Result<T, ManifestError>, ignored: &mut Vec<String>) -> Option<T> {
     value.map_err(|error| ignored.push(format!("{error}; the field is ignored"))).ok()
 }
 
-fn on_demand(fields: &Fields<'_>) -> Result<bool, ManifestError> {
+fn read_on_demand(fields: &ObjectFields<'_>) -> Result<bool, ManifestError> {
     match fields.text("lifecycle")?.as_deref() {
         None | Some("always") => Ok(false),
         Some("on_demand") => Ok(true),
@@ -73,7 +73,7 @@ fn on_demand(fields: &Fields<'_>) -> Result<bool, ManifestError> {
 ///
 /// # Errors
 /// The entry that makes no sense, or the tool or command that lacks its other half.
-fn activation(fields: &Fields<'_>, guards: bool) -> Result<Option<Activation>, ManifestError> {
+fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Activation>, ManifestError> {
     if !fields.has("activation") {
         return Ok(None);
     }
@@ -81,7 +81,7 @@ fn activation(fields: &Fields<'_>, guards: bool) -> Result<Option<Activation>, M
     if guards {
         return Err(wrong("cannot be there beside `required` or `intercept`: a guard starts at once"));
     }
-    let uses = fields.texts("activation")?;
+    let uses = fields.text_list("activation")?;
     if uses.is_empty() {
         return Err(wrong("must name at least one use, or be left out"));
     }
@@ -90,9 +90,9 @@ fn activation(fields: &Fields<'_>, guards: bool) -> Result<Option<Activation>, M
         match entry.split_once(':') {
             Some(("tool", name)) => _ = tools.insert(name),
             Some(("command", name)) => _ = commands.insert(name),
-            Some(("event", name)) if Event::NAMES.contains(&name) => _ = events.insert(name.to_owned()),
+            Some(("event", name)) if LifecycleEvent::NAMES.contains(&name) => _ = events.insert(name.to_owned()),
             Some(("event", name)) => {
-                let known = Event::NAMES.join(", ");
+                let known = LifecycleEvent::NAMES.join(", ");
                 return Err(wrong(&format!("names the event {name:?}; there are {known}")));
             }
             Some(_) | None => {
@@ -103,15 +103,15 @@ fn activation(fields: &Fields<'_>, guards: bool) -> Result<Option<Activation>, M
         }
     }
     Ok(Some(Activation {
-        tools: declared(fields, "tool", &tools, |tool: &RegisterTool| &tool.name)?,
-        commands: declared(fields, "command", &commands, |command: &RegisterCommand| &command.name)?,
+        tools: declared_entries(fields, "tool", &tools, |tool: &RegisterTool| &tool.name)?,
+        commands: declared_entries(fields, "command", &commands, |command: &RegisterCommand| &command.name)?,
         events,
     }))
 }
 
 /// The entries of `tools` or `commands`, which are those that `activation` names.
-fn declared<T: DeserializeOwned>(
-    fields: &Fields<'_>,
+fn declared_entries<T: DeserializeOwned>(
+    fields: &ObjectFields<'_>,
     kind: &str,
     named: &BTreeSet<&str>,
     name: impl Fn(&T) -> &String,

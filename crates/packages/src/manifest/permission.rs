@@ -12,12 +12,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
-use haft_protocol::ext::{InterceptKind, Service};
+use haft_protocol::ext::{InterceptKind, HostService};
 use serde::{Deserialize, Serialize};
 
 use crate::grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 
-pub use lines::Line;
+pub use lines::PermissionLine;
 
 /// The permissions of an extension: `permissions` in its manifest is what it asks for, that of its approval is what it
 /// was granted. An extension without any is a plain one: the protocol keeps nothing from it, and it runs with the
@@ -41,7 +41,7 @@ pub struct Permissions {
     pub intercept: Vec<InterceptPermission>,
     /// `host`: what haft does for it, through the same gates and in the same order as the built-in tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub host: BTreeSet<Service>,
+    pub host: BTreeSet<HostService>,
     /// `fs`: which files its process opens by itself.
     #[serde(skip_serializing_if = "FsPermissions::is_empty")]
     pub fs: FsPermissions,
@@ -62,13 +62,13 @@ pub struct ToolPermissions {
     pub register: BTreeSet<String>,
     /// `effects`: what its tools do, in its own words. Nothing is enforced by them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub effects: BTreeSet<Effect>,
+    pub effects: BTreeSet<ToolEffect>,
 }
 
 /// The effect of a tool on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum ToolEffect {
     /// It reads files.
     Read,
     /// It changes files.
@@ -85,7 +85,7 @@ pub struct InterceptPermission {
     /// `event`: what is about to happen.
     pub event: InterceptKind,
     /// `role`: what it may do about it, and what its failure means.
-    pub role: InterceptAs,
+    pub role: InterceptPermissionRole,
     /// `tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
@@ -97,7 +97,7 @@ pub struct InterceptPermission {
 /// In which role an extension is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum InterceptAs {
+pub enum InterceptPermissionRole {
     /// It says yes or no; its failure is a no.
     Gate,
     /// It changes what is about to happen.
@@ -120,7 +120,7 @@ pub struct FsPermissions {
 
 impl Permissions {
     /// Returns the permission for this event in this role.
-    pub fn intercept_as(&self, event: InterceptKind, role: InterceptAs) -> Option<&InterceptPermission> {
+    pub fn intercept_as(&self, event: InterceptKind, role: InterceptPermissionRole) -> Option<&InterceptPermission> {
         self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
     }
 
@@ -136,28 +136,28 @@ impl Permissions {
 
     /// True if it may change the arguments of calls of this tool, and not only refuse them.
     pub fn may_rewrite_call(&self, tool: &str) -> bool {
-        self.intercept.iter().any(|entry| entry.role == InterceptAs::Rewrite && entry.is_about_call(tool))
+        self.intercept.iter().any(|entry| entry.role == InterceptPermissionRole::Rewrite && entry.is_about_call(tool))
     }
 
     /// True if it may change what is about to happen, and not only keep it from happening.
     pub fn may_change(&self, event: InterceptKind) -> bool {
-        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptAs::Gate)
+        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptPermissionRole::Gate)
     }
 
     /// Returns the deadline of its decision about this, if it was granted one of its own: the longest of all roles.
-    pub fn time_for(&self, event: InterceptKind) -> Option<Duration> {
+    pub fn timeout_for(&self, event: InterceptKind) -> Option<Duration> {
         let times = self.intercept.iter().filter(|entry| entry.event == event);
         times.filter_map(|entry| entry.timeout_ms).max().map(Duration::from_millis)
     }
 
     /// Returns all of them in words, the dangerous ones first.
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<PermissionLine> {
         lines::lines(self, self)
     }
 
     /// Returns what these ask beyond what was granted, one line each; nothing if the grant is enough.
-    pub fn excess(&self, granted: &Self) -> Vec<Line> {
-        lines::lines(&excess::beyond(self, granted, std::env::home_dir().as_deref()), self)
+    pub fn excess_over(&self, granted: &Self) -> Vec<PermissionLine> {
+        lines::lines(&excess::excess_permissions(self, granted, std::env::home_dir().as_deref()), self)
     }
 
     /// Returns the level of the sandbox that an extension with these permissions runs in, unless the user chooses
@@ -173,7 +173,7 @@ impl Permissions {
     ///
     /// # Errors
     /// If a path begins with `~` and there is no home.
-    pub fn sandbox(&self, level: ConfinementLevel, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
+    pub fn sandbox_grant(&self, level: ConfinementLevel, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
         let paths = |texts: &[String]| -> Result<Vec<_>, _> {
             texts.iter().map(|text| GrantedPath::parse(text, home)).collect()
         };
@@ -207,7 +207,7 @@ impl FsPermissions {
     }
 }
 
-impl Effect {
+impl ToolEffect {
     const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::Exec, Self::Net];
 
     /// The word for it in a manifest.
@@ -221,7 +221,7 @@ impl Effect {
     }
 }
 
-impl InterceptAs {
+impl InterceptPermissionRole {
     const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Redactor];
 
     /// The word for it in a manifest.
@@ -234,7 +234,7 @@ impl InterceptAs {
     }
 
     /// True if there is such a role about this.
-    fn fits(self, event: InterceptKind) -> bool {
+    fn applies_to(self, event: InterceptKind) -> bool {
         match (self, event) {
             (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
@@ -243,7 +243,7 @@ impl InterceptAs {
     }
 }
 
-impl fmt::Display for InterceptAs {
+impl fmt::Display for InterceptPermissionRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

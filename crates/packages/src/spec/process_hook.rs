@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_launch::find_program;
-use haft_protocol::hook::{InterceptPoint, Mode, Watch};
+use haft_protocol::hook::{InterceptPoint, HookMode, HookSubscriptions};
 use haft_protocol::ids::ExtensionName;
 
-use super::{Dialect, ExtensionSpec, Origin};
-use crate::manifest::{Launch, Lifecycle, Roles};
+use super::{ExtensionDialect, ExtensionSpec, ExtensionOrigin};
+use crate::manifest::{LaunchPlan, Lifecycle, GuardRoles};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
 /// A process hook: what it is asked and told, and what the user lets it do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSpec {
     /// The questions and events of the hook: `observe` and `intercept`.
-    pub watch: Watch,
+    pub watch: HookSubscriptions,
     /// The form of its events.
     pub event_form: EventForm,
     /// Of several hooks the one with the lowest number is asked first; of equals, the one whose name comes first.
@@ -33,7 +33,7 @@ pub struct HookSpec {
     /// The tool names that it knows.
     pub tool_names: ToolNames,
     /// True if the project brings it, so that it runs only as long as that is what the user trusts.
-    pub of_project: bool,
+    pub from_project: bool,
     /// The files that its process runs or reads as code, absolute, whether they are there or not: once one of them is not
     /// what it was at its first start, it is not started again.
     pub code: Vec<PathBuf>,
@@ -60,13 +60,13 @@ const BOTH: &[(&str, &str)] = &[
 
 impl ToolNames {
     /// Returns the name that the hook knows a tool by.
-    pub fn told(self, name: &str) -> &str {
+    pub fn hook_name(self, name: &str) -> &str {
         let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
         pair.map_or(name, |(_, told)| told)
     }
 
     /// Which tool a hook means by this name.
-    pub fn meant(self, name: &str) -> &str {
+    pub fn tool_name(self, name: &str) -> &str {
         let pair = BOTH.iter().find(|(_, told)| self == Self::PicoClaw && *told == name);
         pair.map_or(name, |(own, _)| own)
     }
@@ -111,7 +111,7 @@ pub struct HookCommand {
 
 impl HookSpec {
     /// A hook with PicoClaw's times, for which the user has said nothing more.
-    pub fn new(watch: Watch) -> Self {
+    pub fn new(watch: HookSubscriptions) -> Self {
         Self {
             watch,
             event_form: EventForm::default(),
@@ -121,27 +121,27 @@ impl HookSpec {
             vouches: BTreeSet::new(),
             env: BTreeMap::new(),
             tool_names: ToolNames::default(),
-            of_project: false,
+            from_project: false,
             code: Vec::new(),
         }
     }
 
     /// Returns the deadline of its answer there.
-    pub fn time_for(&self, point: InterceptPoint) -> Duration {
+    pub fn timeout_for(&self, point: InterceptPoint) -> Duration {
         match point.mode() {
-            Mode::Approve => self.timeouts.approval,
-            Mode::Observe | Mode::Llm | Mode::Tool => self.timeouts.interceptor,
+            HookMode::Approve => self.timeouts.approval,
+            HookMode::Observe | HookMode::Llm | HookMode::Tool => self.timeouts.interceptor,
         }
     }
 
     /// The longest time in which it may have a reason to read nothing.
-    pub fn longest(&self) -> Duration {
+    pub fn longest_timeout(&self) -> Duration {
         self.timeouts.interceptor.max(self.timeouts.approval)
     }
 
     /// True if its answers count in place of this tool without an approval.
     pub fn vouches_for(&self, tool: &str) -> bool {
-        let told = self.tool_names.told(tool);
+        let told = self.tool_names.hook_name(tool);
         ["*", tool, told].iter().any(|name| self.vouches.contains(*name))
     }
 }
@@ -149,16 +149,16 @@ impl HookSpec {
 impl ExtensionSpec {
     /// A process hook, started by this command. `cwd` is the directory that the agent works in. A command that cannot be
     /// found is reported when the host starts, and what the hook guards is blocked.
-    pub fn hook(name: ExtensionName, hook: HookSpec, command: &HookCommand, cwd: &Path) -> Self {
+    pub fn from_hook(name: ExtensionName, hook: HookSpec, command: &HookCommand, cwd: &Path) -> Self {
         let dir = command.dir.as_ref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
         Self {
             name,
             version: None,
-            launch: command.launch(&dir),
+            launch: command.resolve_launch(&dir),
             dir,
-            dialect: Dialect::Hook(hook.into()),
-            origin: Origin::Hook,
-            roles: Roles::default(),
+            dialect: ExtensionDialect::Hook(hook.into()),
+            origin: ExtensionOrigin::Hook,
+            roles: GuardRoles::default(),
             permissions: None,
             level: None,
             description: None,
@@ -169,18 +169,18 @@ impl ExtensionSpec {
 }
 
 impl HookCommand {
-    fn launch(&self, dir: &Path) -> Launch {
+    fn resolve_launch(&self, dir: &Path) -> LaunchPlan {
         let Some((program, args)) = self.command.split_first().filter(|(program, _)| !program.is_empty())
         else {
-            return Launch::Impossible { why: "has an empty command; name the program to run".to_owned() };
+            return LaunchPlan::Impossible { why: "has an empty command; name the program to run".to_owned() };
         };
         let found = match Path::new(program).components().count() {
             1 if !program.contains(std::path::MAIN_SEPARATOR) => find_program(program),
             _ => Ok(dir.join(program)),
         };
         match found {
-            Ok(program) => Launch::Process { program, args: args.to_vec() },
-            Err(error) => Launch::Impossible { why: format!("cannot be started: {error}") },
+            Ok(program) => LaunchPlan::Process { program, args: args.to_vec() },
+            Err(error) => LaunchPlan::Impossible { why: format!("cannot be started: {error}") },
         }
     }
 }
@@ -195,17 +195,17 @@ mod tests {
             command: command.iter().map(|&part| part.to_owned()).collect(),
             dir: dir.map(PathBuf::from),
         };
-        let watch = Watch::parse(&["*"], &["approve_tool"]).unwrap();
+        let watch = HookSubscriptions::parse(&["*"], &["approve_tool"]).unwrap();
         let name = ExtensionName::new("gate");
-        let spec = ExtensionSpec::hook(name, HookSpec::new(watch), &command, Path::new("/project"));
+        let spec = ExtensionSpec::from_hook(name, HookSpec::new(watch), &command, Path::new("/project"));
         match (&spec.launch, expect) {
-            (Launch::Process { program, args }, Ok(expect)) => {
+            (LaunchPlan::Process { program, args }, Ok(expect)) => {
                 assert_eq!(
                     format!("{} {} in {}", program.display(), args.join(" "), spec.dir.display()),
                     expect
                 );
             }
-            (Launch::Impossible { why }, Err(expect)) => assert!(why.contains(expect), "{why}"),
+            (LaunchPlan::Impossible { why }, Err(expect)) => assert!(why.contains(expect), "{why}"),
             (launch, _) => panic!("{launch:?}"),
         }
     }
@@ -229,9 +229,9 @@ mod tests {
 
     #[test]
     fn each_class_has_its_time() {
-        let hook = HookSpec::new(Watch::parse::<&str>(&["*"], &[]).unwrap());
+        let hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
         let seconds: Vec<u64> =
-            InterceptPoint::ALL.iter().map(|point| hook.time_for(*point).as_secs()).collect();
+            InterceptPoint::ALL.iter().map(|point| hook.timeout_for(*point).as_secs()).collect();
         assert_eq!(seconds, [5, 5, 5, 5, 60]);
     }
 
@@ -239,14 +239,14 @@ mod tests {
     fn a_hook_that_knows_hafts_names_is_told_them() {
         let names = ToolNames::Haft;
         for (own, other) in BOTH {
-            assert_eq!((names.told(own), names.meant(other)), (*own, *other));
-            assert_eq!(ToolNames::PicoClaw.meant(ToolNames::PicoClaw.told(own)), *own);
+            assert_eq!((names.hook_name(own), names.tool_name(other)), (*own, *other));
+            assert_eq!(ToolNames::PicoClaw.tool_name(ToolNames::PicoClaw.hook_name(own)), *own);
         }
     }
 
     #[test]
     fn it_vouches_for_what_the_user_names() {
-        let mut hook = HookSpec::new(Watch::parse::<&str>(&["*"], &[]).unwrap());
+        let mut hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
         assert!(!hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["bash".to_owned()]);
         assert!(hook.vouches_for("bash") && !hook.vouches_for("read"));

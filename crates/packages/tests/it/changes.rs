@@ -5,8 +5,8 @@ mod removal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_packages::install::lock::{Came, Entry, How};
-use haft_packages::install::{Accepted, Proposal, RolledBack, Row, Source, State, Store};
+use haft_packages::install::lock::{InstallOrigin, LockEntry, ApprovalMethod};
+use haft_packages::install::{ApprovalOutcome, InstallProposal, RollbackOutcome, InstalledExtension, InstallSource, InstallStatus, ExtensionStore};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;
@@ -15,13 +15,13 @@ const MORE: &str = r#"{"name":"x","exec":"./run","permissions":{"net":"all"}}"#;
 
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::of_home(&root.path().join("home"), None);
+        let store = ExtensionStore::for_home(&root.path().join("home"), None);
         Self { root, store }
     }
 
@@ -29,32 +29,32 @@ impl World {
         self.root.path().join(path)
     }
 
-    fn propose(&self, dir: &str, manifest: &str, run: &str) -> Proposal {
+    fn propose(&self, dir: &str, manifest: &str, run: &str) -> InstallProposal {
         let dir = extension(&self.at(dir), manifest, run);
-        self.store.propose(&Source::Directory(dir)).unwrap()
+        self.store.propose(&InstallSource::Directory(dir)).unwrap()
     }
 
-    fn install(&self, manifest: &str, run: &str) -> Accepted {
-        self.propose("source", manifest, run).accept(How::Yes, "1").unwrap()
+    fn install(&self, manifest: &str, run: &str) -> ApprovalOutcome {
+        self.propose("source", manifest, run).accept(ApprovalMethod::Yes, "1").unwrap()
     }
 
     /// One in the user's directory that was approved there.
     fn placed(&self, dir: &str) -> PathBuf {
         let dir = extension(&self.store.global.join(dir), PLAIN, "one");
-        self.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+        self.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
         dir
     }
 
-    fn back(&self) -> RolledBack {
+    fn back(&self) -> RollbackOutcome {
         let row = self.row();
-        self.store.roll_back(&row, &self.store.older(&row).unwrap()).unwrap()
+        self.store.roll_back(&row, &self.store.find_rollback_target(&row).unwrap()).unwrap()
     }
 
-    fn row(&self) -> Row {
+    fn row(&self) -> InstalledExtension {
         self.store.find("x", None).unwrap()
     }
 
-    fn entry(&self) -> Entry {
+    fn entry(&self) -> LockEntry {
         self.row().entry.unwrap()
     }
 
@@ -95,7 +95,7 @@ fn what_fails_after_an_approval_is_a_warning() {
     world.break_copies();
     let first = world.install(PLAIN, "one");
     one(&first.warnings, "its private copy is not in order: cannot create");
-    assert_eq!((world.row().state, world.entry()), (State::Enabled, first.entry.clone()));
+    assert_eq!((world.row().state, world.entry()), (InstallStatus::Enabled, first.entry.clone()));
     fs::remove_file(world.at("home/copies")).unwrap();
     let second = world.install(PLAIN, "two");
     assert!(second.warnings.is_empty() && world.entry() == second.entry);
@@ -131,14 +131,14 @@ fn going_back_answers_a_version_that_waits() {
         let second = world.install(CONFINED, "two").entry;
         world.store.set_enabled(&world.row(), runs).unwrap();
         assert!(world.propose("source", MORE, "three").decline().unwrap());
-        assert!(world.entry().waiting.is_some() && world.row().state == State::Disabled);
+        assert!(world.entry().waiting.is_some() && world.row().state == InstallStatus::Disabled);
 
         let back = world.back().entry;
         assert_eq!((back.tree, back.enabled, &back.waiting), (first.tree, runs, &None));
         let again = world.back().entry;
         assert_eq!((again.tree, again.enabled, &again.waiting), (second.tree, runs, &None));
         // What waited is shown again, and asked about.
-        assert!(!world.propose("source", MORE, "three").excess().is_empty());
+        assert!(!world.propose("source", MORE, "three").excess_permissions().is_empty());
     }
 }
 
@@ -149,10 +149,10 @@ fn switching_off_answers_a_version_that_waits() {
     assert!(world.propose("source", MORE, "two").decline().unwrap());
     assert!(world.store.set_enabled(&world.row(), false).unwrap());
     assert!(!world.store.set_enabled(&world.row(), false).unwrap());
-    assert_eq!((world.entry().waiting, world.row().state), (None, State::Disabled));
+    assert_eq!((world.entry().waiting, world.row().state), (None, InstallStatus::Disabled));
     // What waited is shown again, and asked about.
-    assert!(!world.propose("source", MORE, "two").excess().is_empty());
-    let accepted = world.propose("source", MORE, "two").accept(How::Yes, "1").unwrap();
+    assert!(!world.propose("source", MORE, "two").excess_permissions().is_empty());
+    let accepted = world.propose("source", MORE, "two").accept(ApprovalMethod::Yes, "1").unwrap();
     assert!(!accepted.entry.enabled, "it stays off");
 }
 
@@ -161,15 +161,15 @@ fn the_same_code_from_another_place_is_shown_and_recorded() {
     let world = World::new();
     let first = world.install(PLAIN, "one");
     let again = world.propose("source", PLAIN, "one");
-    assert!(again.is_approved() && !again.record().unwrap());
+    assert!(again.is_approved() && !again.record_origin().unwrap());
     let moved = world.propose("elsewhere", PLAIN, "one");
     assert!(!moved.is_approved());
     let source =
         format!("it came from somewhere else before: the directory {}", world.at("source").display());
     assert!(moved.lines().iter().any(|line| line.red && line.text.contains(&source)), "{:?}", moved.lines());
-    let accepted = moved.accept(How::Yes, "1").unwrap();
+    let accepted = moved.accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(accepted.entry.tree, first.entry.tree);
-    assert_eq!(world.entry().source, Came::Directory { path: world.at("elsewhere") });
+    assert_eq!(world.entry().source, InstallOrigin::Directory { path: world.at("elsewhere") });
     assert!(world.entry().previous.is_empty(), "it is no other version");
     assert!(world.propose("elsewhere", PLAIN, "one").is_approved());
 }
@@ -179,8 +179,8 @@ fn one_that_was_moved_is_approved_where_it_is_now() {
     let world = World::new();
     let (dir, moved) = (world.placed("dir"), world.store.global.join("moved"));
     fs::rename(dir, &moved).unwrap();
-    let proposal = world.store.propose_placed(&moved).unwrap();
+    let proposal = world.store.propose_in_place(&moved).unwrap();
     assert!(!proposal.is_approved());
-    proposal.accept(How::Yes, "1").unwrap();
-    assert_eq!((world.row().state, world.row().dir), (State::Enabled, moved));
+    proposal.accept(ApprovalMethod::Yes, "1").unwrap();
+    assert_eq!((world.row().state, world.row().dir), (InstallStatus::Enabled, moved));
 }

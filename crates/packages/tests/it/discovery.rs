@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_packages::discovery::{Discovery, Further, Project, Search, SkipReason, Trust, extensions_dir};
-use haft_packages::{Launch, Origin};
+use haft_packages::discovery::{Discovery, ExtraLocation, Project, DiscoveryOptions, SkipReason, ProjectTrust, extensions_dir};
+use haft_packages::{LaunchPlan, ExtensionOrigin};
 use tempfile::TempDir;
 
 /// A home with `extensions/` and a project, both empty.
@@ -26,12 +26,12 @@ impl World {
         self.root.path().join("project")
     }
 
-    fn search(&self, trust: Trust) -> Search {
+    fn search(&self, trust: ProjectTrust) -> DiscoveryOptions {
         let project = Some(Project { dir: self.project(), trust });
-        Search { global: Some(self.global()), project, ..Search::default() }
+        DiscoveryOptions { global: Some(self.global()), project, ..DiscoveryOptions::default() }
     }
 
-    fn found(&self, trust: Trust) -> Discovery {
+    fn found(&self, trust: ProjectTrust) -> Discovery {
         Discovery::run(&self.search(trust))
     }
 
@@ -70,7 +70,7 @@ fn the_order_is_explicit_then_global_then_project_each_by_name() {
     world.in_project("p", r#"{"name":"beta"}"#);
     let second = extension(&world.root.path().join("second"), r#"{"name":"second"}"#);
     let first = extension(&world.root.path().join("first"), r#"{"name":"first"}"#);
-    let mut search = world.search(Trust::Trusted);
+    let mut search = world.search(ProjectTrust::Trusted);
     search.explicit = vec![second, first.join("extension.json")];
     let found = Discovery::run(&search);
     assert_eq!(
@@ -79,14 +79,14 @@ fn the_order_is_explicit_then_global_then_project_each_by_name() {
     );
     assert!(found.skipped.is_empty() && found.errors.is_empty());
     assert_eq!(found.specs[1].dir, first);
-    assert!(matches!(found.specs[0].launch, Launch::Process { .. }));
+    assert!(matches!(found.specs[0].launch, LaunchPlan::Process { .. }));
 }
 
 #[test]
 fn an_untrusted_projects_extensions_are_listed_and_not_run() {
     let world = World::new();
     world.in_project("p", r#"{"name":"beta"}"#);
-    let found = world.found(Trust::Untrusted);
+    let found = world.found(ProjectTrust::Untrusted);
     assert!(found.specs.is_empty());
     assert_eq!(reasons(&found), [("beta", &SkipReason::Untrusted)]);
     assert!(found.skipped[0].to_string().contains("`haft trust`"));
@@ -97,7 +97,7 @@ fn without_places_only_what_is_named_is_run() {
     let world = World::new();
     world.in_global("g", r#"{"name":"g"}"#);
     let named = extension(&world.root.path().join("named"), r#"{"name":"named"}"#);
-    let found = Discovery::run(&Search { explicit: vec![named], ..Search::default() });
+    let found = Discovery::run(&DiscoveryOptions { explicit: vec![named], ..DiscoveryOptions::default() });
     assert_eq!(names(&found), ["Explicit named"]);
 }
 
@@ -106,7 +106,7 @@ fn a_project_never_replaces_a_global_extension() {
     let world = World::new();
     let guard = world.in_global("guard", r#"{"name":"guard"}"#);
     world.in_project("other", r#"{"name":"Guard"}"#);
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert_eq!(names(&found), ["Global guard"]);
     assert_eq!(reasons(&found), [("Guard", &SkipReason::NameTaken { by: guard })]);
 }
@@ -118,7 +118,7 @@ fn a_disabled_or_broken_global_one_keeps_its_name() {
     let broken = world.in_global("broken", "{");
     world.in_project("off", r#"{"name":"off"}"#);
     world.in_project("broken", r#"{"name":"broken"}"#);
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert!(found.specs.is_empty());
     assert_eq!(
         reasons(&found),
@@ -136,7 +136,7 @@ fn two_of_one_name_beside_each_other_are_told_apart_by_their_directories() {
     let world = World::new();
     let first = world.in_global("a", r#"{"name":"same"}"#);
     world.in_global("b", r#"{"name":"same"}"#);
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert_eq!(found.specs[0].dir, first);
     assert_eq!(reasons(&found), [("same", &SkipReason::NameTaken { by: first })]);
 }
@@ -146,12 +146,12 @@ fn a_broken_one_is_an_error_and_stops_nothing() {
     let world = World::new();
     world.in_global("bad", r#"{"name":7}"#);
     world.in_global("good", r#"{"name":"good"}"#);
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert_eq!(names(&found), ["Global good"]);
     let error = &found.errors[0];
     assert_eq!(
         (error.name.as_str(), error.origin, error.code()),
-        ("bad", Origin::Global, "manifest_invalid")
+        ("bad", ExtensionOrigin::Global, "manifest_invalid")
     );
     assert!(std::error::Error::source(error).unwrap().to_string().contains("`name` must be a string"));
 }
@@ -166,15 +166,15 @@ fn one_that_cannot_start_is_an_error_and_a_required_one_is_left_to_the_host() {
         std::fs::write(world.global().join(name).join("gone"), "").unwrap();
         world.in_project(name, &format!(r#"{{"name":"{name}"}}"#));
     }
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert_eq!(names(&found), ["Global guard"]);
     // Nor by a file of that name beside the manifest: a bare name means one in PATH, for a required one, too.
-    let Launch::Impossible { why } = &found.specs[0].launch else { panic!("{:?}", found.specs[0]) };
+    let LaunchPlan::Impossible { why } = &found.specs[0].launch else { panic!("{:?}", found.specs[0]) };
     assert!(why.contains("exec \"gone\" not found in PATH"), "{why}");
     assert_eq!((found.errors.len(), found.errors[0].code()), (1, "spawn_failed"));
     assert_eq!(found.skipped.len(), 2, "neither is replaced by the project's");
 
-    let found = haft_packages::discovery::Found::from(found);
+    let found = haft_packages::discovery::DiscoveredExtensions::from(found);
     assert_eq!((found.specs.len(), found.faults[0].extension.as_str()), (1, "helper"));
     let message = &found.faults[0].message;
     assert!(message.contains("helper cannot be used: exec \"gone\" not found in PATH"), "{message}");
@@ -186,7 +186,7 @@ fn what_is_no_extension_is_passed_over() {
     std::fs::create_dir_all(world.global().join("empty")).unwrap();
     std::fs::write(world.global().join("file"), "").unwrap();
     world.in_global(".scraps", r#"{"name":"hidden"}"#);
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert!(found.specs.is_empty() && found.skipped.is_empty() && found.errors.is_empty());
 }
 
@@ -198,7 +198,7 @@ fn symlinked_directories_are_followed_and_dead_ones_reported() {
     std::fs::create_dir_all(world.global()).unwrap();
     std::os::unix::fs::symlink(&real, world.global().join("link")).unwrap();
     std::os::unix::fs::symlink("nowhere", world.global().join("dead")).unwrap();
-    let found = world.found(Trust::Trusted);
+    let found = world.found(ProjectTrust::Trusted);
     assert_eq!(names(&found), ["Global linked"]);
     assert_eq!(found.errors[0].name, "dead");
 }
@@ -210,7 +210,7 @@ fn one_directory_is_one_extension_however_it_is_named() {
     let dir = world.in_global("g", r#"{"name":"g"}"#);
     let link = world.root.path().join("link");
     std::os::unix::fs::symlink(&dir, &link).unwrap();
-    let mut search = world.search(Trust::Trusted);
+    let mut search = world.search(ProjectTrust::Trusted);
     search.explicit = vec![dir.clone(), dir.join("extension.json"), link];
     let found = Discovery::run(&search);
     assert_eq!(names(&found), ["Explicit g"]);
@@ -219,9 +219,9 @@ fn one_directory_is_one_extension_however_it_is_named() {
 
 #[test]
 fn a_path_that_leads_nowhere_is_an_error() {
-    let search = Search { explicit: vec!["no/such/dir".into()], ..Search::default() };
+    let search = DiscoveryOptions { explicit: vec!["no/such/dir".into()], ..DiscoveryOptions::default() };
     let found = Discovery::run(&search);
-    assert_eq!(found.errors[0].origin, Origin::Explicit);
+    assert_eq!(found.errors[0].origin, ExtensionOrigin::Explicit);
     assert!(found.errors[0].dir.is_absolute());
     let why = std::error::Error::source(&found.errors[0]).unwrap().to_string();
     assert!(why.starts_with("there is no directory "), "{why}");
@@ -230,7 +230,7 @@ fn a_path_that_leads_nowhere_is_an_error() {
 #[test]
 fn relative_places_become_absolute() {
     // The tests run in the package's directory, which holds no `.haft`.
-    let project = Project { dir: ".".into(), trust: Trust::Trusted };
+    let project = Project { dir: ".".into(), trust: ProjectTrust::Trusted };
     let expect = std::env::current_dir().unwrap().join(".haft/extensions");
     assert_eq!(extensions_dir(&project), expect);
 }
@@ -246,13 +246,13 @@ fn configuration_adds_single_extensions_and_directories_of_them() {
     extension(&root.join("many/a"), r#"{"name":"a"}"#);
     extension(&root.join("theirs"), r#"{"name":"theirs"}"#);
     extension(&root.join("copy"), r#"{"name":"installed"}"#);
-    let further = |dir: &str, origin| Further { dir: root.join(dir), origin };
-    let mut search = world.search(Trust::Trusted);
-    search.further = vec![
-        further("theirs", Origin::Project),
-        further("copy", Origin::Project),
-        further("one", Origin::Global),
-        further("many", Origin::Global),
+    let further = |dir: &str, origin| ExtraLocation { dir: root.join(dir), origin };
+    let mut search = world.search(ProjectTrust::Trusted);
+    search.extra_locations = vec![
+        further("theirs", ExtensionOrigin::Project),
+        further("copy", ExtensionOrigin::Project),
+        further("one", ExtensionOrigin::Global),
+        further("many", ExtensionOrigin::Global),
     ];
     let found = Discovery::run(&search);
     let expect =

@@ -6,22 +6,22 @@ mod meanwhile;
 
 use std::path::{Path, PathBuf};
 
-use haft_packages::Origin;
-use haft_packages::install::lock::{Approved, Came, How};
-use haft_packages::install::{Accepted, InstallError, Proposal, Row, Source, State, Store, check_approved};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::lock::{ApprovalStore, InstallOrigin, ApprovalMethod};
+use haft_packages::install::{ApprovalOutcome, InstallError, InstallProposal, InstalledExtension, InstallSource, InstallStatus, ExtensionStore, check_approved};
 use tempfile::TempDir;
 
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store {
+        let store = ExtensionStore {
             global: root.path().join("home/extensions"),
-            approved: Approved::at(root.path().join("home")),
+            approved: ApprovalStore::at(root.path().join("home")),
             project: Some(root.path().join("project/.haft/extensions")),
             workspace: Some(root.path().join("project")),
             path: std::env::var_os("PATH"),
@@ -34,17 +34,17 @@ impl World {
         extension(&self.root.path().join(dir), manifest)
     }
 
-    fn propose(&self, dir: &Path) -> Result<Proposal, InstallError> {
-        self.store.propose(&Source::Directory(dir.into()))
+    fn propose(&self, dir: &Path) -> Result<InstallProposal, InstallError> {
+        self.store.propose(&InstallSource::Directory(dir.into()))
     }
 
-    fn install(&self, dir: &Path) -> Accepted {
-        self.propose(dir).unwrap().accept(How::Yes, "1").unwrap()
+    fn install(&self, dir: &Path) -> ApprovalOutcome {
+        self.propose(dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap()
     }
 
     /// The number of trees the store holds, and things that are none.
     fn stored(&self) -> (usize, usize) {
-        let dir = self.store.approved.trees().dir().to_owned();
+        let dir = self.store.approved.tree_store().dir().to_owned();
         let entries = [dir.join(".scraps"), dir].into_iter().flat_map(std::fs::read_dir).flatten().flatten();
         let names = entries.map(|entry| entry.file_name().into_string().unwrap());
         let (trees, rest): (Vec<_>, Vec<_>) = names
@@ -53,7 +53,7 @@ impl World {
         (trees.len(), rest.len())
     }
 
-    fn row(&self, name: &str) -> Row {
+    fn row(&self, name: &str) -> InstalledExtension {
         self.store.find(name, None).unwrap()
     }
 }
@@ -79,18 +79,18 @@ fn what_is_approved_lies_in_the_store_and_runs_in_a_copy() {
     let proposal = world.propose(&source).unwrap();
     assert_eq!(world.stored().0, 0, "nothing is approved by looking at it");
     assert!(matches!(world.store.find("hello", None), Err(InstallError::NotFound { .. })));
-    let accepted = proposal.accept(How::Terminal, "1").unwrap();
+    let accepted = proposal.accept(ApprovalMethod::Terminal, "1").unwrap();
     assert_eq!(world.stored(), (1, 0));
-    assert_eq!(accepted.entry.source, Came::Directory { path: source });
+    assert_eq!(accepted.entry.source, InstallOrigin::Directory { path: source });
     assert_eq!(accepted.dir, world.root.path().join("home/copies/hello"));
-    let code = world.store.approved.trees().place(&accepted.entry.tree);
+    let code = world.store.approved.tree_store().tree_path(&accepted.entry.tree);
     for dir in [&code, &accepted.dir] {
         assert_eq!(std::fs::read_to_string(dir.join("lib/deep/file")).unwrap(), "x");
         assert!(!dir.join(".git").exists());
     }
     assert!(!world.store.global.exists(), "nothing is written to where the user puts extensions");
     let row = world.row("hello");
-    assert_eq!((row.state, row.runs_in, row.dir), (State::Enabled, accepted.dir, code));
+    assert_eq!((row.state, row.runs_in, row.dir), (InstallStatus::Enabled, accepted.dir, code));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_proposal_that_is_dropped_leaves_nothing() {
     let proposal = world.propose(&source).unwrap();
     drop(proposal);
     assert_eq!(world.stored(), (0, 0));
-    assert!(!world.store.approved.file().exists());
+    assert!(!world.store.approved.lock_file_path().exists());
 }
 
 #[test]
@@ -153,9 +153,9 @@ fn fifo(path: &Path) {
 }
 
 /// What the proposal says, in a text.
-fn shown(proposal: &Proposal) -> String {
+fn shown(proposal: &InstallProposal) -> String {
     let line =
-        |line: haft_packages::install::Line| format!("{}{}\n", if line.red { "! " } else { "  " }, line.text);
+        |line: haft_packages::install::ApprovalLine| format!("{}{}\n", if line.red { "! " } else { "  " }, line.text);
     proposal.lines().into_iter().map(line).collect()
 }
 
@@ -170,7 +170,7 @@ fn a_new_version_shows_what_changed_and_keeps_the_old_one() {
 
     assert!(world.store.set_enabled(&world.row("hello"), false).unwrap());
     assert!(!world.store.set_enabled(&world.row("hello"), false).unwrap());
-    assert_eq!(world.row("hello").state, State::Disabled);
+    assert_eq!(world.row("hello").state, InstallStatus::Disabled);
     std::fs::write(first.dir.join("state"), "kept").unwrap();
     std::fs::write(source.join("lib"), "new").unwrap();
     extension(&source, r#"{"name":"hello","version":"2","exec":"./run"}"#);
@@ -178,11 +178,11 @@ fn a_new_version_shows_what_changed_and_keeps_the_old_one() {
     assert!(!proposal.is_approved());
     let text = shown(&proposal);
     assert!(text.contains("files, since then: extension.json (changed), lib (added)"), "{text}");
-    let second = proposal.accept(How::Terminal, "1").unwrap();
+    let second = proposal.accept(ApprovalMethod::Terminal, "1").unwrap();
     assert!(second.replaced && !second.entry.enabled, "being disabled survives an update");
     assert_eq!(
         second.entry.previous,
-        [haft_packages::install::lock::Entry { enabled: false, ..first.entry }]
+        [haft_packages::install::lock::LockEntry { enabled: false, ..first.entry }]
     );
     assert_eq!(world.stored(), (2, 0), "the old one can be gone back to");
     assert_eq!(std::fs::read_to_string(second.dir.join("state")).unwrap(), "kept");
@@ -209,19 +209,19 @@ fn a_failed_update_leaves_the_old_one() {
 fn what_the_user_put_there_waits_to_be_approved() {
     let world = World::new();
     let place = extension(&world.store.global.join("dir"), HELLO);
-    assert_eq!(world.row("hello").state, State::NotApproved);
+    assert_eq!(world.row("hello").state, InstallStatus::NotApproved);
     let error = world.propose(&world.source("other", HELLO)).unwrap_err();
     assert!(matches!(&error, InstallError::Exists { dir, .. } if *dir == place), "{error}");
     let error = world.propose(&place).unwrap_err().to_string();
     assert!(error.contains("`haft ext trust NAME` approves it there"), "{error}");
 
-    world.store.propose_placed(&place).unwrap().accept(How::Terminal, "1").unwrap();
+    world.store.propose_in_place(&place).unwrap().accept(ApprovalMethod::Terminal, "1").unwrap();
     let row = world.row("hello");
-    assert_eq!((&row.state, &row.dir), (&State::Enabled, &place));
+    assert_eq!((&row.state, &row.dir), (&InstallStatus::Enabled, &place));
     assert!(check_approved(&world.store.approved, row.entry.as_ref().unwrap()).is_empty());
     std::fs::write(place.join("run"), "#!/bin/sh\nevil\n").unwrap();
     let row = world.row("hello");
-    assert!(matches!(&row.state, State::Changed(why) if why.contains("run (changed)")), "{:?}", row.state);
+    assert!(matches!(&row.state, InstallStatus::Changed(why) if why.contains("run (changed)")), "{:?}", row.state);
     let wrong = check_approved(&world.store.approved, row.entry.as_ref().unwrap());
     assert!(wrong.len() == 1 && wrong[0].contains("run (changed)"), "{wrong:?}");
     world.store.remove(&row).unwrap();
@@ -286,7 +286,7 @@ fn a_name_means_the_users_own_and_two_of_those_are_told_apart() {
     let project = world.store.project.clone().unwrap().join("b");
     extension(&project, r#"{"name":"same","exec":"./run"}"#);
     assert_eq!(world.store.find("same", None).unwrap().dir, global);
-    assert_eq!(world.store.find("same", Some(Origin::Project)).unwrap().dir, project);
+    assert_eq!(world.store.find("same", Some(ExtensionOrigin::Project)).unwrap().dir, project);
     let other = extension(&world.store.global.join("c"), r#"{"name":"same","exec":"./run"}"#);
     let error = world.store.find("same", None).unwrap_err().to_string();
     assert!(error.contains(global.to_str().unwrap()) && error.contains(other.to_str().unwrap()), "{error}");
@@ -303,7 +303,7 @@ fn switching_changes_one_word() {
     assert!(!world.store.set_enabled(&row, false).unwrap());
     let got = std::fs::read_to_string(dir.join("extension.json")).unwrap();
     assert_eq!(got, text.replace("true", "false"));
-    assert_eq!(world.store.find("x", None).unwrap().state, State::Disabled);
+    assert_eq!(world.store.find("x", None).unwrap().state, InstallStatus::Disabled);
     assert!(world.store.set_enabled(&row, true).unwrap());
     assert_eq!(std::fs::read_to_string(dir.join("extension.json")).unwrap(), text);
 }
@@ -317,9 +317,9 @@ fn the_list_shows_everything_and_says_what_is_broken() {
     let (rows, error) = world.store.list();
     assert!(error.is_none());
     let names: Vec<_> = rows.iter().map(|row| (row.origin, row.name.as_str())).collect();
-    assert_eq!(names, [(Origin::Global, "broken"), (Origin::Global, "off"), (Origin::Project, "p")]);
-    assert!(matches!(&rows[0].state, State::Broken(why) if why.contains("not a JSON object")));
-    assert_eq!((&rows[1].state, &rows[2].state), (&State::Disabled, &State::Enabled));
+    assert_eq!(names, [(ExtensionOrigin::Global, "broken"), (ExtensionOrigin::Global, "off"), (ExtensionOrigin::Project, "p")]);
+    assert!(matches!(&rows[0].state, InstallStatus::Broken(why) if why.contains("not a JSON object")));
+    assert_eq!((&rows[1].state, &rows[2].state), (&InstallStatus::Disabled, &InstallStatus::Enabled));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn removing_takes_the_directory_and_only_the_link() {
 
 #[track_caller]
 fn source_refused(text: &str, dir: &Path, expect: &str) {
-    let error = Source::parse(text, dir).unwrap_err();
+    let error = InstallSource::parse(text, dir).unwrap_err();
     assert_eq!(error.code(), Some("install_rejected"));
     assert!(error.to_string().contains(expect), "{error} should contain {expect}");
 }
@@ -371,20 +371,20 @@ fn what_is_neither_a_directory_nor_an_address_says_what_to_write() {
     ] {
         source_refused(text, dir.path(), expect);
     }
-    assert!(matches!(Source::parse("dir.zip", dir.path()), Ok(Source::Directory(_))));
+    assert!(matches!(InstallSource::parse("dir.zip", dir.path()), Ok(InstallSource::Directory(_))));
     let real = dir.path().canonicalize().unwrap();
-    let up = Source::parse("x.git/../dir.zip", dir.path()).unwrap();
-    assert_eq!(up, Source::Directory(real.join("dir.zip")));
+    let up = InstallSource::parse("x.git/../dir.zip", dir.path()).unwrap();
+    assert_eq!(up, InstallSource::Directory(real.join("dir.zip")));
     let url = "git@example.com:a/b.git";
-    assert!(matches!(Source::parse(url, dir.path()), Ok(Source::Git(got)) if got.as_str() == url));
+    assert!(matches!(InstallSource::parse(url, dir.path()), Ok(InstallSource::Git(got)) if got.as_str() == url));
 }
 
 #[test]
 fn a_directory_named_by_a_dot_is_that_directory() {
     let dir = tempfile::tempdir().unwrap();
-    let source = Source::parse(".", dir.path()).unwrap();
+    let source = InstallSource::parse(".", dir.path()).unwrap();
     let world = World::new();
     extension(dir.path(), HELLO);
-    let accepted = world.store.propose(&source).unwrap().accept(How::Yes, "1").unwrap();
+    let accepted = world.store.propose(&source).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(accepted.name.as_str(), "hello");
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_packages::install::lock::How;
-use haft_packages::install::{Accepted, Kept, Source, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{ApprovalOutcome, PreservedPath, InstallSource, ExtensionStore};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;
@@ -13,13 +13,13 @@ const CONFINED: &str = r#"{"name":"x","exec":"./run","permissions":{}}"#;
 /// An extension of which version 1 is approved and has written something.
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::of_home(&root.path().join("home"), None);
+        let store = ExtensionStore::for_home(&root.path().join("home"), None);
         let world = Self { root, store };
         world.approve(PLAIN, &[("shared", "code 1"), ("old/code", "code 1")]);
         world.write("shared", "spoilt");
@@ -29,7 +29,7 @@ impl World {
         world
     }
 
-    fn approve(&self, manifest: &str, files: &[(&str, &str)]) -> Accepted {
+    fn approve(&self, manifest: &str, files: &[(&str, &str)]) -> ApprovalOutcome {
         let source = tempfile::tempdir_in(self.root.path()).unwrap();
         for (name, text) in [("extension.json", manifest), ("run", "#!/bin/sh\n")].iter().chain(files) {
             put(&source.path().join(name), text);
@@ -37,12 +37,12 @@ impl World {
         #[cfg(unix)]
         fs::set_permissions(source.path().join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
-        let source = Source::Directory(source.path().into());
-        self.store.propose(&source).unwrap().accept(How::Yes, "1").unwrap()
+        let source = InstallSource::Directory(source.path().into());
+        self.store.propose(&source).unwrap().accept(ApprovalMethod::Yes, "1").unwrap()
     }
 
     /// Version 2, which has all of these names, too.
-    fn update(&self) -> Vec<Kept> {
+    fn update(&self) -> Vec<PreservedPath> {
         let files = [
             ("shared", "code 2"),
             ("todos.json", "[]"),
@@ -70,9 +70,9 @@ impl World {
     }
 
     /// As pairs of names.
-    fn names(&self, kept: &[Kept]) -> Vec<(String, String)> {
+    fn names(&self, kept: &[PreservedPath]) -> Vec<(String, String)> {
         let name = |path: &Path| path.strip_prefix(self.copy()).unwrap().to_str().unwrap().to_owned();
-        kept.iter().map(|Kept { from, to }| (name(from), name(to))).collect()
+        kept.iter().map(|PreservedPath { from, to }| (name(from), name(to))).collect()
     }
 }
 
@@ -112,7 +112,7 @@ fn so_does_going_back() {
     world.approve(PLAIN, &[]);
     world.write("old/code", "mine");
     let row = world.store.find("x", None).unwrap();
-    let kept = world.store.roll_back(&row, &world.store.older(&row).unwrap()).unwrap().kept;
+    let kept = world.store.roll_back(&row, &world.store.find_rollback_target(&row).unwrap()).unwrap().kept;
     // It was changed, so the version in between, which has none of it, left it as it was.
     let aside = [pair("old/code", "old/code.kept-1"), pair("shared", "shared.kept-1")];
     assert_eq!(world.names(&kept), aside);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_packages::manifest::{Activation, ExecError, MAX_MANIFEST, Manifest, ManifestError};
-use haft_packages::{Launch, Lifecycle, Permissions, Roles};
+use haft_packages::{LaunchPlan, Lifecycle, Permissions, GuardRoles};
 use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {
@@ -29,7 +29,7 @@ fn the_quick_starts_manifest_is_read() {
     assert_eq!(manifest.language.as_deref(), Some("python"));
     assert_eq!(manifest.exec.unwrap().program, "./hello.py");
     assert!(manifest.enabled);
-    assert_eq!(manifest.roles, Roles::default());
+    assert_eq!(manifest.roles, GuardRoles::default());
 }
 
 #[test]
@@ -238,26 +238,26 @@ fn a_theme_needs_no_exec() {
         fs::write(path, "{}").unwrap();
         fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
         let manifest = Manifest::read(dir.path()).unwrap();
-        assert_eq!(manifest.launch(dir.path(), None).unwrap(), Launch::ThemeOnly);
+        assert_eq!(manifest.resolve_launch(dir.path(), None).unwrap(), LaunchPlan::ThemeOnly);
     }
 }
 
-fn roles(intercept: &str) -> Result<Roles, String> {
+fn roles(intercept: &str) -> Result<GuardRoles, String> {
     read(&format!(r#"{{"name":"x","exec":"x",{intercept}}}"#)).map(|manifest| manifest.roles)
 }
 
 #[test]
 fn roles_say_what_is_guarded() {
     let gate = roles(r#""intercept":[{"event":"tool_call","role":"gate","required":true}]"#).unwrap();
-    assert_eq!(gate, Roles { required: true, gates: vec![InterceptKind::ToolCall], redactor: false });
+    assert_eq!(gate, GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], redactor: false });
     let redactor = roles(r#""intercept":[{"event":"assistant_message","role":"redactor"}]"#).unwrap();
-    assert_eq!(redactor, Roles { redactor: true, ..Roles::default() });
+    assert_eq!(redactor, GuardRoles { redactor: true, ..GuardRoles::default() });
     let silent = roles(r#""intercept":[{"event":"turn_start"}]"#).unwrap();
     assert_eq!(silent.gates, [InterceptKind::TurnStart]);
     let watcher = roles(r#""intercept":[{"event":"turn_start","role":"observer"}]"#).unwrap();
-    assert_eq!(watcher, Roles::default());
+    assert_eq!(watcher, GuardRoles::default());
     let rewriter = roles(r#""intercept":[{"event":"tool_call","role":"rewrite","on_timeout":"block"}]"#);
-    assert_eq!(rewriter.unwrap(), Roles::default());
+    assert_eq!(rewriter.unwrap(), GuardRoles::default());
     let loose = roles(r#""on_timeout":"allow""#).unwrap_err();
     assert!(loose.contains("`on_timeout` can only be `block` here"), "{loose}");
     assert!(roles(r#""required":true"#).unwrap().required);
@@ -269,9 +269,9 @@ fn permissions_say_it_too_and_must_not_say_something_else() {
                                                {"event":"assistant_message","role":"redactor"}]}"#;
     let from_permissions = roles(asked).unwrap();
     let gates = vec![InterceptKind::ToolCall];
-    assert_eq!(from_permissions, Roles { required: false, gates, redactor: true });
+    assert_eq!(from_permissions, GuardRoles { required: false, gates, redactor: true });
     let same = r#""intercept":[{"event":"assistant_message","role":"redactor"},{"event":"tool_call","required":true}]"#;
-    assert_eq!(roles(&format!("{asked},{same}")).unwrap(), Roles { required: true, ..from_permissions });
+    assert_eq!(roles(&format!("{asked},{same}")).unwrap(), GuardRoles { required: true, ..from_permissions });
     for other in [r#""intercept":[{"event":"tool_call"}]"#, r#""intercept":[]"#] {
         let error = roles(&format!("{asked},{other}")).unwrap_err();
         assert!(
@@ -353,9 +353,9 @@ fn launch(exec: &str, dir: &Path, path: &[&Path]) -> Result<PathBuf, ExecError> 
     let manifest = serde_json::json!({ "name": "x", "exec": exec }).to_string();
     fs::write(dir.join("extension.json"), manifest).unwrap();
     let path = std::env::join_paths(path).unwrap();
-    match Manifest::read(dir).unwrap().launch(dir, Some(&path))? {
-        Launch::Process { program, .. } => Ok(program),
-        other @ (Launch::ThemeOnly | Launch::Impossible { .. }) => panic!("{other:?}"),
+    match Manifest::read(dir).unwrap().resolve_launch(dir, Some(&path))? {
+        LaunchPlan::Process { program, .. } => Ok(program),
+        other @ (LaunchPlan::ThemeOnly | LaunchPlan::Impossible { .. }) => panic!("{other:?}"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Content;
+use super::ContentBlock;
 
 /// A piece of content as it is told in events and replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -24,11 +24,11 @@ pub enum ShownContent<'a> {
     },
 }
 
-impl<'a> From<&'a Content> for ShownContent<'a> {
-    fn from(content: &'a Content) -> Self {
+impl<'a> From<&'a ContentBlock> for ShownContent<'a> {
+    fn from(content: &'a ContentBlock) -> Self {
         match content {
-            Content::Text { text } => Self::Text { text: text.into() },
-            Content::Image(image) => {
+            ContentBlock::Text { text } => Self::Text { text: text.into() },
+            ContentBlock::Image(image) => {
                 Self::Image { mime_type: (&image.mime_type).into(), bytes: decoded_len(&image.data) }
             }
         }
@@ -47,7 +47,7 @@ impl ShownContent<'_> {
     }
 }
 
-pub(crate) fn shown<S: Serializer>(content: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_shown<S: Serializer>(content: &[ContentBlock], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(content.iter().map(ShownContent::from))
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The level of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum NoteLevel {
     /// Something went well.
     Success,
     /// Something needs attention.

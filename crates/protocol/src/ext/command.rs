@@ -64,7 +64,7 @@ pub enum CommandAction {
 
 impl CommandAction {
     /// The wire form.
-    pub fn respond(self, id: RequestId) -> CommandResponse {
+    pub fn into_response(self, id: RequestId) -> CommandResponse {
         let mut response = CommandResponse {
             id,
             action: String::new(),

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::event::CompactReason;
 use crate::ids::ToolCallId;
 use crate::json::{RawJson, optional_object};
-use crate::message::Stop;
+use crate::message::StopCause;
 
 /// One lifecycle event, flat as zot sends it: `event` says which fields are there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Event {
+pub struct LifecycleEvent {
     /// `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start` or
     /// `compaction_end`.
     pub event: String,
@@ -18,7 +18,7 @@ pub struct Event {
     pub step: Option<u32>,
     /// `turn_end`: why the step ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Stop>,
+    pub stop: Option<StopCause>,
     /// `turn_end`, `compaction_end`: what went wrong, when something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -55,7 +55,7 @@ pub struct EventGap {
     pub lost: u64,
 }
 
-impl Event {
+impl LifecycleEvent {
     /// Every event this version sends.
     pub const NAMES: &[&str] = &[
         "session_start",
@@ -83,7 +83,7 @@ impl Event {
     }
 
     /// `turn_end`.
-    pub fn turn_end(stop: Stop, error: Option<String>) -> Self {
+    pub fn turn_end(stop: StopCause, error: Option<String>) -> Self {
         Self { event: "turn_end".into(), stop: Some(stop), error, ..Self::default() }
     }
 

@@ -2,24 +2,24 @@
 
 use serde::Serialize;
 
-use crate::codec::{Checked, FrameSet};
+use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
-    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, Event,
+    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, LifecycleEvent,
     EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
     Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
+    RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe, ToolCallFrame, ToolResultFrame,
 };
 use crate::read;
 
 macro_rules! frames {
-    ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident = $kind:literal,)* }) => {
+    ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident($payload:ident) = $kind:literal,)* }) => {
         $(#[$doc])*
         // Exhaustive on purpose: a new frame asks every reader for its arm. Strangers meet unknown
         // frames in `decode`, not in a match.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum $set {
-            $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($frame),)*
+            $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($payload),)*
         }
 
         impl FrameSet for $set {
@@ -29,7 +29,7 @@ macro_rules! frames {
                 match self { $(Self::$frame(_) => $kind,)* }
             }
 
-            fn read(kind: &str, line: Checked<'_>) -> Option<Result<Self, String>> {
+            fn read(kind: &str, line: CheckedJson<'_>) -> Option<Result<Self, String>> {
                 match kind {
                     $($kind => Some(read::read(line).map(Self::$frame)),)*
                     _ => None,
@@ -37,8 +37,8 @@ macro_rules! frames {
             }
         }
 
-        $(impl From<$frame> for $set {
-            fn from(frame: $frame) -> Self {
+        $(impl From<$payload> for $set {
+            fn from(frame: $payload) -> Self {
                 Self::$frame(frame)
             }
         })*
@@ -49,41 +49,41 @@ frames! {
     /// What an extension says.
     ExtensionFrame {
         /// The first frame: who speaks.
-        Hello = "hello",
+        Hello(Hello) = "hello",
         /// A command for the user.
-        RegisterCommand = "register_command",
+        RegisterCommand(RegisterCommand) = "register_command",
         /// A tool for the model.
-        RegisterTool = "register_tool",
+        RegisterTool(RegisterTool) = "register_tool",
         /// Which events to watch and which to intercept.
-        Subscribe = "subscribe",
+        Subscribe(Subscribe) = "subscribe",
         /// All initial registrations are sent.
-        Ready = "ready",
+        Ready(Ready) = "ready",
         /// Answer to `tool_call`.
-        ToolResult = "tool_result",
+        ToolResult(ToolResultFrame) = "tool_result",
         /// Answer to `event_intercept`.
-        EventInterceptResponse = "event_intercept_response",
+        EventInterceptResponse(EventInterceptResponse) = "event_intercept_response",
         /// Answer to `command_invoked`.
-        CommandResponse = "command_response",
+        CommandResponse(CommandResponse) = "command_response",
         /// Answer to `command_completions`.
-        CommandCompletionsResponse = "command_completions_response",
+        CommandCompletionsResponse(CommandCompletionsResponse) = "command_completions_response",
         /// Has the host read, write, edit or run something. Behind the capability `host_services`.
-        HostCall = "host_call",
+        HostCall(HostCall) = "host_call",
         /// A `host_call` is no longer wanted. Behind the capability `host_services`.
-        HostCallCancel = "host_call_cancel",
+        HostCallCancel(HostCallCancel) = "host_call_cancel",
         /// New content of an open panel.
-        PanelRender = "panel_render",
+        PanelRender(PanelRender) = "panel_render",
         /// The extension closes its panel.
-        PanelClose = "panel_close",
+        PanelClose(PanelClose) = "panel_close",
         /// A note for the user.
-        Notify = "notify",
+        Notify(Notify) = "notify",
         /// Takes this extension's notes back.
-        ClearNotes = "clear_notes",
+        ClearNotes(ClearNotes) = "clear_notes",
         /// What the extension keeps saying in the status line. Behind the capability `status`.
-        SetStatus = "set_status",
+        SetStatus(SetStatus) = "set_status",
         /// Answer to `ping`. Behind the capability `ping`.
-        Pong = "pong",
+        Pong(Pong) = "pong",
         /// Answer to `shutdown`.
-        ShutdownAck = "shutdown_ack",
+        ShutdownAck(ShutdownAck) = "shutdown_ack",
     }
 }
 
@@ -91,32 +91,32 @@ frames! {
     /// What the host says.
     HostFrame {
         /// Answer to `hello`.
-        HelloAck = "hello_ack",
+        HelloAck(HelloAck) = "hello_ack",
         /// Something was not granted, and so not registered. Behind the capability `register_rejected`.
-        RegisterRejected = "register_rejected",
+        RegisterRejected(RegisterRejected) = "register_rejected",
         /// The user ran one of the extension's commands.
-        CommandInvoked = "command_invoked",
+        CommandInvoked(CommandInvoked) = "command_invoked",
         /// The user types what follows one of the extension's commands. Only about commands that complete.
-        CommandCompletions = "command_completions",
+        CommandCompletions(CommandCompletions) = "command_completions",
         /// The model called one of the extension's tools.
-        ToolCall = "tool_call",
+        ToolCall(ToolCallFrame) = "tool_call",
         /// Something the extension watches happened.
-        Event = "event",
+        Event(LifecycleEvent) = "event",
         /// Events were lost on the way. Behind the capability `event_gap`.
-        EventGap = "event_gap",
+        EventGap(EventGap) = "event_gap",
         /// Something the extension intercepts is about to happen.
-        EventIntercept = "event_intercept",
+        EventIntercept(EventIntercept) = "event_intercept",
         /// What a `host_call` came to. Behind the capability `host_services`.
-        HostResult = "host_result",
+        HostResult(HostResult) = "host_result",
         /// A key, while the extension's panel has the focus.
-        PanelKey = "panel_key",
+        PanelKey(PanelKey) = "panel_key",
         /// The room of the extension's panel changed.
-        PanelResize = "panel_resize",
+        PanelResize(PanelResize) = "panel_resize",
         /// The user closed the extension's panel.
-        PanelClose = "panel_close",
+        PanelClose(PanelClose) = "panel_close",
         /// A sign of life is asked for. Behind the capability `ping`.
-        Ping = "ping",
+        Ping(Ping) = "ping",
         /// The host is leaving; the extension should, too.
-        Shutdown = "shutdown",
+        Shutdown(Shutdown) = "shutdown",
     }
 }

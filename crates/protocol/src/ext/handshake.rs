@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Limits;
 use crate::json::{RawJson, optional_object};
 use crate::read::{self, null_is_default};
-use crate::reader::Text;
+use crate::reader::JsonText;
 
 /// The protocol's version. It changes only when something old stops working; everything else is a capability.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -145,7 +145,7 @@ impl ExtensionConfig {
     }
 
     /// The object.
-    pub fn json(&self) -> &RawJson {
+    pub fn as_json(&self) -> &RawJson {
         &self.0
     }
 }
@@ -165,11 +165,11 @@ impl fmt::Debug for ExtensionConfig {
 
 /// By name only: every limit has a default, so a derived reader would take `[]` for all of them.
 fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Limits>>, D::Error> {
-    let Some(text) = Option::<Text<'_>>::deserialize(deserializer)? else { return Ok(None) };
+    let Some(text) = Option::<JsonText<'_>>::deserialize(deserializer)? else { return Ok(None) };
     if !text.get().text.starts_with('{') {
         return Err(D::Error::custom("expected a JSON object"));
     }
-    read::nested(text.get()).map(Some)
+    read::read_nested(text.get()).map(Some)
 }
 
 /// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.

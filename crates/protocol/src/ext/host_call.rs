@@ -10,7 +10,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Service;
+use super::HostService;
 use super::tool::ResultBlock;
 use crate::event::HostCallError;
 use crate::ids::RequestId;
@@ -101,11 +101,11 @@ impl HostCallKind {
     }
 
     /// The service that it belongs to, and so the permission that it takes.
-    pub const fn service(self) -> Service {
+    pub const fn service(self) -> HostService {
         match self {
-            Self::Read => Service::FsRead,
-            Self::Write | Self::Edit => Service::FsWrite,
-            Self::Exec => Service::Exec,
+            Self::Read => HostService::FsRead,
+            Self::Write | Self::Edit => HostService::FsWrite,
+            Self::Exec => HostService::Exec,
         }
     }
 }
@@ -120,6 +120,6 @@ mod tests {
             assert_eq!(HostCallKind::from_name(kind.name()), Some(*kind));
         }
         assert_eq!(HostCallKind::from_name("bash"), None);
-        assert_eq!(HostCallKind::Edit.service(), Service::FsWrite);
+        assert_eq!(HostCallKind::Edit.service(), HostService::FsWrite);
     }
 }

@@ -29,7 +29,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
-use crate::reader::{Checked, OBJECT, Text};
+use crate::reader::{CheckedJson, OBJECT, JsonText};
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -38,7 +38,7 @@ pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 
 /// One interception point: what is asked, what is decided, and how the decision looks on the wire.
-pub trait Hook: Into<Intercept> {
+pub trait InterceptHook: Into<Intercept> {
     /// The decision of the extension.
     type Decision: Send + 'static;
 
@@ -72,7 +72,7 @@ macro_rules! hooks {
                 }
             }
 
-            fn from_line(event: &str, line: Checked<'_>) -> Option<Result<Self, String>> {
+            fn from_line(event: &str, line: CheckedJson<'_>) -> Option<Result<Self, String>> {
                 match event {
                     $($event => Some(read::read(line).map(Self::$hook)),)*
                     _ => None,
@@ -120,13 +120,13 @@ pub struct EventIntercept {
 // By hand, because serde's flatten and tags copy the body and would lose the exact text of the arguments.
 impl<'de> Deserialize<'de> for EventIntercept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(OBJECT, Question)
+        deserializer.deserialize_newtype_struct(OBJECT, EventInterceptVisitor)
     }
 }
 
-struct Question;
+struct EventInterceptVisitor;
 
-impl<'de> Visitor<'de> for Question {
+impl<'de> Visitor<'de> for EventInterceptVisitor {
     type Value = EventIntercept;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,12 +144,12 @@ impl<'de> Visitor<'de> for Question {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<EventIntercept, D::Error> {
         #[derive(Deserialize)]
-        struct Head {
+        struct InterceptHead {
             id: RequestId,
             event: String,
         }
-        let text = Text::deserialize(deserializer)?;
-        let Head { id, event } = read::nested(text.get())?;
+        let text = JsonText::deserialize(deserializer)?;
+        let InterceptHead { id, event } = read::read_nested(text.get())?;
         match Intercept::from_line(&event, text.get()) {
             Some(Ok(intercept)) => Ok(EventIntercept { id, intercept }),
             Some(Err(error)) => Err(D::Error::custom(error)),
@@ -173,7 +173,7 @@ pub struct EventInterceptResponse {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub modified_args: Option<RawJson>,
     /// `tool_call`: may repeat the tool that was asked about. A response that names another is refused: nobody can turn
@@ -210,13 +210,13 @@ fn yes_or_no<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>,
 }
 
 /// Keeps an explicit `null` as a value: `"modified_args":null` is a broken rewrite, not the absence of one.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+fn explicit_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
 impl EventInterceptResponse {
     /// "Go on, unchanged."
-    pub fn pass(id: RequestId) -> Self {
+    pub fn pass_through(id: RequestId) -> Self {
         Self {
             id,
             block: None,
@@ -233,7 +233,7 @@ impl EventInterceptResponse {
     }
 
     /// True if it refuses.
-    pub fn blocks(&self) -> bool {
+    pub fn is_blocking(&self) -> bool {
         self.block == Some(true)
     }
 
@@ -246,20 +246,20 @@ impl EventInterceptResponse {
         }
         let block = (kind == InterceptKind::ToolCall).then_some(true);
         let reason = if block.is_some() { error.clone() } else { String::new() };
-        Self { block, reason, error, ..Self::pass(id) }
+        Self { block, reason, error, ..Self::pass_through(id) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ext::{Request, Response};
+    use crate::ext::{HostQuery, QueryResponse};
 
     #[test]
     fn a_failure_without_a_reason_is_one() {
         for kind in InterceptKind::ALL {
             let failed = EventInterceptResponse::failed(*kind, RequestId::new("1"), "");
-            let answer = <InterceptTurnStart as Request>::answer(Response::Intercept(failed));
+            let answer = <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed));
             assert_eq!(answer.unwrap_err().to_string(), "failed to decide: no reason given");
         }
     }

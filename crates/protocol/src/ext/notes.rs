@@ -2,24 +2,24 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::event::Level;
+use crate::event::NoteLevel;
 
 /// A note for the user, at any time. It goes when the user sends the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notify {
     /// The level; an unknown one counts as `info`.
-    #[serde(default = "info", deserialize_with = "null_is_info")]
-    pub level: Level,
+    #[serde(default = "default_level", deserialize_with = "null_is_info")]
+    pub level: NoteLevel,
     /// The text; lines are kept.
     pub message: String,
 }
 
-fn info() -> Level {
-    Level::Info
+fn default_level() -> NoteLevel {
+    NoteLevel::Info
 }
 
-fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
-    Option::deserialize(deserializer).map(|level| level.unwrap_or(Level::Info))
+fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NoteLevel, D::Error> {
+    Option::deserialize(deserializer).map(|level| level.unwrap_or(NoteLevel::Info))
 }
 
 /// Takes back every note of this extension.

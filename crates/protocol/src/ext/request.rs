@@ -3,15 +3,15 @@
 use super::answer::AnswerError;
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
 use super::completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
-use super::intercept::{EventIntercept, EventInterceptResponse, Hook};
-use super::tool::{ToolCall, ToolResult};
+use super::intercept::{EventIntercept, EventInterceptResponse, InterceptHook};
+use super::tool::{ToolCallFrame, ToolResultFrame};
 use super::{ExtensionFrame, HostFrame};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 
 /// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CompleteCommand`], [`CallTool`] and every
 /// [`Hook`](super::Hook).
-pub trait Request: Sized {
+pub trait HostQuery: Sized {
     /// The meaning of the answer.
     type Answer: Send + 'static;
 
@@ -22,7 +22,7 @@ pub trait Request: Sized {
     ///
     /// # Errors
     /// [`AnswerError`] when the response is of another kind or does not fit the question.
-    fn answer(response: Response) -> Result<Self::Answer, AnswerError>;
+    fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError>;
 }
 
 /// Run a command: [`CommandInvoked`] without its id. Answered by a [`CommandAction`].
@@ -34,15 +34,15 @@ pub struct InvokeCommand {
     pub args: String,
 }
 
-impl Request for InvokeCommand {
+impl HostQuery for InvokeCommand {
     type Answer = CommandAction;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
         HostFrame::CommandInvoked(CommandInvoked { id, name: self.name, args: self.args })
     }
 
-    fn answer(response: Response) -> Result<CommandAction, AnswerError> {
-        let Response::Command(response) = response else {
+    fn read_answer(response: QueryResponse) -> Result<CommandAction, AnswerError> {
+        let QueryResponse::Command(response) = response else {
             return Err(AnswerError::wrong_kind("command_response"));
         };
         response.try_into()
@@ -51,22 +51,22 @@ impl Request for InvokeCommand {
 
 /// A request for the completions of a command: [`CommandCompletions`] without its id. Answered by the items.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompleteCommand {
+pub struct QueryCompletions {
     /// The command, without the slash.
     pub name: String,
     /// The text behind it, up to the cursor.
     pub prefix: String,
 }
 
-impl Request for CompleteCommand {
+impl HostQuery for QueryCompletions {
     type Answer = Vec<CompletionItem>;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
         HostFrame::CommandCompletions(CommandCompletions { id, name: self.name, prefix: self.prefix })
     }
 
-    fn answer(response: Response) -> Result<Vec<CompletionItem>, AnswerError> {
-        let Response::Completions(response) = response else {
+    fn read_answer(response: QueryResponse) -> Result<Vec<CompletionItem>, AnswerError> {
+        let QueryResponse::Completions(response) = response else {
             return Err(AnswerError::wrong_kind("command_completions_response"));
         };
         Ok(response.items)
@@ -82,33 +82,33 @@ pub struct CallTool {
     pub args: RawJson,
 }
 
-impl Request for CallTool {
-    type Answer = ToolResult;
+impl HostQuery for CallTool {
+    type Answer = ToolResultFrame;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
-        HostFrame::ToolCall(ToolCall { id, name: self.name, args: self.args })
+        HostFrame::ToolCall(ToolCallFrame { id, name: self.name, args: self.args })
     }
 
-    fn answer(response: Response) -> Result<ToolResult, AnswerError> {
-        let Response::Tool(result) = response else { return Err(AnswerError::wrong_kind("tool_result")) };
+    fn read_answer(response: QueryResponse) -> Result<ToolResultFrame, AnswerError> {
+        let QueryResponse::Tool(result) = response else { return Err(AnswerError::wrong_kind("tool_result")) };
         Ok(result)
     }
 }
 
 /// A frame that answers a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Response {
+pub enum QueryResponse {
     /// Answers `command_invoked`.
     Command(CommandResponse),
     /// Answers `command_completions`.
     Completions(CommandCompletionsResponse),
     /// Answers `tool_call`.
-    Tool(ToolResult),
+    Tool(ToolResultFrame),
     /// Answers `event_intercept`.
     Intercept(EventInterceptResponse),
 }
 
-impl Response {
+impl QueryResponse {
     /// The question this answers.
     pub fn id(&self) -> &RequestId {
         match self {
@@ -120,26 +120,26 @@ impl Response {
     }
 }
 
-impl From<Response> for ExtensionFrame {
-    fn from(response: Response) -> Self {
+impl From<QueryResponse> for ExtensionFrame {
+    fn from(response: QueryResponse) -> Self {
         match response {
-            Response::Command(response) => Self::CommandResponse(response),
-            Response::Completions(response) => Self::CommandCompletionsResponse(response),
-            Response::Tool(result) => Self::ToolResult(result),
-            Response::Intercept(response) => Self::EventInterceptResponse(response),
+            QueryResponse::Command(response) => Self::CommandResponse(response),
+            QueryResponse::Completions(response) => Self::CommandCompletionsResponse(response),
+            QueryResponse::Tool(result) => Self::ToolResult(result),
+            QueryResponse::Intercept(response) => Self::EventInterceptResponse(response),
         }
     }
 }
 
-impl<H: Hook> Request for H {
+impl<H: InterceptHook> HostQuery for H {
     type Answer = H::Decision;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
         HostFrame::EventIntercept(EventIntercept { id, intercept: self.into() })
     }
 
-    fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
-        let Response::Intercept(response) = response else {
+    fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError> {
+        let QueryResponse::Intercept(response) = response else {
             return Err(AnswerError::wrong_kind("event_intercept_response"));
         };
         match response.error.as_str() {

@@ -4,7 +4,7 @@ use crate::named_enum::named_enum;
 
 named_enum! {
     /// Something a host does for extensions with its own tools. The name is the one of the permission that allows it.
-    pub enum Service {
+    pub enum HostService {
         /// Reading files.
         FsRead = "fs.read",
         /// Writing and editing files.
@@ -20,10 +20,10 @@ mod tests {
 
     #[test]
     fn a_service_has_one_name() {
-        for service in Service::ALL {
+        for service in HostService::ALL {
             assert_eq!(serde_json::to_string(service).unwrap(), format!("{:?}", service.name()));
-            assert_eq!(Service::from_name(service.name()), Some(*service));
+            assert_eq!(HostService::from_name(service.name()), Some(*service));
         }
-        assert_eq!(Service::from_name("fs.delete"), None);
+        assert_eq!(HostService::from_name("fs.delete"), None);
     }
 }

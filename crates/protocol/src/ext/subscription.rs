@@ -90,14 +90,14 @@ impl Serialize for Subscription {
 
 impl<'de> Deserialize<'de> for Subscription {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Entry)
+        deserializer.deserialize_any(SubscriptionVisitor)
     }
 }
 
 /// The object form.
 #[derive(Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "NarrowSubscription")]
-struct Narrow {
+struct NarrowSubscription {
     /// The event or intercept.
     event: String,
     /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
@@ -108,9 +108,9 @@ struct Narrow {
     role: Option<String>,
 }
 
-struct Entry;
+struct SubscriptionVisitor;
 
-impl<'de> Visitor<'de> for Entry {
+impl<'de> Visitor<'de> for SubscriptionVisitor {
     type Value = Subscription;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for Entry {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Subscription, A::Error> {
-        let Narrow { event, tools, role } = Narrow::deserialize(MapAccessDeserializer::new(map))?;
+        let NarrowSubscription { event, tools, role } = NarrowSubscription::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Subscription { event, tools, role })
     }
 }
@@ -133,7 +133,7 @@ impl schemars::JsonSchema for Subscription {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let object = generator.subschema_for::<Narrow>();
+        let object = generator.subschema_for::<NarrowSubscription>();
         schemars::json_schema!({
             "description": "The name of an event, or an object that narrows it (capability `intercept_roles`).",
             "anyOf": [{ "type": "string" }, object],

@@ -6,16 +6,16 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::content::{Content, Image};
+use crate::content::{ContentBlock, Image};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
 use crate::read::null_is_default;
-use crate::reader::{OBJECT, Text};
+use crate::reader::{OBJECT, JsonText};
 
 /// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolCall {
+pub struct ToolCallFrame {
     /// Ties the response to this frame; not the model's id of the call.
     pub id: RequestId,
     /// The tool.
@@ -29,7 +29,7 @@ pub struct ToolCall {
 
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolResult {
+pub struct ToolResultFrame {
     /// The `id` of the `tool_call` this answers.
     pub id: RequestId,
     /// The content for the model.
@@ -59,11 +59,11 @@ pub enum ResultBlock {
     },
 }
 
-impl From<Content> for ResultBlock {
-    fn from(content: Content) -> Self {
+impl From<ContentBlock> for ResultBlock {
+    fn from(content: ContentBlock) -> Self {
         match content {
-            Content::Text { text } => Self::Text { text },
-            Content::Image(image) => Self::Image(image),
+            ContentBlock::Text { text } => Self::Text { text },
+            ContentBlock::Image(image) => Self::Image(image),
         }
     }
 }
@@ -71,18 +71,18 @@ impl From<Content> for ResultBlock {
 // By hand, because a derived enum would refuse kinds it does not know.
 impl<'de> Deserialize<'de> for ResultBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(OBJECT, Block)
+        deserializer.deserialize_newtype_struct(OBJECT, ResultBlockVisitor)
     }
 }
 
-struct Block;
+struct ResultBlockVisitor;
 
 #[derive(Deserialize)]
 struct TextBlock {
     text: String,
 }
 
-impl<'de> Visitor<'de> for Block {
+impl<'de> Visitor<'de> for ResultBlockVisitor {
     type Value = ResultBlock;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,19 +102,19 @@ impl<'de> Visitor<'de> for Block {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<ResultBlock, D::Error> {
         #[derive(Deserialize)]
-        struct Head {
+        struct BlockHead {
             #[serde(rename = "type")]
             kind: String,
         }
-        let text = Text::deserialize(deserializer)?;
+        let text = JsonText::deserialize(deserializer)?;
         let block = text.get();
         if !block.text.starts_with('{') {
             return Err(D::Error::custom("expected a block: a JSON object"));
         }
-        let Head { kind } = read::nested(block)?;
+        let BlockHead { kind } = read::read_nested(block)?;
         match kind.as_str() {
-            "text" => read::nested(block).map(|TextBlock { text }| ResultBlock::Text { text }),
-            "image" => read::nested(block).map(ResultBlock::Image),
+            "text" => read::read_nested(block).map(|TextBlock { text }| ResultBlock::Text { text }),
+            "image" => read::read_nested(block).map(ResultBlock::Image),
             _ => Ok(ResultBlock::Unknown { kind }),
         }
     }

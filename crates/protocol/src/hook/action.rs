@@ -5,7 +5,7 @@ use crate::named_enum::named_enum;
 named_enum! {
     /// What a hook wants to happen.
     #[derive(Default)]
-    pub enum Action {
+    pub enum HookAction {
         /// Go on, with what the payload changes. An empty action means the same.
         #[default]
         Continue = "continue",

@@ -11,9 +11,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
-use super::{LlmResponse, Meta, Method, ToolCall, TurnContext, UsageInfo};
+use super::action::HookAction;
+use super::question::{ParsedDecision, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
+use super::{LlmResponse, TurnMeta, Method, HookToolCall, TurnContext, UsageInfo};
 use crate::json::RawJson;
 
 /// The params of `hook.after_llm`.
@@ -21,7 +21,7 @@ use crate::json::RawJson;
 #[serde(default)]
 pub struct AfterLlm {
     /// Which turn.
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
@@ -45,7 +45,7 @@ impl AfterLlm {
 #[serde(default)]
 pub struct ResponseReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
-    pub action: Action,
+    pub action: HookAction,
     /// Why it aborts.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -75,8 +75,8 @@ pub struct PartialResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
     /// The calls of the model. `null` is none.
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<Vec<ToolCall>>,
+    #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<HookToolCall>>,
     /// Why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
@@ -92,7 +92,7 @@ pub struct PartialResponse {
 }
 
 /// Keeps an explicit `null` apart from what is absent: no calls are not the same as the ones that were.
-fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<ToolCall>>, D::Error> {
+fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<HookToolCall>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
 
@@ -135,7 +135,7 @@ impl ResponseDecision {
 /// Calls of an answer that a hook changes; as many as the model made, if that are more.
 const MOST_CALLS: usize = 128;
 
-const RESPONSE: Payload = Payload {
+const RESPONSE: PayloadShape = PayloadShape {
     name: "response",
     fields: &["meta", "context", "model", "response", "channel", "chat_id"],
     misnamed: &[
@@ -146,50 +146,50 @@ const RESPONSE: Payload = Payload {
     ],
 };
 
-impl Question for AfterLlm {
+impl HookQuestion for AfterLlm {
     type Decision = ResponseDecision;
 
     const METHOD: Method = Method::AfterLlm;
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","response":{"response":{"content":"…","tool_calls":[…]}}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ResponseDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ResponseDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let strays = ["content", "tool_calls"];
-        let (verb, head) = reading.head(|head| head.response.is_some(), "response", &strays)?;
+        let (verb, head) = reading.read_head(|head| head.response.is_some(), "response", &strays)?;
         let reason = head.reason;
         let decision = match verb {
-            Verb::Go => match head.response {
+            ReplyVerb::Proceed => match head.response {
                 None => ResponseDecision::Continue,
-                Some(json) => self.changed(reading.payload(&json, &RESPONSE)?, &reading)?,
+                Some(json) => self.apply_changes(reading.read_payload(&json, &RESPONSE)?, &reading)?,
             },
-            Verb::AbortTurn => ResponseDecision::AbortTurn { reason },
-            Verb::HardAbort => ResponseDecision::HardAbort { reason },
-            Verb::Respond => return Err(reading.not_here(Action::Respond)),
-            Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
+            ReplyVerb::AbortTurn => ResponseDecision::AbortTurn { reason },
+            ReplyVerb::HardAbort => ResponseDecision::HardAbort { reason },
+            ReplyVerb::Respond => return Err(reading.unexpected_action(HookAction::Respond)),
+            ReplyVerb::DenyTool => return Err(reading.unexpected_action(HookAction::DenyTool)),
         };
-        Ok(Decided::plain(decision).with(head.remark))
+        Ok(ParsedDecision::from_decision(decision).with_remark(head.remark))
     }
 }
 
 impl AfterLlm {
-    fn changed(
+    fn apply_changes(
         &self,
         ChangedResponse { response }: ChangedResponse,
-        reading: &Reading<'_, Self>,
-    ) -> Result<ResponseDecision, Malformed> {
+        reading: &ReplyReader<'_, Self>,
+    ) -> Result<ResponseDecision, MalformedReply> {
         let Some(response) = response else { return Ok(ResponseDecision::Continue) };
         let mut merged = merge(&self.response, response);
         let at = "response.response.tool_calls";
         let most = MOST_CALLS.max(self.response.tool_calls.len());
         if merged.tool_calls.len() > most {
-            return Err(reading.malformed(format!("{at}: more than {most} calls")));
+            return Err(reading.malformed_reply(format!("{at}: more than {most} calls")));
         }
         for (index, call) in merged.tool_calls.iter_mut().enumerate() {
-            self.complete(call).map_err(|detail| reading.malformed(format!("{at}[{index}]{detail}")))?;
+            self.complete(call).map_err(|detail| reading.malformed_reply(format!("{at}[{index}]{detail}")))?;
         }
         let mut ids = HashSet::with_capacity(merged.tool_calls.len());
         if let Some(index) = merged.tool_calls.iter().position(|call| !ids.insert(&call.id)) {
-            return Err(reading.malformed(format!("{at}[{index}].id: another call has it")));
+            return Err(reading.malformed_reply(format!("{at}[{index}].id: another call has it")));
         }
         let own = &self.response;
         let same = merged.content == own.content
@@ -199,7 +199,7 @@ impl AfterLlm {
     }
 
     /// Fills in what a call leaves out that the model made, and refuses one that cannot be made.
-    fn complete(&self, call: &mut ToolCall) -> Result<(), String> {
+    fn complete(&self, call: &mut HookToolCall) -> Result<(), String> {
         let own = self.response.tool_calls.iter().find(|own| own.id == call.id);
         if call.id.is_empty() {
             return Err(".id: missing".to_owned());

@@ -9,10 +9,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
+use super::action::HookAction;
 use super::before_tool::FLAT_RESULT;
-use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
-use super::{Meta, Method, ToolResult, TurnContext};
+use super::question::{ParsedDecision, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
+use super::{TurnMeta, Method, HookToolResult, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.after_tool`.
@@ -20,18 +20,18 @@ use crate::json::RawJson;
 #[serde(default)]
 pub struct AfterTool {
     /// Which turn.
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool that ran.
     pub tool: String,
     /// The arguments that it got.
-    #[serde(deserialize_with = "super::arguments")]
+    #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// The result of the call.
-    pub result: ToolResult,
+    pub result: HookToolResult,
     /// The duration in nanoseconds.
     pub duration: u64,
     /// The channel: `cli`.
@@ -50,7 +50,7 @@ impl AfterTool {
 #[serde(default)]
 pub struct ResultReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
-    pub action: Action,
+    pub action: HookAction,
     /// Why it aborts.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -89,10 +89,10 @@ pub struct PartialResult {
     #[serde(rename = "async", skip_serializing_if = "Option::is_none")]
     pub is_async: Option<bool>,
     /// Images and files. `null` is none.
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<String>>,
     /// Where the files lie. `null` is nowhere.
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub artifact_tags: Option<Vec<String>>,
     /// The user has it already.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ pub struct PartialResult {
 }
 
 /// Keeps an explicit `null` apart from what is absent: no media are not the same as those that were.
-fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
 
@@ -110,7 +110,7 @@ pub enum ResultDecision {
     /// It stays.
     Continue,
     /// This came of it.
-    Modify(ToolResult),
+    Modify(HookToolResult),
     /// The turn ends with an error.
     AbortTurn {
         /// Why, possibly empty.
@@ -125,7 +125,7 @@ pub enum ResultDecision {
 
 impl ResultDecision {
     /// This came of it.
-    pub fn modify(result: ToolResult) -> Self {
+    pub fn modify(result: HookToolResult) -> Self {
         Self::Modify(result)
     }
 
@@ -140,7 +140,7 @@ impl ResultDecision {
     }
 }
 
-const RESULT: Payload = Payload {
+const RESULT: PayloadShape = PayloadShape {
     name: "result",
     fields: &["meta", "context", "tool", "arguments", "result", "duration", "channel", "chat_id"],
     misnamed: &[
@@ -153,43 +153,43 @@ const RESULT: Payload = Payload {
     ],
 };
 
-impl Question for AfterTool {
+impl HookQuestion for AfterTool {
     type Decision = ResultDecision;
 
     const METHOD: Method = Method::AfterTool;
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ResultDecision>, Malformed> {
-        let reading = Reading::new(self, result);
-        let (verb, head) = reading.head(|head| head.result.is_some(), "result", FLAT_RESULT.fields)?;
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ResultDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
+        let (verb, head) = reading.read_head(|head| head.result.is_some(), "result", FLAT_RESULT.fields)?;
         let reason = head.reason;
         let decision = match verb {
-            Verb::Go => match head.result {
+            ReplyVerb::Proceed => match head.result {
                 None => ResultDecision::Continue,
-                Some(json) => self.changed(reading.payload(&json, &RESULT)?),
+                Some(json) => self.apply_changes(reading.read_payload(&json, &RESULT)?),
             },
-            Verb::AbortTurn => ResultDecision::AbortTurn { reason },
-            Verb::HardAbort => ResultDecision::HardAbort { reason },
-            Verb::Respond => return Err(reading.not_here(Action::Respond)),
-            Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
+            ReplyVerb::AbortTurn => ResultDecision::AbortTurn { reason },
+            ReplyVerb::HardAbort => ResultDecision::HardAbort { reason },
+            ReplyVerb::Respond => return Err(reading.unexpected_action(HookAction::Respond)),
+            ReplyVerb::DenyTool => return Err(reading.unexpected_action(HookAction::DenyTool)),
         };
-        Ok(Decided::plain(decision).with(head.remark))
+        Ok(ParsedDecision::from_decision(decision).with_remark(head.remark))
     }
 }
 
 impl AfterTool {
-    fn changed(&self, ChangedResult { result }: ChangedResult) -> ResultDecision {
+    fn apply_changes(&self, ChangedResult { result }: ChangedResult) -> ResultDecision {
         let merged = result.map(|said| merge(&self.result, said)).filter(|merged| *merged != self.result);
         merged.map_or(ResultDecision::Continue, ResultDecision::Modify)
     }
 }
 
 /// A whole result instead of the tool's, or a part of one over it.
-fn merge(own: &ToolResult, said: PartialResult) -> ToolResult {
+fn merge(own: &HookToolResult, said: PartialResult) -> HookToolResult {
     let PartialResult { for_llm, silent, is_error, is_async, .. } = &said;
     let whole = for_llm.is_some() && silent.is_some() && is_error.is_some() && is_async.is_some();
-    let rest = if whole { ToolResult::default() } else { own.clone() };
-    ToolResult {
+    let rest = if whole { HookToolResult::default() } else { own.clone() };
+    HookToolResult {
         for_llm: said.for_llm.unwrap_or(rest.for_llm),
         for_user: said.for_user.unwrap_or(rest.for_user),
         silent: said.silent.unwrap_or(rest.silent),

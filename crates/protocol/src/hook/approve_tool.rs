@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fold::Fields;
-use super::question::{Decided, Malformed, Question, Reading};
-use super::{Meta, Method, TurnContext};
+use super::fold::ObjectFields;
+use super::question::{ParsedDecision, MalformedReply, HookQuestion, ReplyReader};
+use super::{TurnMeta, Method, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.approve_tool`.
@@ -17,14 +17,14 @@ use crate::json::RawJson;
 #[serde(default)]
 pub struct ApproveTool {
     /// Which turn.
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
     /// Its arguments.
-    #[serde(deserialize_with = "super::arguments")]
+    #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// The channel: `cli`.
@@ -69,29 +69,29 @@ impl ApprovalDecision {
     }
 }
 
-impl Question for ApproveTool {
+impl HookQuestion for ApproveTool {
     type Decision = ApprovalDecision;
 
     const METHOD: Method = Method::ApproveTool;
     const SHAPE: &'static str = r#"{"approved":true|false,"reason":"…"}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ApprovalDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ApprovalDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let ApprovalReply { approved, reason } = reading.read()?;
         if approved {
-            return Ok(match reading.dissent() {
-                None => Decided::plain(ApprovalDecision::Approve),
+            return Ok(match reading.dissenting_field() {
+                None => ParsedDecision::from_decision(ApprovalDecision::Approve),
                 Some(word) => {
-                    let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
+                    let mut decided = ParsedDecision::from_decision(ApprovalDecision::Deny { reason });
                     let detail = format!("it approves, and says {word:?} against that, which denies");
-                    decided.report(reading.malformed(detail).to_string());
+                    decided.add_report(reading.malformed_reply(detail).to_string());
                     decided
                 }
             });
         }
-        let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
-        if Fields::of(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
-            decided.report(reading.malformed("it says no \"approved\", which denies").to_string());
+        let mut decided = ParsedDecision::from_decision(ApprovalDecision::Deny { reason });
+        if ObjectFields::parse(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
+            decided.add_report(reading.malformed_reply("it says no \"approved\", which denies").to_string());
         }
         Ok(decided)
     }

@@ -9,9 +9,9 @@ mod edit;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
-use super::{Message, Meta, Method, ToolDefinition, TurnContext};
+use super::action::HookAction;
+use super::question::{ParsedDecision, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
+use super::{HookMessage, TurnMeta, Method, ToolDefinition, TurnContext};
 use crate::json::RawJson;
 
 pub use edit::{LlmEdit, MessageEdit};
@@ -21,14 +21,14 @@ pub use edit::{LlmEdit, MessageEdit};
 #[serde(default)]
 pub struct BeforeLlm {
     /// Which turn.
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model.
     pub model: String,
     /// The conversation, the system prompt first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<HookMessage>,
     /// The tools that the model is offered.
     pub tools: Vec<ToolDefinition>,
     /// The options of the answer.
@@ -88,7 +88,7 @@ fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 #[serde(default)]
 pub struct LlmReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
-    pub action: Action,
+    pub action: HookAction,
     /// Why it aborts.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -106,7 +106,7 @@ pub struct PartialRequest {
     pub model: Option<String>,
     /// The conversation. Without any system message the system prompt stays; it cannot be changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<Vec<Message>>,
+    pub messages: Option<Vec<HookMessage>>,
     /// Tools. Those that are not offered yet are added; none is changed or taken away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolDefinition>>,
@@ -134,7 +134,7 @@ pub enum LlmDecision {
     },
 }
 
-const REQUEST: Payload = Payload {
+const REQUEST: PayloadShape = PayloadShape {
     name: "request",
     fields: &[
         "meta",
@@ -150,26 +150,26 @@ const REQUEST: Payload = Payload {
     misnamed: &[],
 };
 
-impl Question for BeforeLlm {
+impl HookQuestion for BeforeLlm {
     type Decision = LlmDecision;
 
     const METHOD: Method = Method::BeforeLlm;
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","request":{"model":"…","messages":[…],"tools":[…],"options":{…}}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<LlmDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<LlmDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let strays = ["model", "messages", "tools", "options"];
-        let (verb, head) = reading.head(|head| head.request.is_some(), "request", &strays)?;
+        let (verb, head) = reading.read_head(|head| head.request.is_some(), "request", &strays)?;
         let reason = head.reason;
         match verb {
-            Verb::Go => match head.request {
-                None => Ok(Decided::plain(LlmDecision::Continue)),
-                Some(json) => Ok(edit::edit(self, reading.payload(&json, &REQUEST)?).with(head.remark)),
+            ReplyVerb::Proceed => match head.request {
+                None => Ok(ParsedDecision::from_decision(LlmDecision::Continue)),
+                Some(json) => Ok(edit::edit_request(self, reading.read_payload(&json, &REQUEST)?).with_remark(head.remark)),
             },
-            Verb::AbortTurn => Ok(Decided::plain(LlmDecision::AbortTurn { reason })),
-            Verb::HardAbort => Ok(Decided::plain(LlmDecision::HardAbort { reason })),
-            Verb::Respond => Err(reading.not_here(Action::Respond)),
-            Verb::DenyTool => Err(reading.not_here(Action::DenyTool)),
+            ReplyVerb::AbortTurn => Ok(ParsedDecision::from_decision(LlmDecision::AbortTurn { reason })),
+            ReplyVerb::HardAbort => Ok(ParsedDecision::from_decision(LlmDecision::HardAbort { reason })),
+            ReplyVerb::Respond => Err(reading.unexpected_action(HookAction::Respond)),
+            ReplyVerb::DenyTool => Err(reading.unexpected_action(HookAction::DenyTool)),
         }
     }
 }

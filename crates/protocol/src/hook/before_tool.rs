@@ -8,9 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::question::{Decided, Head, Malformed, Payload, Question, Reading, Verb};
-use super::{Meta, Method, ToolResult, TurnContext};
+use super::action::HookAction;
+use super::question::{ParsedDecision, ReplyHead, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
+use super::{TurnMeta, Method, HookToolResult, TurnContext};
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
@@ -18,19 +18,19 @@ use crate::json::{self, RawJson};
 #[serde(default)]
 pub struct BeforeTool {
     /// Which turn.
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
     /// Its arguments.
-    #[serde(deserialize_with = "super::arguments")]
+    #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// The answer of an earlier hook in place of the tool; PicoClaw's, haft asks nobody after that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook_result: Option<ToolResult>,
+    pub hook_result: Option<HookToolResult>,
     /// The channel: `cli`.
     pub channel: String,
     /// The conversation on the channel: `direct`.
@@ -47,7 +47,7 @@ impl BeforeTool {
 #[serde(default)]
 pub struct ToolReply {
     /// Any of the six.
-    pub action: Action,
+    pub action: HookAction,
     /// Why it denies or aborts; the model reads why a tool was denied.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -56,7 +56,7 @@ pub struct ToolReply {
     pub call: Option<PartialCall>,
     /// `respond`: what the call comes to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<ToolResult>,
+    pub result: Option<HookToolResult>,
 }
 
 /// The parts of [`BeforeTool`] that a hook can change. Others may be there and are ignored.
@@ -72,7 +72,7 @@ pub struct PartialCall {
     pub arguments: Option<RawJson>,
     /// `respond`: the result, where `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook_result: Option<ToolResult>,
+    pub hook_result: Option<HookToolResult>,
 }
 
 /// The decision about a call of a tool.
@@ -88,7 +88,7 @@ pub enum ToolDecision {
         arguments: Option<RawJson>,
     },
     /// The tool does not run: this is what the call comes to.
-    Respond(ToolResult),
+    Respond(HookToolResult),
     /// The tool does not run.
     Deny {
         /// Why, for the model; possibly empty.
@@ -113,7 +113,7 @@ impl ToolDecision {
     }
 
     /// The tool does not run: this is what the call comes to.
-    pub fn respond(result: ToolResult) -> Self {
+    pub fn respond(result: HookToolResult) -> Self {
         Self::Respond(result)
     }
 
@@ -133,7 +133,7 @@ impl ToolDecision {
     }
 }
 
-const CALL: Payload = Payload {
+const CALL: PayloadShape = PayloadShape {
     name: "call",
     fields: &["meta", "context", "tool", "arguments", "hook_result", "channel", "chat_id"],
     misnamed: &[
@@ -145,7 +145,7 @@ const CALL: Payload = Payload {
 };
 
 /// `result` of `respond`, and what a tool came to.
-pub(super) const FLAT_RESULT: Payload = Payload {
+pub(super) const FLAT_RESULT: PayloadShape = PayloadShape {
     name: "result",
     fields: &[
         "for_llm",
@@ -160,51 +160,51 @@ pub(super) const FLAT_RESULT: Payload = Payload {
     misnamed: &[("result", "for_llm")],
 };
 
-impl Question for BeforeTool {
+impl HookQuestion for BeforeTool {
     type Decision = ToolDecision;
 
     const METHOD: Method = Method::BeforeTool;
     const SHAPE: &'static str = r#"{"action":"continue|modify|respond|deny_tool|abort_turn|hard_abort","reason":"…","call":{"tool":"…","arguments":{…}},"result":{"for_llm":"…"}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ToolDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ToolDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
-        let (verb, head) = reading.head(|head| head.call.is_some(), "call", &strays)?;
-        let Head { action, reason, call, result, remark, .. } = head;
-        let call = || call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose();
+        let (verb, head) = reading.read_head(|head| head.call.is_some(), "call", &strays)?;
+        let ReplyHead { action, reason, call, result, remark, .. } = head;
+        let call = || call.as_ref().map(|json| reading.read_payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
-            Verb::Go => {
+            ReplyVerb::Proceed => {
                 // A call is not made on a word that nobody knows to be a yes.
                 if let Some(detail) = remark {
-                    return Err(reading.malformed(detail));
+                    return Err(reading.malformed_reply(detail));
                 }
-                let mut decided = Decided::plain(self.changed(call()?.unwrap_or_default()));
+                let mut decided = ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
                     let stray = "\"result\" counts with the action \"respond\" only";
                     if action.is_none() {
-                        return Err(reading.malformed(stray));
+                        return Err(reading.malformed_reply(stray));
                     }
-                    decided.report(stray.to_owned());
+                    decided.add_report(stray.to_owned());
                 }
                 return Ok(decided);
             }
-            Verb::Respond => match result {
-                Some(json) => ToolDecision::Respond(reading.payload(&json, &FLAT_RESULT)?),
+            ReplyVerb::Respond => match result {
+                Some(json) => ToolDecision::Respond(reading.read_payload(&json, &FLAT_RESULT)?),
                 None => match call()?.and_then(|call| call.hook_result) {
                     Some(result) => ToolDecision::Respond(result),
-                    None => return Err(reading.malformed("respond without \"result\"")),
+                    None => return Err(reading.malformed_reply("respond without \"result\"")),
                 },
             },
-            Verb::DenyTool => ToolDecision::Deny { reason },
-            Verb::AbortTurn => ToolDecision::AbortTurn { reason },
-            Verb::HardAbort => ToolDecision::HardAbort { reason },
+            ReplyVerb::DenyTool => ToolDecision::Deny { reason },
+            ReplyVerb::AbortTurn => ToolDecision::AbortTurn { reason },
+            ReplyVerb::HardAbort => ToolDecision::HardAbort { reason },
         };
-        Ok(Decided::plain(decision))
+        Ok(ParsedDecision::from_decision(decision))
     }
 }
 
 impl BeforeTool {
-    fn changed(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
+    fn apply_changes(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
         let tool = tool.filter(|tool| !tool.is_empty() && *tool != self.tool);
         let arguments = arguments.filter(|arguments| !arguments.same_value(&self.arguments));
         match (&tool, &arguments) {

@@ -7,13 +7,13 @@
 
 use serde::Serialize;
 
-use super::envelope::{Unread, Version, checked, fields, plain_id, written};
+use super::envelope::{UnreadableLine, JsonRpcVersion, check_line, line_fields, parse_id, encode_line};
 use super::method::{Method, methods};
-use super::question::Question;
+use super::question::HookQuestion;
 use super::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookHello as HookHello, LegacyEvent, RuntimeEvent, fold,
 };
-use crate::codec::{Bounds, Plain};
+use crate::codec::{LineLimits, PlainSpan};
 use crate::json::RawJson;
 
 macro_rules! define_calls {
@@ -52,9 +52,9 @@ methods!(define_calls);
 
 /// One line of the host: a request, which has an id, or a notification.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Line {
+pub struct CallLine {
     /// Always `2.0`.
-    pub jsonrpc: Version,
+    pub jsonrpc: JsonRpcVersion,
     /// Ties the reply to a request: counted from 1 for each process. A notification has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
@@ -63,10 +63,10 @@ pub struct Line {
     pub call: Call,
 }
 
-impl Line {
+impl CallLine {
     /// A call that is answered under this id.
     pub fn request(id: u64, call: impl Into<Call>) -> Self {
-        Self { jsonrpc: Version::Two, id: Some(id), call: call.into() }
+        Self { jsonrpc: JsonRpcVersion::Two, id: Some(id), call: call.into() }
     }
 
     /// The line of a question that stays the caller's, since it may be as long as the conversation: that of
@@ -74,20 +74,20 @@ impl Line {
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
-    pub fn asking<Q: Question>(id: u64, question: &Q) -> Result<String, serde_json::Error> {
+    pub fn encode_question<Q: HookQuestion>(id: u64, question: &Q) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
-        struct Wire<'a, Q> {
-            jsonrpc: Version,
+        struct RequestWire<'a, Q> {
+            jsonrpc: JsonRpcVersion,
             id: u64,
             method: &'static str,
             params: &'a Q,
         }
-        written(&Wire { jsonrpc: Version::Two, id, method: Q::METHOD.name(), params: question })
+        encode_line(&RequestWire { jsonrpc: JsonRpcVersion::Two, id, method: Q::METHOD.name(), params: question })
     }
 
     /// A call that nobody answers.
     pub fn notification(call: impl Into<Call>) -> Self {
-        Self { jsonrpc: Version::Two, id: None, call: call.into() }
+        Self { jsonrpc: JsonRpcVersion::Two, id: None, call: call.into() }
     }
 
     /// The line, newline included; what ends a line for some languages is escaped, as
@@ -96,21 +96,21 @@ impl Line {
     /// # Errors
     /// None for what this crate can build; kept, so that no caller has to assume it.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
-        written(self)
+        encode_line(self)
     }
 
     /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
     ///
     /// # Errors
     /// [`Unread`]: its `id` says which request can be answered with an error.
-    pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
+    pub fn read(line: &[u8], bounds: LineLimits) -> Result<Self, UnreadableLine> {
         let RawLine { id, method: name, params } = RawLine::read(line, bounds)?;
         let Some(method) = Method::from_name(&name) else {
-            return Err(Unread::invalid(id, format!("unknown method {name:?}")));
+            return Err(UnreadableLine::invalid_frame(id, format!("unknown method {name:?}")));
         };
         let call = Call::read(method, &params)
-            .map_err(|detail| Unread::invalid(id, format!("{name}: params: {detail}")))?;
-        Ok(Self { jsonrpc: Version::Two, id, call })
+            .map_err(|detail| UnreadableLine::invalid_frame(id, format!("{name}: params: {detail}")))?;
+        Ok(Self { jsonrpc: JsonRpcVersion::Two, id, call })
     }
 }
 
@@ -130,17 +130,17 @@ impl RawLine {
     ///
     /// # Errors
     /// [`Unread`]: its `id` says which request can be answered with an error.
-    pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
-        let line = checked(line, bounds, Plain::default())?;
-        let fields = fields(&line)?;
-        let id = fields.get("id")?.and_then(plain_id);
-        let owned = |error: String| Unread { id, ..Unread::from(error) };
+    pub fn read(line: &[u8], bounds: LineLimits) -> Result<Self, UnreadableLine> {
+        let line = check_line(line, bounds, PlainSpan::default())?;
+        let fields = line_fields(&line)?;
+        let id = fields.get("id")?.and_then(parse_id);
+        let owned = |error: String| UnreadableLine { id, ..UnreadableLine::from(error) };
         let method = fields.get("method").map_err(owned)?.map(fold::read_text::<String>).transpose();
         let Ok(Some(method)) = method else {
-            return Err(Unread::invalid(id, "no method"));
+            return Err(UnreadableLine::invalid_frame(id, "no method"));
         };
         let params =
-            fields.get("params").map_err(owned)?.map_or_else(RawJson::empty_object, RawJson::checked);
+            fields.get("params").map_err(owned)?.map_or_else(RawJson::empty_object, RawJson::from_checked_text);
         Ok(Self { id, method, params })
     }
 }

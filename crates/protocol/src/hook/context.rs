@@ -9,7 +9,7 @@ use crate::json::RawJson;
 /// Which turn a call belongs to. All fields are always there.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
-pub struct Meta {
+pub struct TurnMeta {
     /// Which agent: `main`.
     #[serde(rename = "AgentID")]
     pub agent_id: String,
@@ -35,19 +35,19 @@ pub struct Meta {
 pub struct TurnContext {
     /// The message that the turn answers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inbound: Option<Inbound>,
+    pub inbound: Option<InboundMessage>,
     /// The route of the message to its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub route: Option<Route>,
+    pub route: Option<AgentRoute>,
     /// The scope of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<SessionScope>,
 }
 
 /// Where a message came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Inbound {
+pub struct InboundMessage {
     /// The channel: `cli`.
     pub channel: String,
     /// The account on the channel.
@@ -92,7 +92,7 @@ pub struct Inbound {
 /// The route of a message to its agent. PicoClaw's; haft has one agent and does not send it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
-pub struct Route {
+pub struct AgentRoute {
     /// Which agent.
     #[serde(rename = "AgentID")]
     pub agent_id: String,
@@ -110,7 +110,7 @@ pub struct Route {
 /// The scope of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Scope {
+pub struct SessionScope {
     /// The version of this form: 1.
     pub version: u32,
     /// Which agent.

@@ -15,21 +15,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fold::{self, Fields};
-use crate::codec::{Bounds, Plain};
+use super::fold::{self, ObjectFields};
+use crate::codec::{LineLimits, PlainSpan};
 use crate::compact;
 use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
-use crate::object::{self, Object, Refused};
+use crate::object::{self, ObjectLine, RejectedLine};
 
 /// The bounds of a line of a hook: up to 8 MiB at any time, since replies repeat the conversation.
-pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
+pub const BOUNDS: LineLimits = LineLimits { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub enum Version {
+pub enum JsonRpcVersion {
     /// The only one.
     #[default]
     #[serde(rename = "2.0")]
@@ -38,13 +38,13 @@ pub enum Version {
 
 /// One line of a hook: what it makes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct HookReply {
     /// The id of the request, never 0.
     pub id: u64,
     /// The result, `{}` when it is absent or `null`; or the hook's own failure.
     pub outcome: Result<RawJson, RpcError>,
     /// A text held half of a surrogate pair, which became U+FFFD.
-    pub mended: bool,
+    pub repaired: bool,
 }
 
 /// A hook's failure, `error` on the wire.
@@ -69,7 +69,7 @@ impl RpcError {
 
 /// Why a line is no reply. `Display` says what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadableLine {
     /// The call that it was meant for, as far as it can be told.
     pub id: Option<u64>,
     /// The stable name of the case, as of [`DecodeError::code`].
@@ -78,40 +78,40 @@ pub struct Unread {
     pub detail: String,
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for UnreadableLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)
     }
 }
 
-impl std::error::Error for Unread {}
+impl std::error::Error for UnreadableLine {}
 
-impl Unread {
-    pub(super) fn invalid(id: Option<u64>, detail: impl Into<String>) -> Self {
+impl UnreadableLine {
+    pub(super) fn invalid_frame(id: Option<u64>, detail: impl Into<String>) -> Self {
         Self { id, code: "frame_invalid", detail: detail.into() }
     }
 
-    fn of(id: Option<u64>, error: &DecodeError) -> Self {
+    fn from_decode_error(id: Option<u64>, error: &DecodeError) -> Self {
         Self { id, code: error.code(), detail: error.to_string() }
     }
 }
 
-impl From<String> for Unread {
+impl From<String> for UnreadableLine {
     /// From `Fields`, which finds a key twice.
     fn from(detail: String) -> Self {
         Self { id: None, code: "frame_duplicate_key", detail }
     }
 }
 
-impl Reply {
+impl HookReply {
     /// The line, newline included, for whoever is the hook.
     ///
     /// # Errors
     /// None for what this crate can build; kept, so that no caller has to assume it.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
-        struct Wire<'a> {
-            jsonrpc: Version,
+        struct ReplyWire<'a> {
+            jsonrpc: JsonRpcVersion,
             id: u64,
             #[serde(skip_serializing_if = "Option::is_none")]
             result: Option<&'a RawJson>,
@@ -119,7 +119,7 @@ impl Reply {
             error: Option<&'a RpcError>,
         }
         let (result, error) = (self.outcome.as_ref().ok(), self.outcome.as_ref().err());
-        written(&Wire { jsonrpc: Version::Two, id: self.id, result, error })
+        encode_line(&ReplyWire { jsonrpc: JsonRpcVersion::Two, id: self.id, result, error })
     }
 }
 
@@ -128,56 +128,56 @@ impl Reply {
 ///
 /// # Errors
 /// [`Unread`], for the log; never a reason to end the hook.
-pub fn read_reply(line: &[u8], bounds: Bounds, known: Plain) -> Result<Reply, Unread> {
-    let line = checked(line, bounds, known)?;
-    let fields = fields(&line)?;
+pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<HookReply, UnreadableLine> {
+    let line = check_line(line, bounds, known)?;
+    let fields = line_fields(&line)?;
     let given = fields.get("id")?;
-    let Some(id) = given.and_then(plain_id) else {
+    let Some(id) = given.and_then(parse_id) else {
         let what = given.map_or("no id", |_| "the id is no whole number above 0");
-        return Err(Unread::invalid(None, what));
+        return Err(UnreadableLine::invalid_frame(None, what));
     };
-    let owned = |error: String| Unread { id: Some(id), ..Unread::from(error) };
+    let owned = |error: String| UnreadableLine { id: Some(id), ..UnreadableLine::from(error) };
     let (result, error) = (fields.get("result").map_err(owned)?, fields.get("error").map_err(owned)?);
     if result.is_none() && error.is_none() && fields.has("method") && !fields.has("result") {
-        return Err(Unread::invalid(None, "a call: a hook only replies"));
+        return Err(UnreadableLine::invalid_frame(None, "a call: a hook only replies"));
     }
     let outcome = match (error, result) {
         (Some(error), _) => Err(fold::read_field("error", error)
-            .map_err(|detail| Unread::invalid(Some(id), format!("{detail}; {ERROR_SHAPE}")))?),
-        (None, Some(result)) => Ok(RawJson::checked(result)),
+            .map_err(|detail| UnreadableLine::invalid_frame(Some(id), format!("{detail}; {ERROR_SHAPE}")))?),
+        (None, Some(result)) => Ok(RawJson::from_checked_text(result)),
         (None, None) => Ok(RawJson::empty_object()),
     };
-    if line.mended && is_up(Defence::MendedNames) && misplaced(&line.text) {
-        return Err(Unread::invalid(Some(id), "a name or an argument holds half of a surrogate pair"));
+    if line.repaired && is_up(Defence::MendedNames) && has_misplaced_replacement(&line.text) {
+        return Err(UnreadableLine::invalid_frame(Some(id), "a name or an argument holds half of a surrogate pair"));
     }
-    Ok(Reply { id, outcome, mended: line.mended })
+    Ok(HookReply { id, outcome, repaired: line.repaired })
 }
 
 const ERROR_SHAPE: &str = r#"expected {"code":-32000,"message":"…"}"#;
 
 /// An id as PicoClaw's own reader takes it: digits, and not 0.
-pub(super) fn plain_id(json: &str) -> Option<u64> {
+pub(super) fn parse_id(json: &str) -> Option<u64> {
     json.bytes().all(|byte| byte.is_ascii_digit()).then(|| json.parse().ok())?.filter(|id| *id > 0)
 }
 
-pub(super) fn fields<'a>(line: &'a Object<'_>) -> Result<Fields<'a>, Unread> {
-    Fields::of(&line.text).map_err(|error| Unread::invalid(None, error.to_string()))
+pub(super) fn line_fields<'a>(line: &'a ObjectLine<'_>) -> Result<ObjectFields<'a>, UnreadableLine> {
+    ObjectFields::parse(&line.text).map_err(|error| UnreadableLine::invalid_frame(None, error.to_string()))
 }
 
-pub(super) fn checked(line: &[u8], bounds: Bounds, known: Plain) -> Result<Object<'_>, Unread> {
-    object::checked(line, bounds, known)
-        .map_err(|Refused { text, error }| Unread::of(text.as_deref().and_then(salvaged_id), &error))
+pub(super) fn check_line(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<ObjectLine<'_>, UnreadableLine> {
+    object::read_object_line(line, bounds, known)
+        .map_err(|RejectedLine { text, error }| UnreadableLine::from_decode_error(text.as_deref().and_then(salvaged_id), &error))
 }
 
 /// The id of a line that is JSON, but ambiguous or too large in some place.
 #[cold]
 fn salvaged_id(text: &str) -> Option<u64> {
-    let fields = Fields::salvage(text)?;
-    fields.get("id").ok()?.and_then(plain_id)
+    let fields = ObjectFields::parse_leniently(text)?;
+    fields.get("id").ok()?.and_then(parse_id)
 }
 
 /// True if something is mended that has to be what it was: anything but text for people and models.
-fn misplaced(line: &str) -> bool {
+fn has_misplaced_replacement(line: &str) -> bool {
     serde_json::from_str(line).is_ok_and(|value| holds_replacement(&value, TEXT))
 }
 
@@ -211,7 +211,7 @@ fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
     }
 }
 
-pub(super) fn written<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+pub(super) fn encode_line<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let mut line = compact::escape_line_ends(serde_json::to_string(value)?);
     line.push('\n');
     Ok(line)

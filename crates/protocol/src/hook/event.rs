@@ -8,27 +8,27 @@ mod payload;
 mod runtime;
 mod turn_end;
 
-use super::{Meta, TurnContext};
+use super::{TurnMeta, TurnContext};
 
-pub use kind::{Kind, Payload, Severity};
+pub use kind::{HookEventKind, HookEventPayload, EventSeverity};
 pub use legacy::{LegacyEvent, LegacyKind};
 pub use payload::{
     ContextCompress, ErrorEvent, FollowUpQueued, InterruptReceived, LlmDelta, LlmRequest, LlmResponded,
     LlmRetry, SessionSummarize, SteeringInjected, SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered,
     SubTurnSpawn, ToolExecEnd, ToolExecSkipped, ToolExecStart, TurnStart,
 };
-pub use runtime::{Attrs, Correlation, EventScope, EventSource, RuntimeEvent};
+pub use runtime::{EventAttributes, EventCorrelation, EventScope, EventSource, RuntimeEvent};
 pub use turn_end::{SkillSnapshot, ToolExecution, TurnEnd};
 
 /// Something that happened in a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Occurrence {
+pub struct TurnEvent {
     /// When: RFC 3339.
     pub time: String,
     /// Which turn. An empty `trace_path` stands for that of the kind.
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn.
     pub context: Option<Box<TurnContext>>,
     /// The data of the event.
-    pub payload: Payload,
+    pub payload: HookEventPayload,
 }

@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 
 use crate::error::without_position;
 use crate::json::RawJson;
-use crate::reader::{self, Checked, Form, Reader};
-use crate::scan::Plain;
+use crate::reader::{self, CheckedJson, JsonForm, JsonReader};
+use crate::scan::PlainSpan;
 
 /// Reads `T` as Go would, out of the params of a call or the result of a reply.
 ///
@@ -32,17 +32,17 @@ pub(super) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
-    T::deserialize(Value(text)).map_err(|error| {
+    T::deserialize(FoldedValue(text)).map_err(|error| {
         // Keeping track of the path costs time, so only a text that failed is read again with it.
-        match serde_path_to_error::deserialize::<_, T>(Value(text)) {
-            Ok(_) => at(name, "", &error),
-            Err(error) => at(name, error.path().to_string().trim_matches('.'), error.inner()),
+        match serde_path_to_error::deserialize::<_, T>(FoldedValue(text)) {
+            Ok(_) => locate_error(name, "", &error),
+            Err(error) => locate_error(name, error.path().to_string().trim_matches('.'), error.inner()),
         }
     })
 }
 
 /// Returns an error message with its place. What the message quotes may be long.
-fn at(name: &str, path: &str, error: &Error) -> String {
+fn locate_error(name: &str, path: &str, error: &Error) -> String {
     let message: String = without_position(error).chars().take(LONGEST_MESSAGE).collect();
     let dot = if name.is_empty() || path.is_empty() || path.starts_with('[') { "" } else { "." };
     match format!("{name}{dot}{path}") {
@@ -55,23 +55,23 @@ const LONGEST_MESSAGE: usize = 200;
 
 /// The fields of an object, in order.
 #[derive(Debug)]
-pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct ObjectFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     /// The fields of a text that is well-formed; none when it is `null`.
     ///
     /// # Errors
     /// When it is something else than an object.
-    pub(super) fn of(text: &'a str) -> Result<Self, Error> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, Error> {
         match text {
             NULL => Ok(Self(Vec::new())),
-            _ => reading(text).deserialize_map(AllFields),
+            _ => json_reader(text).deserialize_map(ObjectFieldsVisitor),
         }
     }
 
     /// The fields of any text, which may name one twice on a deeper level.
-    pub(super) fn salvage(text: &'a str) -> Option<Self> {
-        serde_json::Deserializer::from_str(text).deserialize_map(AllFields).ok()
+    pub(super) fn parse_leniently(text: &'a str) -> Option<Self> {
+        serde_json::Deserializer::from_str(text).deserialize_map(ObjectFieldsVisitor).ok()
     }
 
     /// The value of a field; `None` when it is absent or `null`.
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// When there are two of that name.
     pub(super) fn get(&self, name: &str) -> Result<Option<&'a str>, String> {
-        let mut found = self.named(name);
+        let mut found = self.matching(name);
         let first = found.next();
         match found.next() {
             Some((second, _)) => Err(format!("{name:?} is there twice, once as {second:?}")),
@@ -89,7 +89,7 @@ impl<'a> Fields<'a> {
 
     /// True if there is such a field, `null` included.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.named(name).next().is_some()
+        self.matching(name).next().is_some()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
         self.0.iter().map(|(name, value)| (&**name, value.get()))
     }
 
-    fn named(&self, name: &str) -> impl Iterator<Item = &(Cow<'a, str>, &'a RawValue)> {
+    fn matching(&self, name: &str) -> impl Iterator<Item = &(Cow<'a, str>, &'a RawValue)> {
         self.0.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name))
     }
 }
@@ -109,20 +109,20 @@ impl<'a> Fields<'a> {
 const NULL: &str = "null";
 
 /// A reader of text that is well-formed, which is all that this module meets.
-fn reading(text: &str) -> Reader<'_> {
-    Reader::new(Checked { text, form: Form::Any, longest: Plain::default() })
+fn json_reader(text: &str) -> JsonReader<'_> {
+    JsonReader::new(CheckedJson { text, form: JsonForm::Any, longest: PlainSpan::default() })
 }
 
-struct AllFields;
+struct ObjectFieldsVisitor;
 
-impl<'de> Visitor<'de> for AllFields {
-    type Value = Fields<'de>;
+impl<'de> Visitor<'de> for ObjectFieldsVisitor {
+    type Value = ObjectFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectFields<'de>, A::Error> {
         /// With `borrow`, which a text alone does not get.
         #[derive(Deserialize)]
         #[serde(transparent)]
@@ -132,14 +132,14 @@ impl<'de> Visitor<'de> for AllFields {
         while let Some((Key(name), value)) = map.next_entry()? {
             fields.push((name, value));
         }
-        Ok(Fields(fields))
+        Ok(ObjectFields(fields))
     }
 }
 
 #[derive(Clone, Copy)]
-struct Value<'de>(&'de str);
+struct FoldedValue<'de>(&'de str);
 
-impl<'de> Value<'de> {
+impl<'de> FoldedValue<'de> {
     fn is_null(self) -> bool {
         self.0 == NULL
     }
@@ -149,7 +149,7 @@ impl<'de> Value<'de> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Error> for Value<'de> {
+impl<'de> IntoDeserializer<'de, Error> for FoldedValue<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -169,7 +169,7 @@ macro_rules! scalars {
     };
 }
 
-impl<'de> Deserializer<'de> for Value<'de> {
+impl<'de> Deserializer<'de> for FoldedValue<'de> {
     type Error = Error;
 
     scalars! {
@@ -202,7 +202,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if reader::keeps_text(name) {
-            return reading(self.0).deserialize_newtype_struct(name, visitor);
+            return json_reader(self.0).deserialize_newtype_struct(name, visitor);
         }
         visitor.visit_newtype_struct(self)
     }
@@ -210,7 +210,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let items: Vec<&RawValue> = match self.0 {
             NULL => Vec::new(),
-            text if text.starts_with('[') => Deserialize::deserialize(&mut reading(text))?,
+            text if text.starts_with('[') => Deserialize::deserialize(&mut json_reader(text))?,
             _ => return self.plainly().deserialize_seq(visitor),
         };
         SeqDeserializer::new(items.into_iter().map(|item| Self(item.get()))).deserialize_any(visitor)
@@ -220,7 +220,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         if !self.is_null() && !self.0.starts_with('{') {
             return self.plainly().deserialize_map(visitor);
         }
-        let Fields(fields) = Fields::of(self.0)?;
+        let ObjectFields(fields) = ObjectFields::parse(self.0)?;
         let entries = fields.into_iter().map(|(name, value)| (name, Self(value.get())));
         visitor.visit_map(MapDeserializer::new(entries))
     }
@@ -235,7 +235,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
             // A derived reader would take an array for the fields in order.
             return self.plainly().deserialize_map(visitor);
         }
-        let fields = Fields::of(self.0)?;
+        let fields = ObjectFields::parse(self.0)?;
         let mut entries = Vec::with_capacity(names.len());
         for name in names {
             if let Some(value) = fields.get(name).map_err(Error::custom)? {

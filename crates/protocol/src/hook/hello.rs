@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{Decided, Malformed, Question, Reading};
-use super::{Method, Mode};
+use super::question::{ParsedDecision, MalformedReply, HookQuestion, ReplyReader};
+use super::{Method, HookMode};
 use crate::ext::ExtensionConfig;
 use crate::json::RawJson;
 
@@ -18,23 +18,23 @@ pub const VERSION: u32 = 1;
 /// The params of `hook.hello`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Hello {
+pub struct HookHello {
     /// The hook's name in the configuration.
     pub name: String,
     /// The version of the protocol: 1, in all of PicoClaw's dialects.
     pub version: u32,
     /// The calls that the hook gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub modes: Vec<Mode>,
+    pub modes: Vec<HookMode>,
     /// The user's settings for this hook; absent when there are none. Since haft.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
 }
 
-impl Hello {
+impl HookHello {
     /// A greeting for the hook of this name.
-    pub fn new(name: impl Into<String>, modes: Vec<Mode>) -> Self {
+    pub fn new(name: impl Into<String>, modes: Vec<HookMode>) -> Self {
         Self { name: name.into(), version: VERSION, modes, config: None }
     }
 }
@@ -51,18 +51,18 @@ pub struct HelloReply {
     pub name: String,
 }
 
-impl Question for Hello {
+impl HookQuestion for HookHello {
     type Decision = ();
 
     const METHOD: Method = Method::Hello;
     const SHAPE: &'static str = r#"{"ok":true}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<()>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<()>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         match result.as_str() {
-            "null" => Ok(Decided::plain(())),
-            _ if result.is_object() => Ok(Decided::plain(())),
-            _ => Err(reading.malformed("not an object")),
+            "null" => Ok(ParsedDecision::from_decision(())),
+            _ if result.is_object() => Ok(ParsedDecision::from_decision(())),
+            _ => Err(reading.malformed_reply("not an object")),
         }
     }
 }

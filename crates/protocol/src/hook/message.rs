@@ -6,8 +6,8 @@ use crate::json::RawJson;
 
 /// One message of the conversation. The system prompt is the first one, with the role `system`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default)]
-pub struct Message {
+#[serde(default, rename = "Message")]
+pub struct HookMessage {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     /// The text.
@@ -32,13 +32,13 @@ pub struct Message {
     pub system_parts: Vec<SystemPart>,
     /// The calls of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Vec<HookToolCall>,
     /// `tool`: the call that this answers.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tool_call_id: String,
 }
 
-impl Message {
+impl HookMessage {
     /// The role of the system prompt.
     pub const SYSTEM: &'static str = "system";
 
@@ -54,7 +54,7 @@ impl Message {
 
     /// True if a hook that says this means `original`. What a hook does not know of it leaves out; only what a model or
     /// a person is shown has to be the same.
-    pub(super) fn says_the_same_as(&self, original: &Self) -> bool {
+    pub(super) fn has_same_content(&self, original: &Self) -> bool {
         let kept = |own: &str, original: &str| own.is_empty() || own == original;
         self.role == original.role
             && self.content == original.content
@@ -106,8 +106,8 @@ pub struct SystemPart {
 
 /// A call of a tool by the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default)]
-pub struct ToolCall {
+#[serde(default, rename = "ToolCall")]
+pub struct HookToolCall {
     /// The model's id of the call.
     pub id: String,
     /// `function`.
@@ -120,7 +120,7 @@ pub struct ToolCall {
     pub extra_content: Option<RawJson>,
 }
 
-impl ToolCall {
+impl HookToolCall {
     /// A call of a tool; `arguments` are an object.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &RawJson) -> Self {
         let (name, arguments) = (name.into(), arguments.as_str().to_owned());
@@ -226,7 +226,7 @@ pub struct LlmResponse {
     pub reasoning_content: String,
     /// The calls of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Vec<HookToolCall>,
     /// Why it ended: `stop`, `tool_calls`, `length`.
     pub finish_reason: String,
     /// The usage of the answer.
@@ -268,7 +268,7 @@ pub struct UsageInfo {
 /// The result of one call of a tool. haft writes every field; a hook may leave out any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct ToolResult {
+pub struct HookToolResult {
     /// The text for the model.
     pub for_llm: String,
     /// The text for the user, if it is another one.
@@ -288,7 +288,7 @@ pub struct ToolResult {
     pub response_handled: bool,
 }
 
-impl ToolResult {
+impl HookToolResult {
     /// A result of one text, for the model.
     pub fn text(text: impl Into<String>) -> Self {
         Self { for_llm: text.into(), ..Self::default() }

@@ -7,7 +7,7 @@ macro_rules! methods {
     ($define:ident) => {
         $define! {
             /// The host introduces itself; always the first call, with the id 1.
-            Hello(Hello) = "hook.hello",
+            Hello(HookHello) = "hook.hello",
             /// The model is about to be called.
             BeforeLlm(BeforeLlm) = "hook.before_llm",
             /// The model has answered.

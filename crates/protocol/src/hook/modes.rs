@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
-use super::observed::{Observed, UnsupportedEvent};
+use super::observed::{ObservedEvents, UnsupportedEvent};
 use crate::named_enum::named_enum;
 
 /// A role of a hook, as `hook.hello` tells it. The order is that of `modes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum HookMode {
     /// It is told what happens.
     Observe,
     /// It is asked before and after every call of the model.
@@ -42,11 +42,11 @@ named_enum! {
 
 impl InterceptPoint {
     /// The mode that it turns on, which asks at every point of that mode.
-    pub const fn mode(self) -> Mode {
+    pub const fn mode(self) -> HookMode {
         match self {
-            Self::BeforeLlm | Self::AfterLlm => Mode::Llm,
-            Self::BeforeTool | Self::AfterTool => Mode::Tool,
-            Self::ApproveTool => Mode::Approve,
+            Self::BeforeLlm | Self::AfterLlm => HookMode::Llm,
+            Self::BeforeTool | Self::AfterTool => HookMode::Tool,
+            Self::ApproveTool => HookMode::Approve,
         }
     }
 
@@ -64,9 +64,9 @@ impl InterceptPoint {
 
 /// The points at which one hook is called: `observe` and `intercept` of its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watch {
+pub struct HookSubscriptions {
     /// Which events it is told.
-    pub observed: Observed,
+    pub observed: ObservedEvents,
     /// At which points it asked to be asked.
     pub intercepts: BTreeSet<InterceptPoint>,
 }
@@ -88,13 +88,13 @@ pub enum WatchError {
     Nothing,
 }
 
-impl Watch {
+impl HookSubscriptions {
     /// Reads both lists. An empty entry of `intercept` is skipped; one of `observe` stands for every event.
     ///
     /// # Errors
     /// The first entry that is unknown, or that there is none at all.
     pub fn parse<S: AsRef<str>>(observe: &[S], intercept: &[S]) -> Result<Self, WatchError> {
-        let observed = Observed::parse(observe)?;
+        let observed = ObservedEvents::parse(observe)?;
         let points = intercept.iter().map(AsRef::as_ref).filter(|name| !name.is_empty());
         let read = |name: &str| {
             let point = InterceptPoint::from_name(name);
@@ -106,14 +106,14 @@ impl Watch {
     }
 
     /// The modes, in the order of `hook.hello`.
-    pub fn modes(&self) -> Vec<Mode> {
-        let observe = (!self.observed.is_nothing()).then_some(Mode::Observe);
-        let asked: BTreeSet<Mode> = self.intercepts.iter().map(|point| point.mode()).collect();
+    pub fn modes(&self) -> Vec<HookMode> {
+        let observe = (!self.observed.is_empty()).then_some(HookMode::Observe);
+        let asked: BTreeSet<HookMode> = self.intercepts.iter().map(|point| point.mode()).collect();
         observe.into_iter().chain(asked).collect()
     }
 
     /// True if the hook is asked there. One point of a mode brings the others of it, as in PicoClaw.
-    pub fn asks(&self, point: InterceptPoint) -> bool {
+    pub fn is_asked_at(&self, point: InterceptPoint) -> bool {
         self.intercepts.iter().any(|asked| asked.mode() == point.mode())
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     #[track_caller]
     fn check(observe: &[&str], intercept: &[&str], expect: Result<&str, &str>) {
         let modes =
-            Watch::parse(observe, intercept).map(|watch| serde_json::to_string(&watch.modes()).unwrap());
+            HookSubscriptions::parse(observe, intercept).map(|watch| serde_json::to_string(&watch.modes()).unwrap());
         let modes = modes.map_err(|error| error.to_string());
         assert_eq!(modes.as_deref().map_err(String::as_str), expect, "{observe:?} {intercept:?}");
     }
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn one_point_of_a_mode_brings_the_other() {
-        let watch = Watch::parse(&[], &["after_tool"]).unwrap();
-        let asked: Vec<_> = InterceptPoint::ALL.iter().filter(|point| watch.asks(**point)).collect();
+        let watch = HookSubscriptions::parse(&[], &["after_tool"]).unwrap();
+        let asked: Vec<_> = InterceptPoint::ALL.iter().filter(|point| watch.is_asked_at(**point)).collect();
         assert_eq!(asked, [&InterceptPoint::BeforeTool, &InterceptPoint::AfterTool]);
     }
 

@@ -1,10 +1,10 @@
 //! The outline of a value, without its texts: names and kinds, for messages about it.
 
-use super::action::Action;
-use super::fold::Fields;
+use super::action::HookAction;
+use super::fold::ObjectFields;
 
 /// `{"action":"modify","call":{"args":{…}}}`: names and kinds two levels deep. The only texts are those of actions.
-pub(super) fn outline(json: &str) -> String {
+pub(super) fn json_outline(json: &str) -> String {
     let mut out = String::new();
     write(&mut out, "", json, 0);
     out
@@ -33,7 +33,7 @@ fn write(out: &mut String, name: &str, json: &str, depth: usize) {
 }
 
 fn write_object(out: &mut String, json: &str, depth: usize) {
-    let Ok(fields) = Fields::of(json) else { return out.push_str("{…}") };
+    let Ok(fields) = ObjectFields::parse(json) else { return out.push_str("{…}") };
     out.push('{');
     for (index, (name, value)) in fields.iter().enumerate() {
         if index > 0 {
@@ -53,7 +53,7 @@ fn write_object(out: &mut String, json: &str, depth: usize) {
 /// A word that may be one: short and plain, so that a wrong one can be shown.
 fn is_action(json: &str) -> bool {
     let word = json.trim_matches('"');
-    word.len() <= Action::HardAbort.name().len() + 6
+    word.len() <= HookAction::HardAbort.name().len() + 6
         && word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'-')
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expect: &str) {
-        assert_eq!(outline(json), expect);
+        assert_eq!(json_outline(json), expect);
     }
 
     #[test]

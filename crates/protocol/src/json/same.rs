@@ -7,17 +7,17 @@ use serde_json::value::RawValue;
 
 /// True if two compact texts are one value; see [`RawJson::same_value`](super::RawJson::same_value). What cannot be read
 /// is the same as its own text alone.
-pub(super) fn same(one: &str, other: &str) -> bool {
+pub(super) fn equal_json(one: &str, other: &str) -> bool {
     one == other
         || match (one.as_bytes().first(), other.as_bytes().first()) {
-            (Some(b'{'), Some(b'{')) => same_objects(one, other),
-            (Some(b'['), Some(b'[')) => same_arrays(one, other),
+            (Some(b'{'), Some(b'{')) => equal_objects(one, other),
+            (Some(b'['), Some(b'[')) => equal_arrays(one, other),
             (Some(b'"'), Some(b'"')) => read::<String>(one).is_some_and(|text| Some(text) == read(other)),
             _ => false,
         }
 }
 
-fn same_objects(one: &str, other: &str) -> bool {
+fn equal_objects(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) =
         (read::<BTreeMap<String, &RawValue>>(one), read::<BTreeMap<String, &RawValue>>(other))
     else {
@@ -25,15 +25,15 @@ fn same_objects(one: &str, other: &str) -> bool {
     };
     one.len() == other.len()
         && one.iter().zip(&other).all(|((name, value), (other_name, other_value))| {
-            name == other_name && same(value.get(), other_value.get())
+            name == other_name && equal_json(value.get(), other_value.get())
         })
 }
 
-fn same_arrays(one: &str, other: &str) -> bool {
+fn equal_arrays(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (read::<Vec<&RawValue>>(one), read::<Vec<&RawValue>>(other)) else {
         return false;
     };
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one.get(), other.get()))
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal_json(one.get(), other.get()))
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {

@@ -54,7 +54,7 @@ pub enum UiKind {
 
 /// An answer: exactly one of these fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Fields", into = "Fields")]
+#[serde(try_from = "AnswerFields", into = "AnswerFields")]
 pub enum UiAnswer {
     /// Yes or no, to `confirm` and `approve`.
     Confirmed(bool),
@@ -92,7 +92,7 @@ pub enum UiEnd {
 /// The fields of an answer.
 #[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(expecting = "an object")]
-struct Fields {
+struct AnswerFields {
     /// For `confirm` and `approve`: yes or no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     confirmed: Option<bool>,
@@ -104,7 +104,7 @@ struct Fields {
     cancelled: Option<bool>,
 }
 
-impl From<UiAnswer> for Fields {
+impl From<UiAnswer> for AnswerFields {
     fn from(answer: UiAnswer) -> Self {
         match answer {
             UiAnswer::Confirmed(yes) => Self { confirmed: Some(yes), ..Self::default() },
@@ -114,10 +114,10 @@ impl From<UiAnswer> for Fields {
     }
 }
 
-impl TryFrom<Fields> for UiAnswer {
+impl TryFrom<AnswerFields> for UiAnswer {
     type Error = &'static str;
 
-    fn try_from(fields: Fields) -> Result<Self, &'static str> {
+    fn try_from(fields: AnswerFields) -> Result<Self, &'static str> {
         match (fields.confirmed, fields.value, fields.cancelled.unwrap_or(false)) {
             (Some(yes), None, false) => Ok(Self::Confirmed(yes)),
             (None, Some(value), false) => Ok(Self::Value(value)),
@@ -137,6 +137,6 @@ impl schemars::JsonSchema for UiAnswer {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Fields::json_schema(generator)
+        AnswerFields::json_schema(generator)
     }
 }

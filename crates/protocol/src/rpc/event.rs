@@ -16,7 +16,7 @@ use crate::ids::{ExtensionName, PanelId};
 pub struct EventLine {
     /// The event.
     #[serde(flatten)]
-    pub event: Event,
+    pub event: ClientEvent,
     /// The session; absent for what concerns all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -36,20 +36,20 @@ impl EventLine {
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 // Only ever written, so that no reader has to guess which of both it is.
-pub enum Event {
+pub enum ClientEvent {
     /// In a run, or to an extension: as `--json` prints it.
     Agent(AgentEvent),
     /// Between client and process.
     Rpc(RpcEvent),
 }
 
-impl From<AgentEvent> for Event {
+impl From<AgentEvent> for ClientEvent {
     fn from(event: AgentEvent) -> Self {
         Self::Agent(event)
     }
 }
 
-impl From<RpcEvent> for Event {
+impl From<RpcEvent> for ClientEvent {
     fn from(event: RpcEvent) -> Self {
         Self::Rpc(event)
     }

@@ -8,13 +8,13 @@ use serde::Serialize;
 /// # Errors
 /// When the value has no JSON form, which nothing of this dialect lacks.
 pub fn line<T: Serialize + ?Sized>(value: &T) -> Result<String, serde_json::Error> {
-    serde_json::to_string(value).map(escaped)
+    serde_json::to_string(value).map(escape_control_chars)
 }
 
 /// A line of compact JSON as [`line()`] writes it: control characters are escaped, and what some languages end a line at.
 /// JSON itself lets the upper control characters stand; they are only ever inside of strings, where an escape means the
 /// same.
-pub fn escaped(json: String) -> String {
+pub fn escape_control_chars(json: String) -> String {
     if !json.contains(is_escaped) {
         return json;
     }

@@ -1,30 +1,30 @@
 //! `Line`: what a client reads.
 
-use super::{EventLine, Response};
+use super::{EventLine, RpcResponse};
 
 /// A line for a client: a reply, or something that happened. A client in the same process is told it as it is; for
 /// others, each is a line of JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line {
+pub enum ServerLine {
     /// The reply to one of its commands.
-    Reply(Response),
+    Reply(RpcResponse),
     /// Something that happened.
     Event(EventLine),
 }
 
-impl From<Response> for Line {
-    fn from(reply: Response) -> Self {
+impl From<RpcResponse> for ServerLine {
+    fn from(reply: RpcResponse) -> Self {
         Self::Reply(reply)
     }
 }
 
-impl From<EventLine> for Line {
+impl From<EventLine> for ServerLine {
     fn from(event: EventLine) -> Self {
         Self::Event(event)
     }
 }
 
-impl Line {
+impl ServerLine {
     /// The line, newline included.
     ///
     /// # Errors

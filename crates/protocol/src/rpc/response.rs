@@ -9,32 +9,32 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{CommandKind, Params, Payload, line};
+use super::{CommandKind, CommandParams, ReplyPayload, line};
 use crate::json::RawJson;
 use crate::named_enum::named_enum;
 
 /// The reply to one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
+pub struct RpcResponse {
     /// The command's id, if it had one.
     pub id: Option<String>,
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
     /// The result; an empty object where there is nothing to say.
-    pub outcome: Result<Payload, Failure>,
+    pub outcome: Result<ReplyPayload, CommandFailure>,
 }
 
 /// Why a command did nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
-pub struct Failure {
+pub struct CommandFailure {
     /// The case, for programs.
     pub code: ErrorCode,
     /// The failure and the next step, for people.
     pub error: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Says what went wrong.
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
         Self { code, error: error.into() }
@@ -98,22 +98,22 @@ named_enum! {
     }
 }
 
-impl Response {
+impl RpcResponse {
     /// A command was done. Data that says nothing is left out.
     ///
     /// # Errors
     /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn success<C: Params>(id: Option<String>, data: &C::Data) -> Result<Self, serde_json::Error> {
-        Ok(Self::done(id, C::KIND, RawJson::from_value(data)?))
+    pub fn success<C: CommandParams>(id: Option<String>, data: &C::Data) -> Result<Self, serde_json::Error> {
+        Ok(Self::success_of_kind(id, C::KIND, RawJson::from_value(data)?))
     }
 
     /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
-    pub fn done(id: Option<String>, kind: CommandKind, data: impl Into<Payload>) -> Self {
+    pub fn success_of_kind(id: Option<String>, kind: CommandKind, data: impl Into<ReplyPayload>) -> Self {
         Self { id, command: kind.name().to_owned(), outcome: Ok(data.into()) }
     }
 
     /// A command was not done.
-    pub fn failure(id: Option<String>, kind: CommandKind, failure: Failure) -> Self {
+    pub fn failure(id: Option<String>, kind: CommandKind, failure: CommandFailure) -> Self {
         Self { id, command: kind.name().to_owned(), outcome: Err(failure) }
     }
 
@@ -129,10 +129,10 @@ impl Response {
 /// The form on the wire.
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Response")]
-struct Wire {
+struct ResponseWire {
     /// Says that it is a reply and no event.
     #[serde(rename = "type")]
-    tag: Tag,
+    tag: ResponseTag,
     /// The command's id, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
@@ -153,17 +153,17 @@ struct Wire {
 
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Tag {
+enum ResponseTag {
     Response,
 }
 
-impl Serialize for Response {
+impl Serialize for RpcResponse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let failure = self.outcome.as_ref().err();
-        let data = self.outcome.as_ref().ok().map(Payload::json);
+        let data = self.outcome.as_ref().ok().map(ReplyPayload::to_json);
         let data = data.transpose().map_err(serde::ser::Error::custom)?;
-        let wire = Wire {
-            tag: Tag::Response,
+        let wire = ResponseWire {
+            tag: ResponseTag::Response,
             id: self.id.clone(),
             command: self.command.clone(),
             success: failure.is_none(),
@@ -175,25 +175,25 @@ impl Serialize for Response {
     }
 }
 
-impl<'de> Deserialize<'de> for Response {
+impl<'de> Deserialize<'de> for RpcResponse {
     /// For clients. A reply without a `code`, as zot writes it, is [`ErrorCode::Failed`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { tag: Tag::Response, id, command, success, data, error, code } =
-            Wire::deserialize(deserializer)?;
-        let failed = || Failure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
+        let ResponseWire { tag: ResponseTag::Response, id, command, success, data, error, code } =
+            ResponseWire::deserialize(deserializer)?;
+        let failed = || CommandFailure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
         let data = data.unwrap_or_else(RawJson::empty_object);
-        let outcome = if success { Ok(Payload::from(data)) } else { Err(failed()) };
+        let outcome = if success { Ok(ReplyPayload::from(data)) } else { Err(failed()) };
         Ok(Self { id, command, outcome })
     }
 }
 
-impl schemars::JsonSchema for Response {
+impl schemars::JsonSchema for RpcResponse {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        Wire::schema_name()
+        ResponseWire::schema_name()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = Wire::json_schema(generator);
+        let mut schema = ResponseWire::json_schema(generator);
         schema.insert("description".into(), "The reply to one command.".into());
         schema
     }

@@ -7,29 +7,29 @@ const FEW: usize = 16;
 
 /// The keys seen so far, those of inner objects behind those of outer ones.
 #[derive(Debug)]
-pub(super) struct Keys<'a> {
+pub(super) struct SeenKeys<'a> {
     all: Vec<&'a [u8]>,
 }
 
 #[derive(Debug)]
-pub(super) struct Object<'a> {
+pub(super) struct ObjectKeys<'a> {
     from: usize,
     /// The same keys, once there are many.
     many: Option<HashSet<&'a [u8]>>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> SeenKeys<'a> {
     pub(super) fn new() -> Self {
         // Most frames have no more, and need no second allocation.
         Self { all: Vec::with_capacity(FEW) }
     }
 
-    pub(super) fn open(&self) -> Object<'a> {
-        Object { from: self.all.len(), many: None }
+    pub(super) fn open(&self) -> ObjectKeys<'a> {
+        ObjectKeys { from: self.all.len(), many: None }
     }
 
     /// Adds a key of the innermost object; `None` when the object has it already.
-    pub(super) fn add(&mut self, object: &mut Object<'a>, key: &'a [u8]) -> Option<()> {
+    pub(super) fn add(&mut self, object: &mut ObjectKeys<'a>, key: &'a [u8]) -> Option<()> {
         let own = self.all.get(object.from..)?;
         let new = match own.len() < FEW {
             true => !own.contains(&key),
@@ -38,7 +38,7 @@ impl<'a> Keys<'a> {
         new.then(|| self.all.push(key))
     }
 
-    pub(super) fn close(&mut self, object: &Object<'a>) {
+    pub(super) fn close(&mut self, object: &ObjectKeys<'a>) {
         self.all.truncate(object.from);
     }
 }

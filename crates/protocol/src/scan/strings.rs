@@ -1,7 +1,7 @@
 //! Strings of JSON: where they end, and what they say.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Escape {
+pub(crate) struct EscapeSequence {
     pub(crate) char: char,
     /// Bytes of the escape, the backslash included.
     pub(crate) length: usize,
@@ -18,7 +18,7 @@ pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
                 Some(place) => return at + place,
                 None => at += size_of::<u64>(),
             },
-            None => return plain_end_of_few(bytes, at),
+            None => return plain_end_bytewise(bytes, at),
         }
     }
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
@@ -33,11 +33,11 @@ pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
             None => at += size_of::<u64>(),
         }
     }
-    plain_end_of_few(bytes, at)
+    plain_end_bytewise(bytes, at)
 }
 
 /// The escape that begins at `at`, where a backslash stands; `None` when it is none, or half of a surrogate pair.
-pub(crate) fn escape(bytes: &[u8], at: usize) -> Option<Escape> {
+pub(crate) fn parse_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     let char = match bytes.get(at + 1)? {
         b'"' => '"',
         b'\\' => '\\',
@@ -50,7 +50,7 @@ pub(crate) fn escape(bytes: &[u8], at: usize) -> Option<Escape> {
         b'u' => return unicode_escape(bytes, at),
         _ => return None,
     };
-    Some(Escape { char, length: 2 })
+    Some(EscapeSequence { char, length: 2 })
 }
 
 /// The value of the string that `text` begins with, behind its first quote, and the place of the second; `None` when it
@@ -67,7 +67,7 @@ pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
             b'\\' => {}
             _ => return None,
         }
-        let Escape { char, length } = escape(bytes, end)?;
+        let EscapeSequence { char, length } = parse_escape(bytes, end)?;
         value.push(char);
         at = end + length;
     }
@@ -105,25 +105,25 @@ fn special_in(word: u64) -> Option<usize> {
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
-fn plain_end_of_few(bytes: &[u8], from: usize) -> usize {
+fn plain_end_bytewise(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.iter().position(|&byte| is_special(byte)).map_or(bytes.len(), |place| from + place)
 }
 
-fn unicode_escape(bytes: &[u8], at: usize) -> Option<Escape> {
-    let first = unit(bytes, at)?;
+fn unicode_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
+    let first = utf16_unit(bytes, at)?;
     if !matches!(first, 0xd800..=0xdfff) {
-        return char::from_u32(first).map(|char| Escape { char, length: 6 });
+        return char::from_u32(first).map(|char| EscapeSequence { char, length: 6 });
     }
-    let second = unit(bytes, at + 6)?;
+    let second = utf16_unit(bytes, at + 6)?;
     let pair = matches!(first, 0xd800..=0xdbff) && matches!(second, 0xdc00..=0xdfff);
     let char =
         pair.then_some(0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff)).and_then(char::from_u32)?;
-    Some(Escape { char, length: 12 })
+    Some(EscapeSequence { char, length: 12 })
 }
 
 /// The UTF-16 unit of the `\uXXXX` at `at`.
-fn unit(bytes: &[u8], at: usize) -> Option<u32> {
+fn utf16_unit(bytes: &[u8], at: usize) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = bytes.get(at..)?.first_chunk::<6>()? else { return None };
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
 }

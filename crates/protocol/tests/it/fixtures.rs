@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
-use haft_protocol::ext::{Event, ExtensionFrame, HostFrame, InterceptKind};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
+use haft_protocol::ext::{LifecycleEvent, ExtensionFrame, HostFrame, InterceptKind};
 use serde_json::Value;
 
 pub(crate) const HOST: &str = include_str!("../../fixtures/host.jsonl");
@@ -18,7 +18,7 @@ fn check<F: FrameSet + schemars::JsonSchema>(lines: &str) {
         if let Err(error) = schema.validate(&value) {
             panic!("{error}: {line}");
         }
-        let Ok(Decoded::Known(frame)) = decode::<F>(line.as_bytes()) else { panic!("not read: {line}") };
+        let Ok(DecodedFrame::Known(frame)) = decode::<F>(line.as_bytes()) else { panic!("not read: {line}") };
         kinds.insert(frame.kind());
         let again: Value = serde_json::from_str(&encode(&frame).unwrap()).unwrap();
         assert_eq!(again, value);
@@ -55,5 +55,5 @@ fn every_hook_has_a_question() {
 
 #[test]
 fn every_event_has_a_line() {
-    assert_eq!(events("event"), Event::NAMES.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(events("event"), LifecycleEvent::NAMES.iter().map(|name| (*name).to_owned()).collect());
 }

@@ -1,8 +1,8 @@
 //! Every field with every wrong type, generated from the schema: refused by name, never read as a default.
 
-use haft_protocol::codec::{Decoded, FrameSet, decode};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, Hook, HostFrame, InterceptToolCall};
+use haft_protocol::ext::{ExtensionFrame, InterceptHook, HostFrame, InterceptToolCall};
 use serde_json::{Value, json};
 
 use crate::fixtures;
@@ -175,7 +175,7 @@ fn modified_args_that_are_no_object_are_an_error_of_the_answer() {
                 r#"{{"type":"event_intercept_response","id":"1","block":{block},"modified_args":{args}}}"#
             );
             match decode::<ExtensionFrame>(line.as_bytes()) {
-                Ok(Decoded::Known(ExtensionFrame::EventInterceptResponse(response))) => {
+                Ok(DecodedFrame::Known(ExtensionFrame::EventInterceptResponse(response))) => {
                     InterceptToolCall::read(response)
                 }
                 outcome => panic!("{outcome:?}"),

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use haft_protocol::RawJson;
-use haft_protocol::codec::{Decoded, FrameSet, decode_within, encode};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode_with_limit, encode};
 use haft_protocol::ext::{ExtensionFrame, HostFrame};
 use haft_protocol::limits::MAX_RESULT_LINE;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn round_trip<F: FrameSet + PartialEq + Debug>(frame: F) -> Result<(), TestCaseE
     let fields: serde_json::Map<String, Value> = serde_json::from_str(body).unwrap();
     let place = fields.keys().position(|name| name == "id");
     prop_assert!(place.is_none_or(|place| place == 1), "{}", body);
-    prop_assert_eq!(decode_within(body.as_bytes(), MAX_RESULT_LINE).unwrap(), Decoded::Known(frame));
+    prop_assert_eq!(decode_with_limit(body.as_bytes(), MAX_RESULT_LINE).unwrap(), DecodedFrame::Known(frame));
     Ok(())
 }
 
@@ -47,14 +47,14 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
-        drop(decode_within::<HostFrame>(&bytes, 256));
-        drop(decode_within::<ExtensionFrame>(&bytes, 512));
+        drop(decode_with_limit::<HostFrame>(&bytes, 256));
+        drop(decode_with_limit::<ExtensionFrame>(&bytes, 512));
     }
 
     #[test]
     fn almost_json_never_panics(text in r#"\{"type":"(event|tool_result|hello)"(,"[a-z]{1,4}":[\[\]{}"\\ud0-9,:e-]{0,12}){0,4}\}"#) {
-        drop(decode_within::<HostFrame>(text.as_bytes(), MAX_RESULT_LINE));
-        drop(decode_within::<ExtensionFrame>(text.as_bytes(), MAX_RESULT_LINE));
+        drop(decode_with_limit::<HostFrame>(text.as_bytes(), MAX_RESULT_LINE));
+        drop(decode_with_limit::<ExtensionFrame>(text.as_bytes(), MAX_RESULT_LINE));
     }
 
     #[test]

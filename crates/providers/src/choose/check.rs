@@ -3,11 +3,11 @@
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::provider::Provider;
-use super::{Surroundings, listing, own_headers, without_password};
-use crate::config::{Dialect, ModelConfig};
-use crate::http::{Bounds, ask_plainly};
-use crate::models::Models;
+use super::provider::ProviderCandidate;
+use super::{EnvironmentProbe, listing, configured_headers, without_password};
+use crate::config::{ApiDialect, ModelConfig};
+use crate::http::{RequestLimits, send_get};
+use crate::models::ModelsFile;
 use crate::timeouts::Timeouts;
 
 /// The size of the part of an answer that is read, in bytes.
@@ -42,10 +42,10 @@ pub enum KeyError {
 pub fn key_server(
     provider: &str,
     base_url: Option<&str>,
-    models: &Models,
-    around: &dyn Surroundings,
+    models: &ModelsFile,
+    around: &dyn EnvironmentProbe,
 ) -> Option<String> {
-    let known = Provider::named(provider, models)?;
+    let known = ProviderCandidate::by_name(provider, models)?;
     let set = base_url.map(str::to_owned).or_else(|| known.own_address(around));
     let address = set.or_else(|| known.preset?.base_url.map(str::to_owned))?;
     Some(without_password(&address))
@@ -60,21 +60,21 @@ pub async fn check_key(
     provider: &str,
     base_url: Option<&str>,
     key: SecretString,
-    models: &Models,
-    around: &dyn Surroundings,
+    models: &ModelsFile,
+    around: &dyn EnvironmentProbe,
 ) -> Result<(), KeyError> {
     let unchecked = |reason: String| KeyError::Unchecked { provider: provider.to_owned(), reason };
-    let known = Provider::named(provider, models);
+    let known = ProviderCandidate::by_name(provider, models);
     let known = known.ok_or_else(|| KeyError::UnknownProvider(provider.to_owned()))?;
     let config = ModelConfig {
         base_url: base_url.map(str::to_owned).or_else(|| known.own_address(around)),
         api_key: Some(key),
-        headers: own_headers(&known, around).map_err(|error| unchecked(error.to_string()))?,
+        headers: configured_headers(&known, around).map_err(|error| unchecked(error.to_string()))?,
         ..ModelConfig::new(known.dialect(), provider, "-")
     };
     let timeouts = Timeouts::default();
-    let bounds = Bounds { wait: timeouts.probe_key, body: BODY_LIMIT };
-    let answer = ask_plainly(&config, &timeouts, bounds, |base| address(&config, base)).await;
+    let bounds = RequestLimits { wait: timeouts.probe_key, body: BODY_LIMIT };
+    let answer = send_get(&config, &timeouts, bounds, |base| key_check_address(&config, base)).await;
     let answer = answer.map_err(unchecked)?;
     match answer.status {
         200..=299 => Ok(()),
@@ -88,10 +88,10 @@ pub async fn check_key(
 }
 
 /// Returns the address of a request that needs a key and costs nothing.
-fn address(config: &ModelConfig, base: &Url) -> String {
+fn key_check_address(config: &ModelConfig, base: &Url) -> String {
     // Its models are told to everybody.
-    if config.dialect == Dialect::OpenAiChat && config.provider == "openrouter" {
+    if config.dialect == ApiDialect::OpenAiChat && config.provider == "openrouter" {
         return format!("{}/key", base.as_str().trim_end_matches('/'));
     }
-    listing::address(config.dialect, base, 1)
+    listing::list_address(config.dialect, base, 1)
 }

@@ -2,15 +2,15 @@
 
 use secrecy::SecretString;
 
-use super::{Because, Surroundings, value};
+use super::{ChoiceReason, EnvironmentProbe, env_value};
 use crate::catalogue;
-use crate::config::Dialect;
-use crate::models::{Models, OwnProvider};
-use crate::presets::{PRESETS, Preset, preset};
+use crate::config::ApiDialect;
+use crate::models::{ModelsFile, ConfiguredProvider};
+use crate::presets::{PRESETS, ProviderPreset, find_preset};
 
 /// The owner of the key for a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyHome {
+pub struct KeyLocation {
     /// Under whose name it is stored.
     pub stored_as: String,
     /// The variable that is stronger than what is stored.
@@ -18,21 +18,21 @@ pub struct KeyHome {
 }
 
 /// Where the key of a provider is kept; none where there is no such provider.
-pub fn key_home(provider: &str, models: &Models) -> Option<KeyHome> {
-    let provider = Provider::named(provider, models)?;
+pub fn key_location(provider: &str, models: &ModelsFile) -> Option<KeyLocation> {
+    let provider = ProviderCandidate::by_name(provider, models)?;
     let variable = provider.key_env().map(str::to_owned);
-    Some(KeyHome { stored_as: provider.stored_as().to_owned(), variable })
+    Some(KeyLocation { stored_as: provider.stored_as().to_owned(), variable })
 }
 
 /// Takes `provider/model` apart, where that provider is known: its name, and the model's id there. `beside` is the
 /// provider that is named beside the model, if one is: then only its own name is taken off, and only where it is no part
 /// of the id.
-pub fn take_apart(model: &str, beside: Option<&str>, models: &Models) -> Option<(String, String)> {
+pub fn split_provider(model: &str, beside: Option<&str>, models: &ModelsFile) -> Option<(String, String)> {
     let (name, id) = model.split_once('/').filter(|(_, id)| !id.is_empty())?;
-    let provider = Provider::named(name, models);
+    let provider = ProviderCandidate::by_name(name, models);
     let is_prefix = match beside {
         None => name == "scripted" || provider.is_some(),
-        Some(beside) => beside == name && provider.is_some_and(|provider| !provider.knows(model)),
+        Some(beside) => beside == name && provider.is_some_and(|provider| !provider.has_model(model)),
     };
     is_prefix.then(|| (name.to_owned(), id.to_owned()))
 }
@@ -40,80 +40,80 @@ pub fn take_apart(model: &str, beside: Option<&str>, models: &Models) -> Option<
 /// The provider of a model that is named while one of `asked` answers, and the model's id there: `asked` itself where it is
 /// known to have it, a provider that the name begins with, and otherwise `asked`. Unless the user has `fixed` the provider, one
 /// that can be asked and is known to have the model comes before that.
-pub fn place(
+pub fn resolve_model(
     model: &str,
     asked: &str,
     fixed: bool,
-    models: &Models,
-    around: &dyn Surroundings,
+    models: &ModelsFile,
+    around: &dyn EnvironmentProbe,
 ) -> (String, String) {
     let at = |provider: &str| (provider.to_owned(), model.to_owned());
-    if Provider::named(asked, models).is_some_and(|provider| provider.knows(model)) {
+    if ProviderCandidate::by_name(asked, models).is_some_and(|provider| provider.has_model(model)) {
         return at(asked);
     }
-    if let Some(named) = take_apart(model, None, models).or_else(|| own_prefix(model, asked)) {
+    if let Some(named) = split_provider(model, None, models).or_else(|| split_own_prefix(model, asked)) {
         return named;
     }
-    let has = |provider: &Provider<'_>| provider.knows(model) && provider.usable(around).is_some();
-    let other = if fixed { None } else { Provider::candidates(models).find(has) };
+    let has = |provider: &ProviderCandidate<'_>| provider.has_model(model) && provider.usable_reason(around).is_some();
+    let other = if fixed { None } else { ProviderCandidate::candidates(models).find(has) };
     at(other.map_or(asked, |provider| provider.name))
 }
 
 /// A provider that only an address makes one is known by nobody but who asks it.
-fn own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
+fn split_own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
     let id = model.strip_prefix(asked)?.strip_prefix('/').filter(|id| !id.is_empty())?;
     Some((asked.to_owned(), id.to_owned()))
 }
 
 /// The known facts of a provider before a model of it is chosen.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Provider<'a> {
+pub(super) struct ProviderCandidate<'a> {
     pub(super) name: &'a str,
-    pub(super) preset: Option<&'static Preset>,
-    pub(super) own: Option<&'a OwnProvider>,
-    pub(super) models: &'a Models,
+    pub(super) preset: Option<&'static ProviderPreset>,
+    pub(super) own: Option<&'a ConfiguredProvider>,
+    pub(super) models: &'a ModelsFile,
 }
 
-impl<'a> Provider<'a> {
-    pub(super) fn named(name: &'a str, models: &'a Models) -> Option<Self> {
-        let provider = Self { name, preset: preset(name), own: models.provider(name), models };
+impl<'a> ProviderCandidate<'a> {
+    pub(super) fn by_name(name: &'a str, models: &'a ModelsFile) -> Option<Self> {
+        let provider = Self { name, preset: find_preset(name), own: models.provider(name), models };
         (provider.preset.is_some() || provider.own.is_some()).then_some(provider)
     }
 
-    pub(super) fn of(preset: &'static Preset, models: &'a Models) -> Self {
-        Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name), models }
+    pub(super) fn from_preset(preset: &'static ProviderPreset, models: &'a ModelsFile) -> Self {
+        Self { name: find_preset.name, preset: Some(find_preset), own: models.provider(find_preset.name), models }
     }
 
     /// Those that are chosen from when none is named: hosted presets, then those that only the user knows.
-    pub(super) fn candidates(models: &'a Models) -> impl Iterator<Item = Self> {
-        let hosted = PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
-        let hosted = hosted.map(|preset| Self::of(preset, models));
-        hosted.chain(models.providers().filter_map(|name| Self::named(name, models)))
+    pub(super) fn candidates(models: &'a ModelsFile) -> impl Iterator<Item = Self> {
+        let hosted = PRESETS.iter().filter(|preset| find_preset.local_port.is_none() && find_preset.base_url.is_some());
+        let hosted = hosted.map(|preset| Self::from_preset(find_preset, models));
+        hosted.chain(models.custom_providers().filter_map(|name| Self::by_name(name, models)))
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(super) fn dialect(&self) -> ApiDialect {
         let own = self.own.and_then(|own| own.dialect);
-        own.or(self.preset.map(|preset| preset.dialect)).unwrap_or(Dialect::OpenAiChat)
+        own.or(self.preset.map(|preset| find_preset.dialect)).unwrap_or(ApiDialect::OpenAiChat)
     }
 
     /// The address that the environment or `models.json` gives in place of the preset's own.
-    pub(super) fn own_address(&self, around: &dyn Surroundings) -> Option<String> {
-        let from_env = self.preset.and_then(|preset| value(around, preset.base_url_env?));
+    pub(super) fn own_address(&self, around: &dyn EnvironmentProbe) -> Option<String> {
+        let from_env = self.preset.and_then(|preset| env_value(around, find_preset.base_url_env?));
         from_env.or_else(|| self.own?.base_url.clone())
     }
 
     pub(super) fn key_env(&self) -> Option<&'a str> {
         let own = self.own.and_then(|own| own.key_env.as_deref());
-        own.or_else(|| self.preset.and_then(|preset| preset.key_env))
+        own.or_else(|| self.preset.and_then(|preset| find_preset.key_env))
     }
 
-    pub(super) fn key(&self, around: &dyn Surroundings) -> Option<(SecretString, Because)> {
+    pub(super) fn key(&self, around: &dyn EnvironmentProbe) -> Option<(SecretString, ChoiceReason)> {
         if let Some(variable) = self.key_env()
-            && let Some(key) = value(around, variable)
+            && let Some(key) = env_value(around, variable)
         {
-            return Some((key.into(), Because::Key(variable.to_owned())));
+            return Some((key.into(), ChoiceReason::Key(variable.to_owned())));
         }
-        let stored = |name: &str| Some((around.key(name)?, Because::Stored(name.to_owned())));
+        let stored = |name: &str| Some((around.key(name)?, ChoiceReason::Stored(name.to_owned())));
         // By hand a key can be kept under any name.
         [self.name, self.stored_as()].into_iter().find_map(stored)
     }
@@ -122,36 +122,36 @@ impl<'a> Provider<'a> {
     /// server is another company's, and so is what only has the name of its variable in common.
     fn stored_as(&self) -> &'a str {
         let moved = |name: &str| self.models.provider(name).is_some_and(|own| own.base_url.is_some());
-        let key_env = self.preset.filter(|_| !moved(self.name)).and_then(|preset| preset.key_env);
-        let first = key_env.and_then(|key| PRESETS.iter().find(|preset| preset.key_env == Some(key)));
+        let key_env = self.preset.filter(|_| !moved(self.name)).and_then(|preset| find_preset.key_env);
+        let first = key_env.and_then(|key| PRESETS.iter().find(|preset| find_preset.key_env == Some(key)));
         first.filter(|first| !moved(first.name)).map_or(self.name, |first| first.name)
     }
 
     /// Why it could be taken without having been asked for; [`None`] when its key is missing.
-    pub(super) fn usable(&self, around: &dyn Surroundings) -> Option<Because> {
+    pub(super) fn usable_reason(&self, around: &dyn EnvironmentProbe) -> Option<ChoiceReason> {
         let keyless = || self.preset.is_none() && self.key_env().is_none();
-        self.key(around).map(|(_, because)| because).or_else(|| keyless().then_some(Because::Own))
+        self.key(around).map(|(_, because)| because).or_else(|| keyless().then_some(ChoiceReason::Own))
     }
 
-    pub(super) fn knows(&self, model: &str) -> bool {
+    pub(super) fn has_model(&self, model: &str) -> bool {
         self.own.is_some_and(|own| own.models.contains_key(model))
-            || catalogue::find(self.name, model).is_some()
+            || catalogue::find_model(self.name, model).is_some()
     }
 
     pub(super) fn default_model(&self) -> Option<String> {
         let own = self.own.and_then(|own| own.default_model.clone());
         let only = || {
             let own = self.own.filter(|own| own.models.len() == 1)?;
-            self.preset.is_none_or(|preset| preset.local_port.is_some()).then_some(())?;
+            self.preset.is_none_or(|preset| find_preset.local_port.is_some()).then_some(())?;
             own.models.keys().next().cloned()
         };
         let preset = || self.preset?.default_model.map(str::to_owned);
-        own.or_else(preset).or_else(only)
+        own.or_else(find_preset).or_else(only)
     }
 
     /// True if `models.json` names the models it has. What it says of a local preset's only describes some of them.
     pub(super) fn lists_models(&self) -> bool {
-        let local = self.preset.is_some_and(|preset| preset.local_port.is_some());
+        let local = self.preset.is_some_and(|preset| find_preset.local_port.is_some());
         !local && self.own.is_some_and(|own| !own.models.is_empty())
     }
 }

@@ -7,30 +7,30 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::config::{ConfigError, Dialect, ModelConfig};
+use crate::config::{ConfigError, ApiDialect, ModelConfig};
 use crate::timeouts::Timeouts;
 
 /// Connections and headers of one configuration; clones share them.
 #[derive(Clone)]
-pub(super) struct Client {
-    shared: Arc<Shared>,
+pub(super) struct HttpClient {
+    shared: Arc<ClientState>,
 }
 
-struct Shared {
+struct ClientState {
     headers: HeaderMap,
     loopback: bool,
     timeouts: Timeouts,
     built: OnceLock<Result<reqwest::Client, String>>,
 }
 
-impl Client {
+impl HttpClient {
     pub(super) fn new(
         config: &ModelConfig,
         base_url: &Url,
         timeouts: &Timeouts,
     ) -> Result<Self, ConfigError> {
-        let shared = Shared {
-            headers: headers(config)?,
+        let shared = ClientState {
+            headers: build_headers(config)?,
             loopback: is_loopback(base_url),
             timeouts: *timeouts,
             built: OnceLock::new(),
@@ -52,7 +52,7 @@ impl Client {
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("loopback", &self.shared.loopback).finish_non_exhaustive()
     }
@@ -103,7 +103,7 @@ fn is_loopback(url: &Url) -> bool {
     named || (url.scheme() == "http" && parsed.is_some_and(|address| address.is_loopback()))
 }
 
-fn headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
+fn build_headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
     let mut headers = HeaderMap::new();
     if let Some(key) = &config.api_key {
         let (name, value) = key_header(config.dialect, key);
@@ -121,14 +121,14 @@ fn headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
     Ok(headers)
 }
 
-type Value = Result<HeaderValue, reqwest::header::InvalidHeaderValue>;
+type HeaderResult = Result<HeaderValue, reqwest::header::InvalidHeaderValue>;
 
-fn key_header(dialect: Dialect, key: &SecretString) -> (HeaderName, Value) {
+fn key_header(dialect: ApiDialect, key: &SecretString) -> (HeaderName, HeaderResult) {
     let key = key.expose_secret();
     match dialect {
-        Dialect::AnthropicMessages => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key)),
-        Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), HeaderValue::from_str(key)),
-        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Ollama => {
+        ApiDialect::AnthropicMessages => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key)),
+        ApiDialect::Gemini => (HeaderName::from_static("x-goog-api-key"), HeaderValue::from_str(key)),
+        ApiDialect::OpenAiChat | ApiDialect::OpenAiResponses | ApiDialect::Ollama => {
             (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}")))
         }
     }

@@ -11,14 +11,14 @@ use rig_core::error::ProviderError;
 use rig_core::http_client;
 use serde_json::Value;
 
-use super::answer::Unanswered;
+use super::answer::AttemptError;
 use super::client::root_cause;
 use crate::redact::Redactor;
 use crate::retry::retry_after;
 
 /// The author of a failure, and what a message may say about it.
 #[derive(Debug)]
-pub(super) struct Blame {
+pub(super) struct FailureReporter {
     pub(super) provider: String,
     pub(super) address: String,
     pub(super) key_env: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Blame {
 
 /// A failed attempt.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct AttemptFailure {
     pub(super) error: ModelError,
     pub(super) passes: bool,
     pub(super) retry_after: Option<Duration>,
@@ -37,39 +37,39 @@ pub(super) struct Failure {
 /// The size of a quotation from a provider.
 const QUOTE: usize = 600;
 
-impl Blame {
+impl FailureReporter {
     /// `begun` tells whether a piece of the answer had come.
-    pub(super) fn failure(&self, unanswered: &Unanswered, begun: bool, now: SystemTime) -> Failure {
+    pub(super) fn to_failure(&self, unanswered: &AttemptError, begun: bool, now: SystemTime) -> AttemptFailure {
         let mut failure = match unanswered {
-            Unanswered::Refused(reason) => {
-                self.lasting(Kind::Rejected, format!("did not finish its answer: {}", quote(reason)))
+            AttemptError::Refused(reason) => {
+                self.permanent_failure(Kind::Rejected, format!("did not finish its answer: {}", quote(reason)))
             }
-            Unanswered::Failed(error) => self.failed(error, begun, now),
+            AttemptError::Failed(error) => self.provider_failure(error, begun, now),
         };
         failure.error.message = self.redactor.apply(&failure.error.message);
         failure
     }
 
-    fn failed(&self, error: &ProviderError, begun: bool, now: SystemTime) -> Failure {
+    fn provider_failure(&self, error: &ProviderError, begun: bool, now: SystemTime) -> AttemptFailure {
         if let Some(response) = error.provider_response() {
-            return self.answered(response, now);
+            return self.response_failure(response, now);
         }
         let said = quote(&error.to_string());
         if let ProviderError::Http(error) = error {
-            self.broken(error, begun)
+            self.connection_failure(error, begun)
         } else if let ProviderError::Truncated = error {
             let message = "ended its answer without the final event; send the prompt again";
-            self.lasting(Kind::Truncated, message.to_owned())
+            self.permanent_failure(Kind::Truncated, message.to_owned())
         } else if let ProviderError::Provider(reason) = error {
-            self.lasting(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
+            self.permanent_failure(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
         } else if error.kind() == rig_core::ErrorKind::Request {
-            self.lasting(Kind::Rejected, format!("cannot take this request: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("cannot take this request: {said}"))
         } else {
-            self.lasting(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
         }
     }
 
-    fn broken(&self, error: &http_client::Error, begun: bool) -> Failure {
+    fn connection_failure(&self, error: &http_client::Error, begun: bool) -> AttemptFailure {
         let inner = if let http_client::Error::Instance(inner) = error { Some(inner) } else { None };
         let request = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>());
         let cause = request.map_or_else(|| error.to_string(), |error| root_cause(error));
@@ -77,26 +77,26 @@ impl Blame {
             Some(error) if error.is_connect() => {
                 format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
             }
-            Some(error) if error.is_timeout() && !told_by_system(error) => {
+            Some(error) if error.is_timeout() && !is_system_timeout(error) => {
                 // Whoever waited that long already is not to wait as long again, unasked.
                 let message = format!("at {} was silent for too long: {cause}", self.address);
-                return self.lasting(Kind::Connection, message);
+                return self.permanent_failure(Kind::Connection, message);
             }
             _ if begun => format!("broke the connection in the middle of its answer: {cause}"),
             _ => format!("broke the connection before it answered: {cause}"),
         };
-        Failure { passes: true, ..self.lasting(Kind::Connection, message) }
+        AttemptFailure { passes: true, ..self.permanent_failure(Kind::Connection, message) }
     }
 
     /// The provider said no: by a status, or by an error event in an answer that began well.
-    fn answered(&self, response: &ProviderResponseError, now: SystemTime) -> Failure {
+    fn response_failure(&self, response: &ProviderResponseError, now: SystemTime) -> AttemptFailure {
         let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 300);
-        let words = Words::read(response);
+        let words = ProviderErrorBody::read(response);
         let (kind, passes) = match words.too_long(status) {
             true => (Kind::Overflow, false),
-            false => verdict(status, &words.codes),
+            false => classify_status(status, &words.codes),
         };
-        let said = words.said(status);
+        let said = words.summary(status);
         let message = match kind {
             Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
             Kind::RateLimited if !passes => {
@@ -124,7 +124,7 @@ impl Blame {
         };
         let header = response.headers.as_ref().and_then(|headers| headers.get(RETRY_AFTER));
         let retry_after = header.and_then(|value| retry_after(value.to_str().ok()?, now));
-        Failure { passes, retry_after, ..self.lasting(kind, message) }
+        AttemptFailure { passes, retry_after, ..self.permanent_failure(kind, message) }
     }
 
     fn key_hint(&self) -> String {
@@ -135,19 +135,19 @@ impl Blame {
         }
     }
 
-    fn lasting(&self, kind: Kind, message: String) -> Failure {
+    fn permanent_failure(&self, kind: Kind, message: String) -> AttemptFailure {
         let message = format!("{} {message}", self.provider);
-        Failure { error: ModelError::new(kind, message), passes: false, retry_after: None }
+        AttemptFailure { error: ModelError::new(kind, message), passes: false, retry_after: None }
     }
 }
 
 /// True if the system gave up the connection, as it does within a minute when the network is gone, and not haft the wait.
-fn told_by_system(error: &(dyn Error + 'static)) -> bool {
+fn is_system_timeout(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
 }
 
 /// The text of the provider.
-struct Words {
+struct ProviderErrorBody {
     /// The codes it gave: `type` and `code`, in lower case.
     codes: Vec<String>,
     message: String,
@@ -155,7 +155,7 @@ struct Words {
     is_error: bool,
 }
 
-impl Words {
+impl ProviderErrorBody {
     fn read(response: &ProviderResponseError) -> Self {
         let body: Value = serde_json::from_str(&response.body).unwrap_or_default();
         let nested = body.pointer("/response/error").or_else(|| body.get("error"));
@@ -193,7 +193,7 @@ impl Words {
             || OVERFLOW_WORDS.iter().any(|part| message.contains(part))
     }
 
-    fn said(&self, status: Option<u16>) -> String {
+    fn summary(&self, status: Option<u16>) -> String {
         let status = status.map(|status| status.to_string());
         let head: Vec<&str> =
             status.as_deref().into_iter().chain(self.codes.first().map(String::as_str)).collect();
@@ -230,7 +230,7 @@ const OVERFLOW_WORDS: &[&str] = &[
 ];
 
 /// Returns the kind of a failure, and whether it passes. The status decides; where there is none, the code does.
-fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
+fn classify_status(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     let says = |part: &str| codes.iter().any(|code| code.contains(part));
     let used_up = says("insufficient_quota") || says("billing");
     match status {
@@ -272,7 +272,7 @@ mod tests {
     #[track_caller]
     fn check(status: Option<u16>, codes: &[&str], expect: (Kind, bool)) {
         let codes: Vec<String> = codes.iter().map(|code| (*code).to_owned()).collect();
-        assert_eq!(verdict(status, &codes), expect, "{status:?} {codes:?}");
+        assert_eq!(classify_status(status, &codes), expect, "{status:?} {codes:?}");
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
 
     #[track_caller]
     fn overflows(status: Option<u16>, code: &str, message: &str, expect: bool) {
-        let words = Words { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
+        let words = ProviderErrorBody { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
         assert_eq!(words.too_long(status), expect, "{status:?} {code} {message}");
     }
 
@@ -350,8 +350,8 @@ mod tests {
         #[error("the request failed")]
         struct Request(#[source] io::Error);
 
-        assert!(!told_by_system(&std::fmt::Error));
-        assert!(told_by_system(&Request(io::ErrorKind::TimedOut.into())));
+        assert!(!is_system_timeout(&std::fmt::Error));
+        assert!(is_system_timeout(&Request(io::ErrorKind::TimedOut.into())));
     }
 
     #[test]

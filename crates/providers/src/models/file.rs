@@ -2,83 +2,83 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use serde::Deserialize;
 
-use super::OwnProvider;
+use super::ConfiguredProvider;
 use super::is_variable;
-use crate::config::Dialect;
-use crate::presets::preset;
+use crate::config::ApiDialect;
+use crate::presets::find_preset;
 
 #[derive(Debug)]
-pub(super) enum Mistake {
+pub(super) enum FileParseError {
     Syntax(String),
     Field { field: String, detail: String },
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawModelsFile {
     #[serde(default, rename = "$schema")]
     _schema: Option<String>,
-    providers: BTreeMap<String, WrittenProvider>,
+    providers: BTreeMap<String, RawProvider>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenProvider {
-    dialect: Option<Dialect>,
+struct RawProvider {
+    dialect: Option<ApiDialect>,
     base_url: Option<String>,
     key_env: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     default_model: Option<String>,
     #[serde(default)]
-    models: BTreeMap<String, WrittenModel>,
+    models: BTreeMap<String, RawModel>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenModel {
+struct RawModel {
     name: Option<String>,
     window: Option<u64>,
     max_output: Option<u64>,
-    thinking: Option<Vec<Thinking>>,
+    thinking: Option<Vec<ThinkingLevel>>,
     images: Option<bool>,
-    prices: Option<WrittenPrices>,
+    prices: Option<RawPrices>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenPrices {
+struct RawPrices {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, OwnProvider>, Mistake> {
+pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, ConfiguredProvider>, FileParseError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let written: Written = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let written: RawModelsFile = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let inner = error.into_inner();
         if !inner.is_data() || field == "." {
-            return Mistake::Syntax(inner.to_string());
+            return FileParseError::Syntax(inner.to_string());
         }
         // Values of headers may be secrets, and serde quotes what it does not like.
         let place = format!("line {}, column {}", inner.line(), inner.column());
         let secret = field.contains(".headers") || field.ends_with("key_env");
         let detail = if secret { format!("must be a text, at {place}") } else { inner.to_string() };
-        Mistake::Field { field, detail }
+        FileParseError::Field { field, detail }
     })?;
-    reader.end().map_err(|error| Mistake::Syntax(error.to_string()))?;
-    written.providers.into_iter().map(|(name, own)| Ok((name.clone(), provider(&name, own)?))).collect()
+    reader.end().map_err(|error| FileParseError::Syntax(error.to_string()))?;
+    written.providers.into_iter().map(|(name, own)| Ok((name.clone(), parse_provider(&name, own)?))).collect()
 }
 
-fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake> {
-    let at = |field: &str, detail: &str| Mistake::Field {
+fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider, FileParseError> {
+    let at = |field: &str, detail: &str| FileParseError::Field {
         field: format!("providers.{name}{field}"),
         detail: detail.to_owned(),
     };
@@ -88,7 +88,7 @@ fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake
     if written.base_url.as_deref().is_some_and(|url| !is_address(url)) {
         return Err(at(".base_url", "must be an http or https address"));
     }
-    if written.base_url.is_none() && preset(name).is_none_or(|preset| preset.base_url.is_none()) {
+    if written.base_url.is_none() && find_preset(name).is_none_or(|preset| find_preset.base_url.is_none()) {
         return Err(at(".base_url", "is missing; haft does not know where this provider is"));
     }
     if written.key_env.as_deref().is_some_and(|variable| !is_variable(variable)) {
@@ -103,9 +103,9 @@ fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake
             return Err(at(".models", "has a model without a name"));
         }
         let wrong = |(field, detail): (&str, &str)| at(&format!(".models.{id}.{field}"), detail);
-        models.insert(id.clone(), facts(written).map_err(wrong)?);
+        models.insert(id.clone(), parse_facts(written).map_err(wrong)?);
     }
-    Ok(OwnProvider {
+    Ok(ConfiguredProvider {
         dialect: written.dialect,
         base_url: written.base_url,
         key_env: written.key_env,
@@ -116,14 +116,14 @@ fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake
 }
 
 /// The facts, or which field cannot be and what it should be.
-fn facts(written: WrittenModel) -> Result<ModelFacts, (&'static str, &'static str)> {
+fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static str)> {
     for (field, tokens) in [("window", written.window), ("max_output", written.max_output)] {
         if tokens == Some(0) {
             return Err((field, "must be at least 1 token"));
         }
     }
     let thinking = match written.thinking {
-        Some(levels) if levels.is_empty() || levels.contains(&Thinking::Default) => {
+        Some(levels) if levels.is_empty() || levels.contains(&ThinkingLevel::Default) => {
             return Err(("thinking", "must list levels: off, minimal, low, medium, high, xhigh"));
         }
         Some(mut levels) => {
@@ -139,7 +139,7 @@ fn facts(written: WrittenModel) -> Result<ModelFacts, (&'static str, &'static st
             return Err(("prices", "must be dollars for a million tokens, 0 or more"));
         }
     }
-    let prices = written.prices.map(|prices| Prices {
+    let prices = written.prices.map(|prices| TokenPrices {
         input: prices.input,
         output: prices.output,
         cache_read: prices.cache_read,
@@ -168,8 +168,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, place: &str, says: &str) {
         match parse(text.as_bytes()).unwrap_err() {
-            Mistake::Syntax(detail) => assert!(place == "-" && detail.contains(says), "{detail}"),
-            Mistake::Field { field, detail } => {
+            FileParseError::Syntax(detail) => assert!(place == "-" && detail.contains(says), "{detail}"),
+            FileParseError::Field { field, detail } => {
                 assert!(field == place && detail.contains(says), "{field}: {detail}");
                 assert!(!detail.contains("sk-"), "{detail}");
             }
@@ -218,8 +218,8 @@ mod tests {
         let providers = parse(LAB.replace("MODEL", model).as_bytes()).unwrap();
         let facts = &providers["lab"].models["m"];
         assert_eq!((facts.window, facts.max_output, facts.images), (Some(9), Some(3), Some(true)));
-        assert_eq!(facts.thinking, Some(vec![Thinking::Off, Thinking::High]));
-        let prices = Prices { input: 1.0, output: 2.5, cache_read: Some(0.0), cache_write: None };
+        assert_eq!(facts.thinking, Some(vec![ThinkingLevel::Off, ThinkingLevel::High]));
+        let prices = TokenPrices { input: 1.0, output: 2.5, cache_read: Some(0.0), cache_write: None };
         assert_eq!(facts.prices, Some(prices));
     }
 

@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelResponse, broken_args};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelResponse, wrap_invalid_args};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Usage};
+use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
-use super::script::{Call, Role, Script, Step, When};
+use super::script::{ScriptCall, MessageRole, Script, ScriptStep, StepCondition};
 
-type Item = Result<ModelEvent, ModelError>;
+type ReplayItem = Result<ModelEvent, ModelError>;
 
 #[derive(Debug)]
-pub(super) struct Player {
+pub(super) struct ScriptPlayer {
     used: Vec<bool>,
     calls: u64,
 }
 
-impl Player {
+impl ScriptPlayer {
     pub(super) fn new(steps: usize) -> Self {
         Self { used: vec![false; steps], calls: 0 }
     }
@@ -30,29 +30,29 @@ impl Player {
         &mut self,
         script: &Script,
         messages: &[Message],
-    ) -> Result<(Vec<Item>, Duration), ModelError> {
+    ) -> Result<(Vec<ReplayItem>, Duration), ModelError> {
         let free = script.steps.iter().zip(&mut self.used);
-        let mut fitting = free.filter(|(step, used)| (!**used || step.repeat) && step.when.fits(messages));
+        let mut fitting = free.filter(|(step, used)| (!**used || step.repeat) && step.when.matches_last(messages));
         let Some((step, used)) = fitting.next() else {
             let left = self.used.iter().filter(|used| !**used).count();
             let message = format!("the script has no step for this message ({left} unused steps do not fit)");
             return Err(ModelError::new(ModelErrorKind::Rejected, message));
         };
         *used = true;
-        Ok((self.play(step, messages), Duration::from_millis(step.pause_ms)))
+        Ok((self.play_step(step, messages), Duration::from_millis(step.pause_ms)))
     }
 
-    fn play(&mut self, step: &Step, messages: &[Message]) -> Vec<Item> {
+    fn play_step(&mut self, step: &ScriptStep, messages: &[Message]) -> Vec<ReplayItem> {
         let mut items = Vec::new();
         let mut content = Vec::new();
         for line in &step.say {
             if let Some(text) = &line.text {
-                let text = filled(text, messages);
-                items.extend(pieces(&text, step.chunk).map(ModelEvent::Text).map(Ok));
+                let text = fill_placeholders(text, messages);
+                items.extend(split_chunks(&text, step.chunk).map(ModelEvent::Text).map(Ok));
                 content.push(AssistantBlock::Text { text });
             } else if let Some(text) = &line.thinking {
-                let text = filled(text, messages);
-                items.extend(pieces(&text, step.chunk).map(ModelEvent::Thinking).map(Ok));
+                let text = fill_placeholders(text, messages);
+                items.extend(split_chunks(&text, step.chunk).map(ModelEvent::Thinking).map(Ok));
                 content.push(AssistantBlock::Thinking { text });
             } else if let Some(call) = &line.call {
                 content.push(AssistantBlock::ToolCall(self.call(call, step.chunk, &mut items)));
@@ -63,7 +63,7 @@ impl Player {
             None => Ok(ModelEvent::Done(ModelResponse {
                 content,
                 stop: step.stop(),
-                usage: step.usage.map_or_else(Usage::default, Usage::from),
+                usage: step.usage.map_or_else(TokenUsage::default, TokenUsage::from),
                 native: None,
             })),
         };
@@ -71,29 +71,29 @@ impl Player {
         items
     }
 
-    fn call(&mut self, call: &Call, chunk: usize, items: &mut Vec<Item>) -> ToolCall {
+    fn call(&mut self, call: &ScriptCall, chunk: usize, items: &mut Vec<ReplayItem>) -> ToolCall {
         self.calls += 1;
         let id = ToolCallId::new(format!("call_{}", self.calls));
         let args = call.args.clone().unwrap_or_else(|| match &call.args_text {
             Some(text) => {
-                RawJson::parse(text).ok().filter(RawJson::is_object).unwrap_or_else(|| broken_args(text))
+                RawJson::parse(text).ok().filter(RawJson::is_object).unwrap_or_else(|| wrap_invalid_args(text))
             }
             None => RawJson::empty_object(),
         });
         let text = call.args_text.as_deref().unwrap_or(args.as_str());
         items.push(Ok(ModelEvent::ToolCallStart { id: id.clone(), name: call.name.clone() }));
-        items.extend(pieces(text, chunk).map(|delta| Ok(ModelEvent::ToolCallArgs { id: id.clone(), delta })));
+        items.extend(split_chunks(text, chunk).map(|delta| Ok(ModelEvent::ToolCallArgs { id: id.clone(), delta })));
         items.push(Ok(ModelEvent::ToolCallEnd { id: id.clone() }));
         ToolCall { id, name: call.name.clone(), args }
     }
 }
 
 /// The items one by one, until the request is cancelled.
-pub(super) fn stream(
+pub(super) fn cancellable_stream(
     cancel: CancellationToken,
-    items: Vec<Item>,
+    items: Vec<ReplayItem>,
     pause: Duration,
-) -> impl Stream<Item = Item> + Send {
+) -> impl Stream<Item = ReplayItem> + Send {
     let paused = stream::iter(items).then(move |item| async move {
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
@@ -115,8 +115,8 @@ pub(super) fn stream(
     })
 }
 
-impl When {
-    fn fits(&self, messages: &[Message]) -> bool {
+impl StepCondition {
+    fn matches_last(&self, messages: &[Message]) -> bool {
         let last = messages.last();
         let role = self.last_role.is_none_or(|role| last.is_some_and(|last| role_of(last) == role));
         let text = self.contains.as_ref();
@@ -124,11 +124,11 @@ impl When {
     }
 }
 
-fn role_of(message: &Message) -> Role {
+fn role_of(message: &Message) -> MessageRole {
     match message {
-        Message::User { .. } => Role::User,
-        Message::Assistant(_) => Role::Assistant,
-        Message::Tool(_) => Role::Tool,
+        Message::User { .. } => MessageRole::User,
+        Message::Assistant(_) => MessageRole::Assistant,
+        Message::Tool(_) => MessageRole::Tool,
     }
 }
 
@@ -144,7 +144,7 @@ const LAST_RESULT: &str = "{{last_tool_result";
 
 /// The text with `{{last_tool_result}}` and `{{last_tool_result:NAME}}` filled in; a result that never came is
 /// empty. What was filled in is not looked at again.
-fn filled(text: &str, messages: &[Message]) -> String {
+fn fill_placeholders(text: &str, messages: &[Message]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, mark)) = rest.split_once(LAST_RESULT) {
@@ -170,7 +170,7 @@ fn last_result(messages: &[Message], name: Option<&str>) -> String {
     fitting.next().map(|message| joined_text(&message.content)).unwrap_or_default()
 }
 
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> {
+fn split_chunks(text: &str, size: usize) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let size = if size == 0 { characters.len().max(1) } else { size };
     characters.chunks(size).map(|piece| piece.iter().collect()).collect::<Vec<String>>().into_iter()

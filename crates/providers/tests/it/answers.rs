@@ -1,10 +1,10 @@
 //! What comes back: text, thinking, tool calls, usage, in every dialect and cut everywhere.
 
-use haft_core::model::{ModelEvent, Prices, broken_args};
+use haft_core::model::{ModelEvent, TokenPrices, wrap_invalid_args};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_providers::HttpModel;
 use haft_test_support::model_server::{Scenario, TokenCounts, WireFormat};
 
@@ -32,7 +32,7 @@ async fn text_survives_every_cut() {
             let (events, answer) = ask(&model, "hello").await;
             let answer = answer.unwrap();
             assert_eq!(answer.content, [text(TEXT)], "{wire:?} cut every {cut}");
-            assert_eq!(answer.stop, Stop::End);
+            assert_eq!(answer.stop, StopCause::End);
             let deltas = joined(&events, |event| match event {
                 ModelEvent::Text(delta) => Some(delta),
                 _ => None,
@@ -63,7 +63,7 @@ async fn tool_calls_keep_the_models_bytes_and_ids() {
             let first = RawJson::parse(ARGS).unwrap();
             let expect = [text("Looking."), call("call_a", first), call("call_b", RawJson::empty_object())];
             assert_eq!(answer.content, expect, "{wire:?}");
-            assert_eq!(answer.stop, Stop::ToolUse);
+            assert_eq!(answer.stop, StopCause::ToolUse);
             let deltas = joined(&events, |event| match event {
                 ModelEvent::ToolCallArgs { id, delta } if id.as_str() == "call_a" => Some(delta),
                 _ => None,
@@ -81,9 +81,9 @@ async fn tool_calls_keep_the_models_bytes_and_ids() {
 async fn arguments_that_are_no_object_are_kept_as_text() {
     for (args, expect) in [
         ("", RawJson::empty_object()),
-        ("[1]", broken_args("[1]")),
-        (r#"{"city":"#, broken_args(r#"{"city":"#)),
-        (r#"{"a":1,"a":2}"#, broken_args(r#"{"a":1,"a":2}"#)),
+        ("[1]", wrap_invalid_args("[1]")),
+        (r#"{"city":"#, wrap_invalid_args(r#"{"city":"#)),
+        (r#"{"a":1,"a":2}"#, wrap_invalid_args(r#"{"a":1,"a":2}"#)),
     ] {
         each(vec![Scenario::new().tool("call_a", "weather", args)], async |wire, _, model| {
             let (_, answer) = ask(&model, "weather?").await;
@@ -128,7 +128,7 @@ async fn usage_tells_cached_from_fresh_input() {
 #[tokio::test]
 async fn the_output_limit_is_told() {
     each(vec![Scenario::text("I was going to").out_of_tokens()], async |wire, _, model| {
-        assert_eq!(ask(&model, "hello").await.1.unwrap().stop, Stop::Length, "{wire:?}");
+        assert_eq!(ask(&model, "hello").await.1.unwrap().stop, StopCause::Length, "{wire:?}");
     })
     .await;
 }
@@ -141,7 +141,7 @@ async fn the_users_own_prices_count_instead_of_known_ones() {
             server.push(Scenario::text("hi").usage(tokens));
             let mut config = config(&server, wire, "claude-sonnet-4-6");
             config.provider = provider.into();
-            let prices = Prices { input: 1.0, output: 10.0, cache_read: Some(0.5), cache_write: None };
+            let prices = TokenPrices { input: 1.0, output: 10.0, cache_read: Some(0.5), cache_write: None };
             config.facts.prices = Some(prices);
             let usage = ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap().usage;
             assert!((usage.cost_usd - 3.25).abs() < 1e-9, "{wire:?} {provider}: {}", usage.cost_usd);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_providers::{
-    Because, Choice, ChooseError, Chosen, Dialect, Machine, ModelConfig, Models, Surroundings, Timeouts,
-    Wish, catalogue, choose, local_servers, take_apart,
+    ChoiceReason, ModelChoice, ChooseError, ChosenModel, ApiDialect, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, Timeouts,
+    ModelPreference, catalogue, choose, local_servers, split_provider,
 };
 use haft_test_support::model_server::{ModelServer, WireFormat};
 use secrecy::{ExposeSecret, SecretString};
@@ -23,7 +23,7 @@ pub(crate) struct Stage {
 }
 
 #[async_trait]
-impl Surroundings for Stage {
+impl EnvironmentProbe for Stage {
     fn var(&self, name: &str) -> Option<String> {
         self.vars.get(name).map(|value| (*value).to_owned())
     }
@@ -32,11 +32,11 @@ impl Surroundings for Stage {
         self.stored.get(provider).map(|key| SecretString::from(*key))
     }
 
-    async fn listens(&self, port: u16) -> bool {
+    async fn is_listening(&self, port: u16) -> bool {
         self.servers.contains_key(&port)
     }
 
-    async fn models(&self, server: &ModelConfig) -> Vec<String> {
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
         let key = server.api_key.as_ref();
         self.keys_sent.lock().unwrap().push(key.map(|key| key.expose_secret().to_owned()));
         let base_url = server.base_url.as_deref().unwrap();
@@ -45,14 +45,14 @@ impl Surroundings for Stage {
     }
 }
 
-pub(crate) fn wish(flags: &[(&str, &str)]) -> Wish {
+pub(crate) fn wish(flags: &[(&str, &str)]) -> ModelPreference {
     let flag = |name: &str| flags.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-    Wish {
+    ModelPreference {
         provider: flag("provider"),
         model: flag("model"),
         api_key: flag("key").map(SecretString::from),
         base_url: flag("url"),
-        ..Wish::default()
+        ..ModelPreference::default()
     }
 }
 
@@ -64,16 +64,16 @@ async fn line(
 ) -> String {
     let servers = ports.iter().map(|(port, models)| (*port, models.to_vec())).collect();
     let stage = Stage { vars: vars.iter().copied().collect(), servers, ..Stage::default() };
-    told(choose(wish(flags), &Models::default(), &stage).await)
+    told(choose_model(wish(flags), &ModelsFile::default(), &stage).await)
 }
 
 /// A choice in one line.
-pub(crate) fn told(chosen: Result<Chosen, ChooseError>) -> String {
+pub(crate) fn told(chosen: Result<ChosenModel, ChooseError>) -> String {
     match chosen {
         Err(error) => format!("error: {error}"),
         Ok(chosen) => match chosen.choice {
-            Choice::Scripted(path) => format!("script {}", path.display()),
-            Choice::Http(config) => {
+            ModelChoice::Scripted(path) => format!("script {}", path.display()),
+            ModelChoice::Http(config) => {
                 let url = config.base_url.as_deref().unwrap_or("-");
                 let key = config.api_key.as_ref().map_or("-", |key| key.expose_secret());
                 format!("{} {} {url} {key} {}", config.provider, config.model, chosen.because)
@@ -256,7 +256,7 @@ async fn errors_say_what_to_do() {
 async fn looking_for_local_servers_sends_no_key() {
     let vars = HashMap::from([("OLLAMA_API_KEY", "secret")]);
     let stage = Stage { vars, servers: HashMap::from([(11434, vec!["qwen3"])]), ..Stage::default() };
-    let found = local_servers(&Models::default(), &stage).await;
+    let found = local_servers(&ModelsFile::default(), &stage).await;
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].preset.name, found[0].models.as_slice()),
@@ -268,13 +268,13 @@ async fn looking_for_local_servers_sends_no_key() {
 #[tokio::test]
 async fn a_choice_opens_its_model() {
     let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
-    let chosen = choose(wish(&[]), &Models::default(), &stage).await.unwrap();
+    let chosen = choose_model(wish(&[]), &ModelsFile::default(), &stage).await.unwrap();
     let model = chosen.choice.open().unwrap();
     let info = model.info();
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
     assert_eq!(model.facts().window, Some(1_050_000));
     let chosen =
-        choose(wish(&[("model", "scripted//nonexistent.json")]), &Models::default(), &stage).await.unwrap();
+        choose_model(wish(&[("model", "scripted//nonexistent.json")]), &ModelsFile::default(), &stage).await.unwrap();
     let error = chosen.choice.open().err().unwrap();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
 }
@@ -290,28 +290,28 @@ fn a_wish_shows_no_secret() {
 #[tokio::test]
 async fn the_real_machine_sees_a_server() {
     let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
-    let machine = Machine::default();
-    assert!(machine.listens(server.port()).await);
+    let machine = SystemProbe::default();
+    assert!(machine.is_listening(server.port()).await);
     let at = |base_url: String| ModelConfig {
         base_url: Some(base_url),
-        ..ModelConfig::new(Dialect::OpenAiChat, "x", "")
+        ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "")
     };
-    assert_eq!(machine.models(&at(server.base_url())).await, ["local-model"]);
-    assert_eq!(machine.models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
-    let wish = Wish { base_url: Some(server.base_url()), ..Wish::default() };
-    let chosen = choose(wish, &Models::default(), &machine).await.unwrap();
-    let Choice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
-    assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
-    assert_eq!(chosen.because, Because::Asked);
+    assert_eq!(machine.list_models(&at(server.base_url())).await, ["local-model"]);
+    assert_eq!(machine.list_models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
+    let wish = ModelPreference { base_url: Some(server.base_url()), ..ModelPreference::default() };
+    let chosen = choose_model(wish, &ModelsFile::default(), &machine).await.unwrap();
+    let ModelChoice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
+    assert_eq!((config.dialect, config.model.as_str()), (ApiDialect::OpenAiChat, "local-model"));
+    assert_eq!(chosen.because, ChoiceReason::Asked);
 }
 
 #[tokio::test]
 async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
     for (wire, dialect, path, key) in [
-        (WireFormat::Anthropic, Dialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
-        (WireFormat::OpenAiChat, Dialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
-        (WireFormat::Gemini, Dialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
-        (WireFormat::Ollama, Dialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
+        (WireFormat::Anthropic, ApiDialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
+        (WireFormat::OpenAiChat, ApiDialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
+        (WireFormat::Gemini, ApiDialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
+        (WireFormat::Ollama, ApiDialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
     ] {
         let server = ModelServer::start(wire, Vec::new()).await;
         let config = ModelConfig {
@@ -320,7 +320,7 @@ async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
             headers: vec![("x-team".into(), "blue".into())],
             ..ModelConfig::new(dialect, "gate", "")
         };
-        assert_eq!(Machine::default().models(&config).await, ["local-model"], "{dialect:?}");
+        assert_eq!(SystemProbe::default().list_models(&config).await, ["local-model"], "{dialect:?}");
         let asked = &server.get_requests()[0];
         assert_eq!((asked.path.as_str(), asked.header(key.0)), (path, Some(key.1)));
         assert_eq!(asked.header("x-team"), Some("blue"));
@@ -329,8 +329,8 @@ async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
 
 #[test]
 fn a_models_name_is_taken_apart_where_its_provider_is_known() {
-    let (listed, whole) = (Models::default(), catalogue());
-    let apart = |model: &str, beside| take_apart(model, beside, &listed);
+    let (listed, whole) = (ModelsFile::default(), model_catalog());
+    let apart = |model: &str, beside| split_provider(model, beside, &listed);
     let two = |provider: &str, id: &str| Some((provider.to_owned(), id.to_owned()));
     assert_eq!(apart("openrouter/anthropic/x", None), two("openrouter", "anthropic/x"));
     assert_eq!(apart("scripted//a.json", None), two("scripted", "/a.json"));
@@ -371,8 +371,8 @@ fn endless() -> (String, std::thread::JoinHandle<usize>) {
 async fn a_list_without_an_end_is_none() {
     let (address, listing) = endless();
     let timeouts = Timeouts { probe_models: Duration::from_secs(60), ..Timeouts::default() };
-    let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(Dialect::OpenAiChat, "x", "") };
-    assert_eq!(Machine::with_timeouts(timeouts).models(&server).await, Vec::<String>::new());
+    let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "") };
+    assert_eq!(SystemProbe::with_timeouts(timeouts).list_models(&server).await, Vec::<String>::new());
     let sent = tokio::task::spawn_blocking(|| listing.join().unwrap()).await.unwrap();
     assert!(sent < 32 * 1024 * 1024, "{sent} bytes were taken");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::model::{Model, ModelErrorKind, ModelEvent};
 use haft_protocol::message::AssistantBlock;
-use haft_providers::{Fallback, HttpModel};
+use haft_providers::{FallbackModel, HttpModel};
 use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 
 use crate::support::{ask, assistant, config, gather, impatient, start, user};
@@ -13,7 +13,7 @@ use crate::support::{ask, assistant, config, gather, impatient, start, user};
 struct Stage {
     first: ModelServer,
     second: ModelServer,
-    model: Fallback,
+    model: FallbackModel,
 }
 
 async fn stage(first: Vec<Scenario>, second: Vec<Scenario>) -> Stage {
@@ -24,7 +24,7 @@ async fn stage(first: Vec<Scenario>, second: Vec<Scenario>) -> Stage {
     };
     let one = open(&first, WireFormat::Anthropic, "claude-sonnet-4-6");
     let two = open(&second, WireFormat::OpenAiResponses, "gpt-5.6");
-    Stage { first, second, model: Fallback::new(one, [two]) }
+    Stage { first, second, model: FallbackModel::new(one, [two]) }
 }
 
 impl Stage {

@@ -2,7 +2,7 @@
 
 use haft_core::model::ModelResponse;
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_providers::HttpModel;
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
@@ -21,7 +21,7 @@ async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel)
     let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("Sunny.")]).await;
     let first = gather(start(&model(&server, wire), vec![user("weather?")]).await).await.1.unwrap();
     let messages =
-        vec![user("weather?"), stored(first), result("call_a", "weather", vec![Content::text("sunny, 21°")])];
+        vec![user("weather?"), stored(first), result("call_a", "weather", vec![ContentBlock::text("sunny, 21°")])];
     gather(start(&second(&server), messages).await).await.1.unwrap();
     server.requests().last().unwrap().body.clone()
 }
@@ -92,7 +92,7 @@ async fn a_session_moves_between_dialects() {
         let answer = gather(start(&model(&old, from), vec![user("weather?")]).await).await.1.unwrap();
         for (to, _) in DIALECTS.into_iter().filter(|(to, _)| *to != from) {
             let server = ModelServer::start(to, vec![Scenario::text("Sunny.")]).await;
-            let outcome = result("call_a", "weather", vec![Content::text("sunny, 21°")]);
+            let outcome = result("call_a", "weather", vec![ContentBlock::text("sunny, 21°")]);
             let messages = vec![user("weather?"), assistant(answer.clone()), outcome];
             gather(start(&model(&server, to), messages).await).await.1.unwrap();
             let text = server.requests()[0].body.to_string();
@@ -128,7 +128,7 @@ async fn results_of_one_step_stay_together_and_are_never_empty() {
             user("weather?"),
             assistant(answer),
             result("call_a", "weather", Vec::new()),
-            result("call_b", "weather", vec![Content::text("rain")]),
+            result("call_b", "weather", vec![ContentBlock::text("rain")]),
             user("and tomorrow?"),
         ];
         gather(start(&model, messages).await).await.1.unwrap();
@@ -153,7 +153,7 @@ async fn arguments_that_are_no_object_do_not_break_the_next_request() {
                 let model = model(&server, wire);
                 let mut answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
                 answer.native = answer.native.filter(|_| keeps_native);
-                let told = result("call_a", "weather", vec![Content::text("the arguments are no object")]);
+                let told = result("call_a", "weather", vec![ContentBlock::text("the arguments are no object")]);
                 gather(start(&model, vec![user("weather?"), stored(answer), told]).await).await.1.unwrap();
                 let body = server.requests()[1].body.clone();
                 let sent = match wire {
@@ -183,7 +183,7 @@ fn call_of(items: &Value) -> Value {
 #[tokio::test]
 async fn pictures_come_behind_all_results_of_a_step() {
     let scenario = Scenario::new().tool("call_a", "weather", "{}").tool("call_b", "weather", "{}");
-    let image = Content::Image(haft_protocol::content::Image {
+    let image = ContentBlock::Image(haft_protocol::content::Image {
         mime_type: "image/png".into(),
         data: "dG9vbA==".into(),
     });
@@ -194,7 +194,7 @@ async fn pictures_come_behind_all_results_of_a_step() {
         user("weather?"),
         assistant(answer),
         result("call_a", "weather", vec![image]),
-        result("call_b", "weather", vec![Content::text("rain")]),
+        result("call_b", "weather", vec![ContentBlock::text("rain")]),
         user("and tomorrow?"),
     ];
     gather(start(&model, messages).await).await.1.unwrap();

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::session::Session;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, Run};
 use haft_protocol::content::ToolCall;
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
@@ -123,7 +123,7 @@ impl World {
     async fn turn(&mut self, agent: &Agent, number: usize) -> Turn {
         self.prepare();
         let mut run = match self.dice.below(3) {
-            0 => agent.go_on(),
+            0 => agent.resume(),
             _ => agent.prompt(format!("prompt {number}")),
         };
         if self.dice.below(3) == 0 {
@@ -145,7 +145,7 @@ impl World {
         }
         match self.dice.below(3) {
             0 => {
-                run.cancellation().cancel();
+                run.cancellation_token().cancel();
                 match run.finish().await {
                     Ok(()) => Turn::Ended,
                     Err(error) if error.kind == TurnErrorKind::Aborted => Turn::Interrupted,
@@ -198,7 +198,7 @@ struct Counted(Arc<Mutex<HashMap<String, usize>>>);
 impl Tool for Counted {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = serde_json::json!({"type": "object", "properties": {"what": {"type": "string"}}});
-        let concurrency = Concurrency::Parallel;
+        let concurrency = ToolConcurrency::Parallel;
         Arc::new(ToolSpec { concurrency, ..ToolSpec::new("count", "Counts.").with_schema(schema.into()) })
     }
 

@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 
-use haft_core::model::{Model, Thinking};
-use haft_providers::{Choice, Models, ModelsError, choose, key_home};
+use haft_core::model::{Model, ThinkingLevel};
+use haft_providers::{ModelChoice, ModelsFile, ModelsError, choose, key_location};
 use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
 use crate::choosing::{Stage, told, wish};
 use crate::support::{ask, gather, request, user};
 
-fn models(providers: Value) -> Models {
+fn models(providers: Value) -> ModelsFile {
     load(&json!({ "providers": providers }).to_string()).unwrap()
 }
 
-fn load(text: &str) -> Result<Models, ModelsError> {
+fn load(text: &str) -> Result<ModelsFile, ModelsError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("models.json");
     std::fs::write(&path, text).unwrap();
-    Models::load(&path)
+    ModelsFile::load(&path)
 }
 
 fn lab() -> Value {
@@ -31,7 +31,7 @@ fn check(expect: &str, got: String) {
 }
 
 async fn line(providers: Value, flags: &[(&str, &str)], stage: &Stage) -> String {
-    told(choose(wish(flags), &models(providers), stage).await)
+    told(choose_model(wish(flags), &models(providers), stage).await)
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn a_key_is_found_where_it_is_stored() {
         (json!({"lab": lab()}), "lab", "lab", None),
         (json!({}), "ollama", "ollama", Some("OLLAMA_API_KEY")),
     ] {
-        let home = key_home(provider, &models(providers.clone())).unwrap();
+        let home = key_location(provider, &models(providers.clone())).unwrap();
         assert_eq!((home.stored_as.as_str(), home.variable.as_deref()), (stored_as, variable), "{providers}");
         let flags = [("provider", provider), ("model", "m")];
         for (stored, is_sent) in [(stored_as, true), ("openai", stored_as == "openai")] {
@@ -118,7 +118,7 @@ async fn a_key_is_found_where_it_is_stored() {
             assert_eq!(got.contains("k-1"), is_sent, "{stored} of {providers}: {got}");
         }
     }
-    assert_eq!(key_home("nobody", &Models::default()), None);
+    assert_eq!(key_location("nobody", &ModelsFile::default()), None);
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn headers_take_variables_and_say_which_is_missing() {
     assert!(error.contains("models.json: the header") && error.contains("of gate") && missing, "{error}");
     let vars = HashMap::from([("TEAM", "7"), ("TOKEN", "t0ken-secret")]);
     let stage = Stage { vars, ..Stage::default() };
-    let chosen = choose(wish(&[]), &models(providers), &stage).await.unwrap();
+    let chosen = choose_model(wish(&[]), &models(providers), &stage).await.unwrap();
     assert!(!format!("{chosen:?}").contains("t0ken"), "{chosen:?}");
     let model = chosen.choice.open().unwrap();
     ask(&*model, "hello").await.1.unwrap();
@@ -148,13 +148,13 @@ async fn facts_prices_and_levels_come_from_the_file() {
     let model = json!({"window": 32_768, "max_output": 4_096, "thinking": ["off", "high"],
         "prices": {"input": 0.5, "output": 1.5}});
     let providers = json!({"lab": {"base_url": server.base_url(), "models": {"m": model}}});
-    let chosen = choose(wish(&[]), &models(providers), &Stage::default()).await.unwrap();
-    let Choice::Http(config) = &chosen.choice else { panic!("{chosen:?}") };
+    let chosen = choose_model(wish(&[]), &models(providers), &Stage::default()).await.unwrap();
+    let ModelChoice::Http(config) = &chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.facts.window, config.facts.max_output), (Some(32_768), Some(4_096)));
     let model = chosen.choice.open().unwrap();
     assert_eq!(model.facts().window, Some(32_768));
     let mut request = request(vec![user("hi")]);
-    request.thinking = Thinking::Medium;
+    request.thinking = ThinkingLevel::Medium;
     let answer =
         gather(model.stream(tokio_util::sync::CancellationToken::new(), request).await.unwrap()).await;
     assert!((answer.1.unwrap().usage.cost_usd - 2.0).abs() < 1e-9);
@@ -171,7 +171,7 @@ fn a_mistake_names_file_model_and_field() {
     );
     let error = load("{").unwrap_err().to_string();
     assert!(error.contains("models.json is not JSON") && error.contains("line 1"), "{error}");
-    assert_eq!(Models::load(std::path::Path::new("/no/such/models.json")).unwrap(), Models::default());
+    assert_eq!(ModelsFile::load(std::path::Path::new("/no/such/models.json")).unwrap(), ModelsFile::default());
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn own_models_are_listed_with_what_the_catalogue_knows() {
     let names: Vec<String> = listed.iter().map(|own| format!("{}/{}", own.provider, own.model)).collect();
     assert_eq!(names, ["anthropic/claude-haiku-4-5", "lab/big", "lab/small"]);
     assert_eq!((listed[0].facts.window, listed[0].facts.max_output), (Some(5), Some(64_000)));
-    assert_eq!(models.providers().collect::<Vec<_>>(), ["lab"]);
+    assert_eq!(models.custom_providers().collect::<Vec<_>>(), ["lab"]);
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Gemini's and Ollama's own APIs, which give calls whole: text, thinking, calls, usage, history, failures.
 
-use haft_core::model::{Model, ModelErrorKind, ModelEvent, Thinking};
-use haft_protocol::content::{Content, Image};
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_core::model::{Model, ModelErrorKind, ModelEvent, ThinkingLevel};
+use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_providers::HttpModel;
 use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn text_and_thinking_survive_every_cut() {
             let answer = answer.unwrap();
             let thinking = AssistantBlock::Thinking { text: "Let me see 🤔".into() };
             assert_eq!(answer.content, [thinking, text(TEXT)], "{wire:?} cut every {cut}");
-            assert_eq!(answer.stop, Stop::End);
+            assert_eq!(answer.stop, StopCause::End);
             let said: String = events
                 .iter()
                 .filter_map(|event| match event {
@@ -64,7 +64,7 @@ async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
             let args: Vec<Value> = calls.iter().map(|call| call.args.read().unwrap()).collect();
             let expect: Value = serde_json::from_str(ARGS).unwrap();
             assert_eq!(args, [expect, json!({})], "{wire:?}");
-            assert_eq!((message.text().as_str(), answer.stop), ("Looking.", Stop::ToolUse), "{wire:?}");
+            assert_eq!((message.text().as_str(), answer.stop), ("Looking.", StopCause::ToolUse), "{wire:?}");
             assert!(calls[0].id != calls[1].id, "{wire:?}");
             let starts = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallStart { .. }));
             let ends = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallEnd { .. }));
@@ -80,7 +80,7 @@ async fn usage_and_the_output_limit_are_told() {
     let scenario = Scenario::text("I was going to").usage(tokens).out_of_tokens();
     each(vec![scenario], async |wire, _, model| {
         let answer = ask(&model, "hello").await.1.unwrap();
-        assert_eq!(answer.stop, Stop::Length, "{wire:?}");
+        assert_eq!(answer.stop, StopCause::Length, "{wire:?}");
         let usage = answer.usage;
         assert_eq!(
             (usage.input, usage.output, usage.cache_read, usage.cache_write),
@@ -131,10 +131,10 @@ async fn a_conversation_goes_on_with_results_images_and_signatures() {
     each(vec![thoughtful, Scenario::text("Sunny.")], async |wire, server, model| {
         let answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
         let AssistantBlock::ToolCall(call) = answer.content.last().unwrap().clone() else { panic!() };
-        let image = Content::Image(Image { mime_type: "image/png".into(), data: "aW1hZ2U=".into() });
-        let content = vec![Content::text("sunny, 21°")];
+        let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "aW1hZ2U=".into() });
+        let content = vec![ContentBlock::text("sunny, 21°")];
         let messages = vec![
-            Message::User { content: vec![Content::text("weather?"), image], time: time() },
+            Message::User { content: vec![ContentBlock::text("weather?"), image], time: time() },
             assistant(answer),
             result(call.id.as_str(), "weather", content),
         ];
@@ -148,7 +148,7 @@ async fn a_conversation_goes_on_with_results_images_and_signatures() {
     .await;
 }
 
-async fn thought(wire: WireFormat, name: &str, thinking: Thinking, window: Option<u64>) -> Value {
+async fn thought(wire: WireFormat, name: &str, thinking: ThinkingLevel, window: Option<u64>) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let mut config = config(&server, wire, name);
     config.facts.window = window;
@@ -162,21 +162,21 @@ async fn thought(wire: WireFormat, name: &str, thinking: Thinking, window: Optio
 #[tokio::test]
 async fn thinking_takes_each_apis_form() {
     let level = "/generationConfig/thinkingConfig/thinkingLevel";
-    let body = thought(WireFormat::Gemini, "gemini-3.8-flash", Thinking::Minimal, None).await;
+    let body = thought(WireFormat::Gemini, "gemini-3.8-flash", ThinkingLevel::Minimal, None).await;
     assert_eq!(
         body.pointer(level).and_then(Value::as_str).map(str::to_lowercase),
         Some("low".into()),
         "{body}"
     );
     let budget = "/generationConfig/thinkingConfig/thinkingBudget";
-    let body = thought(WireFormat::Gemini, "gemini-2.5-flash", Thinking::XHigh, None).await;
+    let body = thought(WireFormat::Gemini, "gemini-2.5-flash", ThinkingLevel::XHigh, None).await;
     assert_eq!(body.pointer(budget), Some(&json!(24_576)), "{body}");
     for (wanted, sent) in
-        [(Thinking::Off, json!(false)), (Thinking::Minimal, json!("low")), (Thinking::XHigh, json!("high"))]
+        [(ThinkingLevel::Off, json!(false)), (ThinkingLevel::Minimal, json!("low")), (ThinkingLevel::XHigh, json!("high"))]
     {
         assert_eq!(thought(WireFormat::Ollama, "qwen3", wanted, None).await["think"], sent);
     }
-    let body = thought(WireFormat::Ollama, "qwen3", Thinking::Default, Some(65_536)).await;
+    let body = thought(WireFormat::Ollama, "qwen3", ThinkingLevel::Default, Some(65_536)).await;
     assert_eq!((&body["think"], &body["options"]["num_ctx"]), (&Value::Null, &json!(65_536)));
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use haft_providers::{KnownModel, Models, catalogue, place};
+use haft_providers::{KnownModel, ModelsFile, catalogue, resolve_model};
 
 use crate::choosing::Stage;
 
@@ -10,7 +10,7 @@ use crate::choosing::Stage;
 #[track_caller]
 fn check_place(model: &str, asked: &str, fixed: bool, expect: &str) {
     let stage = Stage { vars: HashMap::from([("ANTHROPIC_API_KEY", "k")]), ..Stage::default() };
-    let (provider, id) = place(model, asked, fixed, &Models::default(), &stage);
+    let (provider, id) = resolve_model(model, asked, fixed, &ModelsFile::default(), &stage);
     assert_eq!(format!("{provider} {id}"), expect);
 }
 
@@ -27,7 +27,7 @@ fn a_model_that_is_named_beside_another_has_its_place() {
     // No key for it is there.
     check_place("gemini-2.5-pro", "anthropic", false, "anthropic gemini-2.5-pro");
     // It is part of the id there.
-    let whole = catalogue();
+    let whole = model_catalog();
     let routed =
         |known: &&KnownModel| known.provider == "openrouter" && known.model.starts_with("anthropic/");
     let id = whole.iter().find(routed).unwrap().model.clone();

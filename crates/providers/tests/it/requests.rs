@@ -1,7 +1,7 @@
 //! What is sent: paths, headers, tools, images, reasoning, cache markers.
 
-use haft_core::model::{Model, ModelRequest, RequestOptions, Thinking};
-use haft_protocol::content::{Content, Image};
+use haft_core::model::{Model, ModelRequest, RequestOptions, ThinkingLevel};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::message::Message;
 use haft_providers::HttpModel;
 use haft_test_support::model_server::{ModelServer, RecordedRequest, Scenario, WireFormat};
@@ -89,14 +89,14 @@ async fn without_a_key_none_is_sent() {
 async fn images_reach_the_model_from_users_and_tools() {
     const FROM_USER: &str = "dXNlcg==";
     const FROM_TOOL: &str = "dG9vbA==";
-    let image = |data: &str| Content::Image(Image { mime_type: "image/png".into(), data: data.into() });
+    let image = |data: &str| ContentBlock::Image(Image { mime_type: "image/png".into(), data: data.into() });
     let scenarios = vec![Scenario::new().tool("call_a", "weather", "{}"), Scenario::text("Nice.")];
     each(scenarios, async |wire, server, model| {
-        let content = vec![Content::text("look"), image(FROM_USER)];
+        let content = vec![ContentBlock::text("look"), image(FROM_USER)];
         let mut messages = vec![Message::User { content, time: time() }];
         let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
         messages.push(crate::support::assistant(answer));
-        messages.push(result("call_a", "weather", vec![Content::text("a map"), image(FROM_TOOL)]));
+        messages.push(result("call_a", "weather", vec![ContentBlock::text("a map"), image(FROM_TOOL)]));
         gather(start(&model, messages).await).await.1.unwrap();
         let body = sent(&server).body.to_string();
         for data in [FROM_USER, FROM_TOOL] {
@@ -111,7 +111,7 @@ async fn images_reach_the_model_from_users_and_tools() {
 async fn an_image_nobody_reads_becomes_words() {
     each(vec![Scenario::text("hi")], async |wire, server, model| {
         let image = Image { mime_type: "image/x-unknown".into(), data: "AAAA".into() };
-        let content = vec![Content::Image(image)];
+        let content = vec![ContentBlock::Image(image)];
         gather(start(&model, vec![Message::User { content, time: time() }]).await).await.1.unwrap();
         let body = sent(&server).body.to_string();
         assert!(body.contains("image/x-unknown") && !body.contains("AAAA"), "{wire:?}: {body}");
@@ -130,7 +130,7 @@ async fn anthropic_prompts_are_marked_for_the_cache() {
     assert_eq!(body.pointer("/messages/0/content/0/cache_control"), Some(&marker), "{body}");
 }
 
-async fn reasoned(wire: WireFormat, model: &str, thinking: Thinking) -> Value {
+async fn reasoned(wire: WireFormat, model: &str, thinking: ThinkingLevel) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let mut request = request(vec![user("hi")]);
@@ -141,36 +141,36 @@ async fn reasoned(wire: WireFormat, model: &str, thinking: Thinking) -> Value {
 
 #[tokio::test]
 async fn reasoning_takes_each_models_own_form() {
-    let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", Thinking::High).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", ThinkingLevel::High).await;
     assert_eq!(body.pointer("/output_config/effort"), Some(&json!("high")), "{body}");
-    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Medium).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Medium).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 12288}));
-    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Off).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off).await;
     assert_eq!(body["thinking"], json!({"type": "disabled"}));
-    let body = reasoned(WireFormat::OpenAiResponses, "gpt-5.6", Thinking::Low).await;
+    let body = reasoned(WireFormat::OpenAiResponses, "gpt-5.6", ThinkingLevel::Low).await;
     assert_eq!(body.pointer("/reasoning/effort"), Some(&json!("low")), "{body}");
-    for (wanted, sent) in [(Thinking::Minimal, "low"), (Thinking::XHigh, "max")] {
+    for (wanted, sent) in [(ThinkingLevel::Minimal, "low"), (ThinkingLevel::XHigh, "max")] {
         let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", wanted).await;
         assert_eq!(body.pointer("/output_config/effort"), Some(&json!(sent)), "{body}");
     }
-    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Minimal).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Minimal).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 1024}));
-    for (wanted, sent) in [(Thinking::Off, "minimal"), (Thinking::XHigh, "high")] {
+    for (wanted, sent) in [(ThinkingLevel::Off, "minimal"), (ThinkingLevel::XHigh, "high")] {
         let body = reasoned(WireFormat::OpenAiChat, "gpt-5", wanted).await;
         assert_eq!(body["reasoning_effort"], json!(sent), "{wanted}");
     }
-    let body = reasoned(WireFormat::OpenAiChat, "gpt-5", Thinking::Low).await;
+    let body = reasoned(WireFormat::OpenAiChat, "gpt-5", ThinkingLevel::Low).await;
     assert_eq!(body["reasoning_effort"], json!("low"));
 }
 
 #[tokio::test]
 async fn reasoning_a_model_does_not_have_is_left_out() {
-    let body = reasoned(WireFormat::OpenAiChat, "gpt-4.1", Thinking::High).await;
+    let body = reasoned(WireFormat::OpenAiChat, "gpt-4.1", ThinkingLevel::High).await;
     assert_eq!(body.get("reasoning_effort"), None, "{body}");
-    let body = reasoned(WireFormat::OpenAiResponses, "gpt-4.1", Thinking::High).await;
+    let body = reasoned(WireFormat::OpenAiResponses, "gpt-4.1", ThinkingLevel::High).await;
     assert_eq!(body.get("reasoning"), None, "{body}");
     for wire in [WireFormat::Anthropic, WireFormat::OpenAiChat, WireFormat::OpenAiResponses] {
-        let body = reasoned(wire, "gpt-5", Thinking::Default).await;
+        let body = reasoned(wire, "gpt-5", ThinkingLevel::Default).await;
         assert_eq!((body.get("reasoning"), body.get("thinking")), (None, None), "{body}");
     }
 }
@@ -187,7 +187,7 @@ async fn nothing_to_say_is_not_sent() {
 }
 
 /// Sends a request with these options and this much thinking; what reached the server.
-async fn sent_with(wire: WireFormat, model: &str, thinking: Thinking, options: RequestOptions) -> Value {
+async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, options: RequestOptions) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let request = ModelRequest { thinking, options, ..request(vec![user("hello")]) };
@@ -199,19 +199,19 @@ async fn sent_with(wire: WireFormat, model: &str, thinking: Thinking, options: R
 async fn options_of_one_request_are_sent_where_the_model_takes_them() {
     let options = |temperature| RequestOptions { max_tokens: Some(9_000), temperature };
     let cases = [
-        (WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Off, "/max_tokens", json!(0.5)),
+        (WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, "/max_tokens", json!(0.5)),
         // It thinks, and then has a temperature of its own.
-        (WireFormat::Anthropic, "claude-sonnet-4-6", Thinking::High, "/max_tokens", Value::Null),
-        (WireFormat::OpenAiChat, "gpt-4.1", Thinking::Default, "/max_tokens", json!(0.5)),
-        (WireFormat::OpenAiResponses, "gpt-5.6", Thinking::High, "/max_output_tokens", Value::Null),
+        (WireFormat::Anthropic, "claude-sonnet-4-6", ThinkingLevel::High, "/max_tokens", Value::Null),
+        (WireFormat::OpenAiChat, "gpt-4.1", ThinkingLevel::Default, "/max_tokens", json!(0.5)),
+        (WireFormat::OpenAiResponses, "gpt-5.6", ThinkingLevel::High, "/max_output_tokens", Value::Null),
         (
             WireFormat::Gemini,
             "gemini-3.8-flash",
-            Thinking::Default,
+            ThinkingLevel::Default,
             "/generationConfig/maxOutputTokens",
             json!(0.5),
         ),
-        (WireFormat::Ollama, "qwen3", Thinking::Default, "/options/num_predict", json!(0.5)),
+        (WireFormat::Ollama, "qwen3", ThinkingLevel::Default, "/options/num_predict", json!(0.5)),
     ];
     for (wire, model, thinking, most, temperature) in cases {
         let body = sent_with(wire, model, thinking, options(Some(0.5))).await;
@@ -228,7 +228,7 @@ async fn options_of_one_request_are_sent_where_the_model_takes_them() {
 #[tokio::test]
 async fn no_answer_is_wanted_longer_than_the_model_can() {
     let options = RequestOptions { max_tokens: Some(u64::MAX), temperature: None };
-    let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Off, options).await;
+    let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, options).await;
     assert_eq!(body["max_tokens"], json!(64_000));
 }
 
@@ -243,7 +243,7 @@ async fn what_was_called_is_defined_where_nothing_may_be_called_any_more() {
     let mut messages = vec![user("hello")];
     let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
     messages.push(crate::support::assistant(answer));
-    messages.push(result("call_a", "weather", vec![Content::text("fog")]));
+    messages.push(result("call_a", "weather", vec![ContentBlock::text("fog")]));
     let request = ModelRequest { tools: Vec::new(), ..request(messages) };
     gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
     let body = sent(&server).body;

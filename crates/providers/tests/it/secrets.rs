@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use haft_core::model::ModelEvent;
-use haft_providers::{ConfigError, Dialect, HttpModel, ModelConfig};
+use haft_providers::{ConfigError, ApiDialect, HttpModel, ModelConfig};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use crate::support::{DIALECTS, KEY, NATIVE, ask, config, impatient};
@@ -53,7 +53,7 @@ async fn debug_output_has_no_secret() {
 
 #[test]
 fn a_key_that_cannot_be_sent_is_not_shown_either() {
-    let mut config = ModelConfig::new(Dialect::OpenAiChat, "openai-chat", "gpt-4.1");
+    let mut config = ModelConfig::new(ApiDialect::OpenAiChat, "openai-chat", "gpt-4.1");
     config.api_key = Some("sk-secret\n".into());
     let error = HttpModel::new(config).unwrap_err();
     assert_eq!(error, ConfigError::Key { provider: "openai-chat".into() });

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, Thinking,
+    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, ThinkingLevel,
 };
-use haft_core::tool::{Concurrency, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
-use haft_providers::{Dialect, HttpModel, ModelConfig, Timeouts};
+use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage};
+use haft_providers::{ApiDialect, HttpModel, ModelConfig, Timeouts};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
 
@@ -35,11 +35,11 @@ pub(crate) const NATIVE: [(WireFormat, &str); 2] = [(WireFormat::Gemini, "gemini
 
 pub(crate) fn config(server: &ModelServer, wire: WireFormat, model: &str) -> ModelConfig {
     let (dialect, provider) = match wire {
-        WireFormat::Anthropic => (Dialect::AnthropicMessages, "anthropic"),
-        WireFormat::OpenAiChat => (Dialect::OpenAiChat, "openai-chat"),
-        WireFormat::OpenAiResponses => (Dialect::OpenAiResponses, "openai"),
-        WireFormat::Gemini => (Dialect::Gemini, "gemini"),
-        WireFormat::Ollama => (Dialect::Ollama, "ollama"),
+        WireFormat::Anthropic => (ApiDialect::AnthropicMessages, "anthropic"),
+        WireFormat::OpenAiChat => (ApiDialect::OpenAiChat, "openai-chat"),
+        WireFormat::OpenAiResponses => (ApiDialect::OpenAiResponses, "openai"),
+        WireFormat::Gemini => (ApiDialect::Gemini, "gemini"),
+        WireFormat::Ollama => (ApiDialect::Ollama, "ollama"),
     };
     ModelConfig {
         base_url: Some(server.base_url()),
@@ -62,19 +62,19 @@ pub(crate) async fn each<F: AsyncFn(WireFormat, ModelServer, HttpModel)>(scenari
     }
 }
 
-pub(crate) fn time() -> Time {
-    Time("2026-01-01T00:00:00Z".into())
+pub(crate) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-01T00:00:00Z".into())
 }
 
 pub(crate) fn user(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: time() }
+    Message::User { content: vec![ContentBlock::text(text)], time: time() }
 }
 
 pub(crate) fn assistant(response: ModelResponse) -> Message {
     Message::Assistant(AssistantMessage { content: response.content, time: time(), native: response.native })
 }
 
-pub(crate) fn result(id: &str, name: &str, content: Vec<Content>) -> Message {
+pub(crate) fn result(id: &str, name: &str, content: Vec<ContentBlock>) -> Message {
     let call_id = ToolCallId::new(id);
     Message::Tool(ToolMessage {
         call_id,
@@ -95,13 +95,13 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         schema: RawJson::parse(schema).unwrap(),
         guidelines: Vec::new(),
         owner: ToolOwner::BuiltIn,
-        concurrency: Concurrency::Parallel,
+        concurrency: ToolConcurrency::Parallel,
     };
     ModelRequest {
         system: "You are terse.".into(),
         messages: Arc::new(messages),
         tools: vec![Arc::new(tool)],
-        thinking: Thinking::Default,
+        thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
     }
 }

@@ -9,8 +9,8 @@ use insta::assert_snapshot;
 use super::*;
 
 /// The data of a reply, as its line has it.
-fn spoken(data: &Payload) -> String {
-    let json = data.json().unwrap();
+fn spoken(data: &ReplyPayload) -> String {
+    let json = data.to_json().unwrap();
     if json.as_str() == "{}" { "done".to_owned() } else { json.as_str().to_owned() }
 }
 
@@ -24,16 +24,16 @@ fn played(script: &str) -> String {
 fn turn(desk: &mut CommandScheduler, line: &str) -> String {
     let words: Vec<&str> = line.splitn(3, ' ').collect();
     let effects = match words.as_slice() {
-        ["ended"] => desk.ended(),
+        ["ended"] => desk.job_ended(),
         ["finish"] => desk.finish(),
         ["shutdown"] => desk.shutdown(),
-        ["closed"] => desk.closed(),
-        ["done", ticket] => desk.done(Ticket(ticket.parse().unwrap()), Ok(Payload::of(NoData {}))),
+        ["closed"] => desk.session_closed(),
+        ["done", ticket] => desk.complete(CommandTicket(ticket.parse().unwrap()), Ok(ReplyPayload::from_value(NoData {}))),
         ["failed", ticket] => {
-            let failure = Failure::new(ErrorCode::Failed, "no disk");
-            desk.done(Ticket(ticket.parse().unwrap()), Err(failure))
+            let failure = CommandFailure::new(ErrorCode::Failed, "no disk");
+            desk.complete(CommandTicket(ticket.parse().unwrap()), Err(failure))
         }
-        ["add", message] => match desk.add(prompt(message)) {
+        ["add", message] => match desk.add_job(prompt(message)) {
             Ok(effects) => effects,
             Err(failure) => return format!("{line}\n  not added: {failure}\n"),
         },
@@ -45,31 +45,31 @@ fn turn(desk: &mut CommandScheduler, line: &str) -> String {
     format!("{line}\n{shown}")
 }
 
-fn prompt(message: &str) -> Job {
-    Job::Prompt(Prompt { message: message.to_owned(), images: Vec::new(), plain: None })
+fn prompt(message: &str) -> SessionJob {
+    SessionJob::Prompt(PromptCommand { message: message.to_owned(), images: Vec::new(), plain: None })
 }
 
-fn request(id: &str, kind: &str, fields: &str) -> Request {
+fn request(id: &str, kind: &str, fields: &str) -> RpcRequest {
     let comma = if fields.is_empty() { "" } else { "," };
     let line = format!(r#"{{"id":"{id}","type":"{kind}"{comma}{fields}}}"#);
     read_request(line.as_bytes(), BOUNDS).unwrap()
 }
 
-fn shown(effect: &Effect) -> String {
+fn shown(effect: &SchedulerEffect) -> String {
     match effect {
-        Effect::Reply(Response { id, command, outcome }) => {
+        SchedulerEffect::Reply(RpcResponse { id, command, outcome }) => {
             let id = id.as_deref().unwrap_or("-");
             match outcome {
                 Ok(data) => format!("{id} {command}: {}", spoken(data)),
                 Err(failure) => format!("{id} {command}: {}: {failure}", failure.code),
             }
         }
-        Effect::Do(Ticket(ticket), command) => format!("do {} as {ticket}", command.kind()),
-        Effect::Start(Job::Prompt(prompt)) => format!("start {:?}", prompt.message),
-        Effect::Start(Job::Message(prompt)) => format!("start as it stands {:?}", prompt.message),
-        Effect::Start(Job::Compact(_)) => "start compact".to_owned(),
-        Effect::Stop => "stop".to_owned(),
-        Effect::Close => "close".to_owned(),
+        SchedulerEffect::Do(CommandTicket(ticket), command) => format!("do {} as {ticket}", command.kind()),
+        SchedulerEffect::Start(SessionJob::Prompt(prompt)) => format!("start {:?}", prompt.message),
+        SchedulerEffect::Start(SessionJob::Message(prompt)) => format!("start as it stands {:?}", prompt.message),
+        SchedulerEffect::Start(SessionJob::Compact(_)) => "start compact".to_owned(),
+        SchedulerEffect::Stop => "stop".to_owned(),
+        SchedulerEffect::Close => "close".to_owned(),
     }
 }
 
@@ -228,7 +228,7 @@ fn so_many_wait_and_no_more() {
     for n in 0..=MOST_WAITING {
         desk.command(request("1", "prompt", &format!(r#""message":"{n}""#)));
     }
-    assert_eq!(desk.waiting(), MOST_WAITING);
+    assert_eq!(desk.waiting_jobs(), MOST_WAITING);
     assert_snapshot!(turn(&mut desk, r#"2 prompt "message":"x""#) + &turn(&mut desk, "add x") + &turn(&mut desk, "3 compact"), @r#"
     2 prompt "message":"x"
       2 prompt: queue_full: 64 prompts wait already; wait for some to begin, or abort them

@@ -5,18 +5,18 @@ use proptest::prelude::*;
 use super::*;
 
 /// When the next question is over.
-fn deadline(dialogs: &Dialogs) -> Option<Instant> {
+fn deadline(dialogs: &DialogRegistry) -> Option<Instant> {
     dialogs.open.values().map(|open| open.deadline).min()
 }
 
-fn question(kind: UiKind) -> Question {
+fn question(kind: UiKind) -> UserQuestion {
     let (options, default) = match kind {
         UiKind::Confirm | UiKind::Approve => (vec![], UiAnswer::Confirmed(false)),
         UiKind::Input => (vec![], UiAnswer::Cancelled),
         UiKind::Select => (vec!["main", "dev"], UiAnswer::Cancelled),
         UiKind::GateFailing => (vec!["restart", "stop"], UiAnswer::Value("stop".into())),
     };
-    Question {
+    UserQuestion {
         extension: None,
         kind,
         title: "Now?".into(),
@@ -29,8 +29,8 @@ fn question(kind: UiKind) -> Question {
 }
 
 /// Dialogs with one open question of this kind, and its time.
-fn asked(kind: UiKind) -> (Dialogs, Instant) {
-    let (mut dialogs, now) = (Dialogs::default(), Instant::now());
+fn asked(kind: UiKind) -> (DialogRegistry, Instant) {
+    let (mut dialogs, now) = (DialogRegistry::default(), Instant::now());
     dialogs.set_answers(true);
     let request = dialogs.ask(question(kind), now).unwrap();
     assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, 60_000));
@@ -84,7 +84,7 @@ fn an_answer_fits_its_question() {
 
 #[test]
 fn a_question_is_over_once() {
-    let not_open = |dialogs: &mut Dialogs| {
+    let not_open = |dialogs: &mut DialogRegistry| {
         let failure = dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap_err();
         assert_eq!(failure.code, ErrorCode::NotOpen, "{failure}");
     };
@@ -97,7 +97,7 @@ fn a_question_is_over_once() {
     let (mut dialogs, now) = asked(UiKind::Confirm);
     assert_eq!(deadline(&dialogs), Some(now + Duration::from_secs(60)));
     assert_eq!(dialogs.expire(now + Duration::from_secs(59)), []);
-    let over = Over { id: "ui-1".into(), answer: UiAnswer::Confirmed(false), why: UiEnd::Timeout };
+    let over = ClosedDialog { id: "ui-1".into(), answer: UiAnswer::Confirmed(false), why: UiEnd::Timeout };
     assert_eq!(dialogs.expire(now + Duration::from_secs(60)), [over]);
     not_open(&mut dialogs);
 
@@ -108,7 +108,7 @@ fn a_question_is_over_once() {
 
 #[test]
 fn without_a_client_that_answers_the_default_counts_at_once() {
-    let mut dialogs = Dialogs::default();
+    let mut dialogs = DialogRegistry::default();
     assert_eq!(dialogs.ask(question(UiKind::GateFailing), Instant::now()), None);
     let (mut dialogs, now) = asked(UiKind::Confirm);
     assert_eq!(dialogs.end().into_iter().map(|over| over.why).collect::<Vec<_>>(), [UiEnd::Shutdown]);
@@ -149,21 +149,21 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #[test]
     fn every_question_is_over_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
-        let (mut dialogs, mut now) = (Dialogs::default(), Instant::now());
+        let (mut dialogs, mut now) = (DialogRegistry::default(), Instant::now());
         dialogs.set_answers(true);
         let (mut sent, mut ended) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
                 Step::Ask(kind, within) => {
                     let within = Duration::from_secs(within);
-                    let asked = dialogs.ask(Question { within, ..question(kind) }, now);
+                    let asked = dialogs.ask(UserQuestion { within, ..question(kind) }, now);
                     let request = asked.unwrap();
                     sent.push(request.id);
                 }
                 Step::Answer(number, answer) => {
-                    ended.extend(dialogs.answer(UiResponse { request: name(number), answer }).ok().map(|over| over.id));
+                    ended.extend(dialogs.answer(UiResponse { request: dialog_id(number), answer }).ok().map(|over| over.id));
                 }
-                Step::Cancel(number) => ended.extend(dialogs.cancel(&name(number)).map(|over| over.id)),
+                Step::Cancel(number) => ended.extend(dialogs.cancel(&dialog_id(number)).map(|over| over.id)),
                 Step::Wait(seconds) => {
                     now += Duration::from_secs(seconds);
                     ended.extend(dialogs.expire(now).into_iter().map(|over| over.id));

@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use haft_core::hooks::CancellationToken;
-use haft_protocol::rpc::{Failure, Token};
-use haft_rpc::{End, Options, Room, ServeError, serve};
+use haft_protocol::rpc::{CommandFailure, AuthToken};
+use haft_rpc::{EndReason, ServeOptions, OutboxLimits, ServeError, serve};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
@@ -68,7 +68,7 @@ pub(crate) type Drives = fn(Program) -> Client;
 pub(crate) struct Client {
     writer: Option<DuplexStream>,
     lines: Option<Lines<BufReader<DuplexStream>>>,
-    served: JoinHandle<Result<End, ServeError<Failure>>>,
+    served: JoinHandle<Result<EndReason, ServeError<CommandFailure>>>,
     /// Tells the process to end.
     pub(crate) cancel: CancellationToken,
     /// What was said and heard.
@@ -86,13 +86,13 @@ impl Client {
     }
 
     /// Drives this program, served with such options.
-    pub(crate) fn with(program: Program, set: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) fn with(program: Program, set: impl FnOnce(&mut ServeOptions)) -> Self {
         Self::behind(PIPE, program, set)
     }
 
     /// Drives this program, whose output waits in a pipe that holds so many bytes.
-    pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut Options)) -> Self {
-        let mut options = Options::new("1.0.0");
+    pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut ServeOptions)) -> Self {
+        let mut options = ServeOptions::new("1.0.0");
         set(&mut options);
         Self::served(pipe, |cancel, input, output| {
             tokio::spawn(async move { serve(&cancel, Arc::new(program), input, output, options).await })
@@ -102,7 +102,7 @@ impl Client {
     /// Drives this program as a client in the same process does.
     pub(crate) fn local(program: Program) -> Self {
         Self::served(PIPE, |cancel, input, output| {
-            let options = Options::new("1.0.0");
+            let options = ServeOptions::new("1.0.0");
             tokio::spawn(async move { serve_lines(&cancel, program, input, output, options).await })
         })
     }
@@ -113,7 +113,7 @@ impl Client {
             CancellationToken,
             DuplexStream,
             DuplexStream,
-        ) -> JoinHandle<Result<End, ServeError<Failure>>>,
+        ) -> JoinHandle<Result<EndReason, ServeError<CommandFailure>>>,
     ) -> Self {
         let (writer, input) = tokio::io::duplex(PIPE);
         let (output, reader) = tokio::io::duplex(pipe);
@@ -244,26 +244,26 @@ impl Client {
     }
 
     /// Stops speaking, hears the rest, and says how it ended.
-    pub(crate) async fn end(mut self) -> (Result<End, ServeError<Failure>>, String) {
+    pub(crate) async fn end(mut self) -> (Result<EndReason, ServeError<CommandFailure>>, String) {
         self.stop_speaking();
         self.heard().await
     }
 
     /// Hears the rest, and says how it ended.
-    pub(crate) async fn heard(mut self) -> (Result<End, ServeError<Failure>>, String) {
+    pub(crate) async fn heard(mut self) -> (Result<EndReason, ServeError<CommandFailure>>, String) {
         while self.next().await.is_some() {}
         (self.served.await.expect("it does not panic"), self.said)
     }
 
     /// Stops speaking and reading.
-    pub(crate) async fn leave(mut self) -> Result<End, ServeError<Failure>> {
+    pub(crate) async fn leave(mut self) -> Result<EndReason, ServeError<CommandFailure>> {
         self.stop_speaking();
         self.stop_reading();
         self.ended().await
     }
 
     /// How it ended.
-    pub(crate) async fn ended(self) -> Result<End, ServeError<Failure>> {
+    pub(crate) async fn ended(self) -> Result<EndReason, ServeError<CommandFailure>> {
         self.served.await.expect("it does not panic")
     }
 
@@ -327,11 +327,11 @@ impl Client {
 }
 
 /// Options that leave little room.
-pub(crate) fn narrow(options: &mut Options) {
-    options.room = Room { pieces: 4 * 1024, notes: 16 * 1024 };
+pub(crate) fn narrow(options: &mut ServeOptions) {
+    options.room = OutboxLimits { pieces: 4 * 1024, notes: 16 * 1024 };
 }
 
 /// Options that ask for a token.
-pub(crate) fn guarded(options: &mut Options) {
-    options.token = Some(Token("secret".into()));
+pub(crate) fn guarded(options: &mut ServeOptions) {
+    options.token = Some(AuthToken("secret".into()));
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures::future::{self, Either};
 use haft_core::hooks::CancellationToken;
-use haft_protocol::rpc::{BOUNDS, Failure, Line, Request, read_request};
-use haft_rpc::{End, Options, ServeError, serve_local};
+use haft_protocol::rpc::{BOUNDS, CommandFailure, ServerLine, RpcRequest, read_request};
+use haft_rpc::{EndReason, ServeOptions, ServeError, serve_local};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 
@@ -18,8 +18,8 @@ pub(crate) async fn serve_lines(
     program: Program,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
-    options: Options,
-) -> Result<End, ServeError<Failure>> {
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<CommandFailure>> {
     let (says, requests) = mpsc::unbounded_channel();
     let (lines, heard) = mpsc::channel(1);
     let served = serve_local(cancel, Arc::new(program), requests, lines, options);
@@ -30,7 +30,7 @@ pub(crate) async fn serve_lines(
     }
 }
 
-async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<Request>) {
+async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<RpcRequest>) {
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         // Nobody hears it who is not there any more.
@@ -38,7 +38,7 @@ async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<Request>) {
     }
 }
 
-async fn tell(mut heard: Receiver<Line>, mut output: impl AsyncWrite + Unpin) {
+async fn tell(mut heard: Receiver<ServerLine>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = heard.recv().await {
         if output.write_all(line.encode().unwrap().as_bytes()).await.is_err() {
             return;

@@ -95,7 +95,7 @@ fn calls(calls: impl IntoIterator<Item = (&'static str, &'static str)>) -> Model
         let (id, args) = (ToolCallId::new(format!("call-{}", at + 1)), RawJson::parse(args).unwrap());
         ToolCall { id, name: name.into(), args }
     });
-    ModelResponse::calls(calls).into_stream()
+    ModelResponse::with_tool_calls(calls).into_stream()
 }
 
 fn held(before: &'static str, gate: Arc<Notify>, after: &'static str) -> ModelStream {

@@ -9,15 +9,15 @@ use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision};
 use haft_core::model::{Model, ModelInfo};
-use haft_core::services::{ServiceReach, Services};
+use haft_core::services::{ServiceReach, ExtensionToolSource};
 use haft_core::session::Session;
-use haft_core::session::store::Store;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::session::store::SessionStore;
+use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{Host, HostConfig};
 use haft_protocol::content::ToolCall;
-use haft_protocol::message::Time;
-use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
-use haft_rpc::{Expanded, Opened, Screens, Sessions, Which, stored_info};
+use haft_protocol::message::Rfc3339Time;
+use haft_protocol::rpc::{self, CommandInfo, ErrorCode, CommandFailure, SessionInfo};
+use haft_rpc::{TemplateExpansion, OpenedSession, ScreenFactory, SessionProvider, SessionChoice, stored_info};
 use haft_test_support::FakePeer;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
@@ -46,7 +46,7 @@ struct Wait(Arc<Notify>);
 impl Tool for Wait {
     fn spec(&self) -> Arc<ToolSpec> {
         let spec = ToolSpec::new("wait", "Waits.");
-        Arc::new(ToolSpec { concurrency: Concurrency::Exclusive, ..spec })
+        Arc::new(ToolSpec { concurrency: ToolConcurrency::Exclusive, ..spec })
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -58,7 +58,7 @@ impl Tool for Wait {
 /// Does for extensions what it says of itself.
 struct Looks;
 
-impl Services for Looks {
+impl ExtensionToolSource for Looks {
     fn tools(&self, _: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
         Ok(vec![Arc::new(Read)])
     }
@@ -86,12 +86,12 @@ impl AfterModelResponse for Discreet {
     async fn after_model_response(&self, _: &CancellationToken, told: &ReceivedResponse) -> ResponseDecision {
         let text = haft_protocol::message::text_of(&told.content);
         match text.contains("secret") {
-            true => ResponseDecision::Refuse(Refusal::discarding("discreet", "a secret")),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn("discreet", "a secret")),
             false => ResponseDecision::Keep,
         }
     }
 
-    fn holds_back(&self) -> bool {
+    fn suppresses_deltas(&self) -> bool {
         false
     }
 }
@@ -176,19 +176,19 @@ impl Program {
 
     fn fresh(&self, ephemeral: bool) -> Session {
         match &self.sessions {
-            Some(dir) if !ephemeral => Store::new(dir).create(Self::cwd()),
+            Some(dir) if !ephemeral => SessionStore::new(dir).create(Self::cwd()),
             _ => Session::in_memory(Self::cwd()),
         }
     }
 
-    async fn begin(&self, session: Session, screens: &Screens) -> Result<Opened, Failure> {
+    async fn begin(&self, session: Session, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
         let clock = clock(&self.ticks);
         let session = session.with_clock(clock.clone());
-        let screen = screens.begin(&session);
+        let screen = screens.open_screen(&session);
         let left = self.opens.load(Ordering::Relaxed);
         self.opens.store(left.saturating_sub(1), Ordering::Relaxed);
         if left == 0 {
-            return Err(Failure::new(ErrorCode::Failed, "no room for another session; close one"));
+            return Err(CommandFailure::new(ErrorCode::Failed, "no room for another session; close one"));
         }
         let mut config = HostConfig::new("1.0.0", self.model.info(), Self::cwd());
         config.reserved_tools = vec!["look".into(), "wait".into()];
@@ -206,70 +206,70 @@ impl Program {
             .after_model_response(Discreet)
             .compaction(CompactSettings { auto: false, reserve: None, keep: Some(1) })
             .add_tools(own.iter().cloned().chain(host.tools()));
-        let agent = screen.joined(agent).build().unwrap();
-        host.serve(agent.caller());
+        let agent = screen.attach_to(agent).build().unwrap();
+        host.serve(agent.tool_runner());
         self.agents.lock().unwrap().push(agent.clone());
         Ok(match self.plain {
-            true => Opened::new(agent, screen),
-            false => Opened::new(agent, screen).with_extensions(host, own),
+            true => OpenedSession::new(agent, screen),
+            false => OpenedSession::new(agent, screen).with_extensions(host, own),
         })
     }
 }
 
 /// A second goes by with each look at it.
-fn clock(ticks: &Arc<AtomicU64>) -> impl Fn() -> Time + Clone + Send + Sync + 'static {
+fn clock(ticks: &Arc<AtomicU64>) -> impl Fn() -> Rfc3339Time + Clone + Send + Sync + 'static {
     let ticks = Arc::clone(ticks);
     move || {
         let seconds = ticks.fetch_add(1, Ordering::Relaxed);
-        Time(format!("2026-01-02T03:{:02}:{:02}Z", seconds / 60 % 60, seconds % 60))
+        Rfc3339Time(format!("2026-01-02T03:{:02}:{:02}Z", seconds / 60 % 60, seconds % 60))
     }
 }
 
 #[async_trait]
-impl Sessions for Program {
-    type Error = Failure;
+impl SessionProvider for Program {
+    type Error = CommandFailure;
 
-    async fn first(&self, screens: &Screens) -> Result<Opened, Failure> {
-        self.open(Which::New { ephemeral: None }, screens).await
+    async fn first(&self, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
+        self.open(SessionChoice::New { ephemeral: None }, screens).await
     }
 
-    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure> {
+    async fn open(&self, which: SessionChoice, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
         let session = match which {
-            Which::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
-            Which::Given(session) => session,
-            Which::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
-            Which::Stored(name) => {
+            SessionChoice::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
+            SessionChoice::Given(session) => session,
+            SessionChoice::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
+            SessionChoice::Stored(name) => {
                 let none =
-                    || Failure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"));
-                let store = Store::new(self.sessions.as_ref().ok_or_else(none)?);
+                    || CommandFailure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"));
+                let store = SessionStore::new(self.sessions.as_ref().ok_or_else(none)?);
                 let found = store.find(&name).map_err(|_| none())?;
                 Session::open(&found.path)
-                    .map_err(|error| Failure::new(ErrorCode::SessionLocked, error.to_string()))?
+                    .map_err(|error| CommandFailure::new(ErrorCode::SessionLocked, error.to_string()))?
             }
         };
         self.begin(session, screens).await
     }
 
-    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+    async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         let Some(dir) = &self.sessions else { return Ok(Vec::new()) };
-        let found = Store::new(dir).list(Self::cwd()).unwrap_or_default();
+        let found = SessionStore::new(dir).list(Self::cwd()).unwrap_or_default();
         Ok(found.iter().map(|found| stored_info(found, found.summary().unwrap())).collect())
     }
 
-    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {
+    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, CommandFailure> {
         match self.asleep {
             true => std::future::pending().await,
             false => Ok(Vec::new()),
         }
     }
 
-    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
+    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
             "cursed" => panic!("the list of models is cursed"),
             "asleep" => std::future::pending().await,
             _ => {
-                Err(Failure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
+                Err(CommandFailure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
             }
         }
     }
@@ -283,11 +283,11 @@ impl Sessions for Program {
         }]
     }
 
-    fn expand(&self, name: &str, arguments: &str) -> Expanded {
+    fn expand(&self, name: &str, arguments: &str) -> TemplateExpansion {
         match name {
-            "review" if arguments.is_empty() => Expanded::Failed("say which file".into()),
-            "review" => Expanded::Message(format!("/review {arguments} with care")),
-            _ => Expanded::Unknown,
+            "review" if arguments.is_empty() => TemplateExpansion::Failed("say which file".into()),
+            "review" => TemplateExpansion::Message(format!("/review {arguments} with care")),
+            _ => TemplateExpansion::Unknown,
         }
     }
 }

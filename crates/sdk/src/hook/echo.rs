@@ -11,34 +11,34 @@ use serde_json::value::RawValue;
 use serde_json::{Error, from_str, to_string};
 
 /// An object, its values as texts.
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
+type RawFields<'a> = BTreeMap<String, &'a RawValue>;
 
 /// `params`, which read as `old`, as they have to be to read as `new`. The fields in `always` are there in any case.
-pub(super) fn echo<Q: Serialize>(
+pub(super) fn echo_params<Q: Serialize>(
     params: &RawJson,
     old: &Q,
     new: &Q,
     always: &[&str],
 ) -> Result<RawJson, Error> {
     let (old, new) = (to_string(old)?, to_string(new)?);
-    let mut fields = changed_fields(params.as_str(), &old, &new)?;
-    let whole: Fields<'_> = from_str(&new)?;
+    let mut fields = patch_fields(params.as_str(), &old, &new)?;
+    let whole: RawFields<'_> = from_str(&new)?;
     for name in always {
         if let Some(value) = whole.get(*name) {
             fields.entry((*name).to_owned()).or_insert_with(|| value.get().to_owned());
         }
     }
-    json(&object(&fields)?)
+    to_raw_json(&write_object(&fields)?)
 }
 
-pub(super) fn without(object: &RawJson, name: &str) -> Result<RawJson, Error> {
-    let mut fields: Fields<'_> = from_str(object.as_str())?;
+pub(super) fn without_field(object: &RawJson, name: &str) -> Result<RawJson, Error> {
+    let mut fields: RawFields<'_> = from_str(object.as_str())?;
     fields.remove(name);
     RawJson::from_value(&fields)
 }
 
 /// `raw`, which reads as `old`, as it has to be to read as `new`.
-fn changed(raw: &str, old: &str, new: &str) -> Result<String, Error> {
+fn patch_value(raw: &str, old: &str, new: &str) -> Result<String, Error> {
     let all = |first: char| [raw, old, new].iter().all(|text| text.starts_with(first));
     if old == new {
         Ok(raw.to_owned())
@@ -46,26 +46,26 @@ fn changed(raw: &str, old: &str, new: &str) -> Result<String, Error> {
         // There is nothing in it that is not known.
         Ok(new.to_owned())
     } else if all('{') {
-        object(&changed_fields(raw, old, new)?)
+        write_object(&patch_fields(raw, old, new)?)
     } else if all('[') {
-        changed_items(raw, old, new)
+        patch_items(raw, old, new)
     } else {
         Ok(new.to_owned())
     }
 }
 
-fn changed_fields(raw: &str, old: &str, new: &str) -> Result<BTreeMap<String, String>, Error> {
-    let (raw, old, mut new): (Fields<'_>, Fields<'_>, Fields<'_>) =
+fn patch_fields(raw: &str, old: &str, new: &str) -> Result<BTreeMap<String, String>, Error> {
+    let (raw, old, mut new): (RawFields<'_>, RawFields<'_>, RawFields<'_>) =
         (from_str(raw)?, from_str(old)?, from_str(new)?);
     let mut fields = BTreeMap::new();
     for (name, value) in raw {
         // A host may write names as it likes; they are read without regard to case.
         let known =
-            |fields: &Fields<'_>| fields.keys().find(|known| known.eq_ignore_ascii_case(&name)).cloned();
+            |fields: &RawFields<'_>| fields.keys().find(|known| known.eq_ignore_ascii_case(&name)).cloned();
         let was = known(&old).and_then(|known| old.get(&known));
         let is = known(&new).and_then(|known| new.remove(&known));
         let text = match (was, is) {
-            (Some(was), Some(is)) => changed(value.get(), was.get(), is.get())?,
+            (Some(was), Some(is)) => patch_value(value.get(), was.get(), is.get())?,
             (None, Some(is)) => is.get().to_owned(),
             (Some(_), None) => continue,
             (None, None) => value.get().to_owned(),
@@ -78,7 +78,7 @@ fn changed_fields(raw: &str, old: &str, new: &str) -> Result<BTreeMap<String, St
     Ok(fields)
 }
 
-fn changed_items(raw: &str, old: &str, new: &str) -> Result<String, Error> {
+fn patch_items(raw: &str, old: &str, new: &str) -> Result<String, Error> {
     let (raw, old, new): (Vec<&RawValue>, Vec<&RawValue>, Vec<&RawValue>) =
         (from_str(raw)?, from_str(old)?, from_str(new)?);
     let places: HashMap<&str, &RawValue> = old.iter().map(|was| was.get()).zip(raw.iter().copied()).collect();
@@ -89,25 +89,25 @@ fn changed_items(raw: &str, old: &str, new: &str) -> Result<String, Error> {
         items.push(match (home, places.get(is.get())) {
             (Some((raw, was)), _) if was.get() == is.get() => raw.get().to_owned(),
             (_, Some(raw)) => raw.get().to_owned(),
-            (Some((raw, was)), None) if as_many => changed(raw.get(), was.get(), is.get())?,
+            (Some((raw, was)), None) if as_many => patch_value(raw.get(), was.get(), is.get())?,
             (_, None) => is.get().to_owned(),
         });
     }
     Ok(format!("[{}]", items.join(",")))
 }
 
-fn object(fields: &BTreeMap<String, String>) -> Result<String, Error> {
+fn write_object(fields: &BTreeMap<String, String>) -> Result<String, Error> {
     let fields = fields.iter().map(|(name, value)| Ok(format!("{}:{value}", to_string(name)?)));
     Ok(format!("{{{}}}", fields.collect::<Result<Vec<_>, Error>>()?.join(",")))
 }
 
-fn json(text: &str) -> Result<RawJson, Error> {
+fn to_raw_json(text: &str) -> Result<RawJson, Error> {
     RawJson::from_value(from_str::<&RawValue>(text)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::hook::{self, BeforeLlm, BeforeTool, Message, ToolDefinition};
+    use haft_protocol::hook::{self, BeforeLlm, BeforeTool, HookMessage, ToolDefinition};
     use serde::de::DeserializeOwned;
 
     use super::*;
@@ -124,7 +124,7 @@ mod tests {
         let old: Q = hook::read(&params).unwrap();
         let mut new = hook::read(&params).unwrap();
         change(&mut new);
-        assert_eq!(echo(&params, &old, &new, always).unwrap().as_str(), expect);
+        assert_eq!(echo_params(&params, &old, &new, always).unwrap().as_str(), expect);
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         let params =
             r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2}]}"#;
         let added = r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2},{"role":"user","content":"c"}]}"#;
-        check::<BeforeLlm>(params, &[], |call| call.messages.push(Message::user("c")), added);
+        check::<BeforeLlm>(params, &[], |call| call.messages.push(HookMessage::user("c")), added);
         let taken = r#"{"messages":[{"content":"b","role":"user","x":2}]}"#;
         check::<BeforeLlm>(params, &[], |call| drop(call.messages.remove(0)), taken);
         let changed =

@@ -8,25 +8,25 @@ use crate::timeouts::PANEL_INTERVAL;
 
 /// The panels that were drawn within the last interval.
 #[derive(Debug, Default)]
-pub(super) struct Panels {
-    turns: Vec<Turn>,
+pub(super) struct PanelThrottle {
+    turns: Vec<PanelSlot>,
 }
 
 #[derive(Debug)]
-struct Turn {
+struct PanelSlot {
     id: PanelId,
     /// When the next content may be sent.
     at: Instant,
     waiting: Option<PanelRender>,
 }
 
-impl Panels {
+impl PanelThrottle {
     /// Takes a content. Gives it back if it is sent at once.
     pub(super) fn render(&mut self, mut panel: PanelRender, now: Instant) -> Option<PanelRender> {
         let next = now + self.interval();
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == panel.panel_id) else {
             self.turns.retain(|turn| turn.at > now || turn.waiting.is_some());
-            self.turns.push(Turn { id: panel.panel_id.clone(), at: next, waiting: None });
+            self.turns.push(PanelSlot { id: panel.panel_id.clone(), at: next, waiting: None });
             return Some(panel);
         };
         let earlier = turn.waiting.take();
@@ -52,7 +52,7 @@ impl Panels {
         self.take(now, |_| true)
     }
 
-    pub(super) fn due(&mut self, now: Instant) -> Vec<PanelRender> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Vec<PanelRender> {
         self.take(now, |turn| turn.at <= now)
     }
 
@@ -66,7 +66,7 @@ impl Panels {
         PANEL_INTERVAL * u32::try_from(self.turns.len().max(1)).unwrap_or(u32::MAX)
     }
 
-    fn take(&mut self, now: Instant, which: impl Fn(&Turn) -> bool) -> Vec<PanelRender> {
+    fn take(&mut self, now: Instant, which: impl Fn(&PanelSlot) -> bool) -> Vec<PanelRender> {
         let next = now + self.interval();
         let chosen = self.turns.iter_mut().filter(|turn| which(turn));
         let sent = chosen.filter_map(|turn| {
@@ -93,16 +93,16 @@ mod tests {
 
     #[test]
     fn the_last_content_is_sent_when_its_turn_comes() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         assert_eq!(panels.render(panel("a", "one", "1"), start), Some(panel("a", "one", "1")));
         assert_eq!(panels.deadline(), None, "what was sent does not wait");
         assert_eq!(panels.render(panel("a", "two", "2"), start), None);
         assert_eq!(panels.render(panel("a", "", "3"), start), None);
         let at = start + PANEL_INTERVAL;
         assert_eq!(panels.deadline(), Some(at));
-        assert_eq!(panels.due(at - PANEL_INTERVAL / 2), []);
-        assert_eq!(panels.due(at), [panel("a", "two", "3")], "no title that was given is lost");
-        assert_eq!((panels.due(at), panels.deadline()), (vec![], None));
+        assert_eq!(panels.take_due(at - PANEL_INTERVAL / 2), []);
+        assert_eq!(panels.take_due(at), [panel("a", "two", "3")], "no title that was given is lost");
+        assert_eq!((panels.take_due(at), panels.deadline()), (vec![], None));
         assert_eq!(panels.render(panel("a", "", "4"), at), None, "the interval begins with every write");
         let late = at + PANEL_INTERVAL * 2;
         assert_eq!(panels.render(panel("a", "", "5"), late), Some(panel("a", "", "5")));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn panels_do_not_wait_for_each_other_and_a_closed_one_for_nothing() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for id in ["a", "b", "c"] {
             assert!(panels.render(panel(id, "", "1"), start).is_some());
             assert!(panels.render(panel(id, "", "2"), start).is_none());
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn all_panels_together_keep_to_one_rate() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         let mut sent = 0;
         for millisecond in 0..1000 {
             let now = start + Duration::from_millis(millisecond);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn panels_that_are_drawn_no_more_are_forgotten() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for number in 0..1000_u32 {
             panels.render(panel(&number.to_string(), "", ""), start + PANEL_INTERVAL * number);
         }

@@ -11,24 +11,24 @@ use std::thread::{self, JoinHandle};
 
 use tokio::time::Instant;
 
-use super::Outbox;
+use super::FrameOutbox;
 use crate::logging::log;
 use crate::platform;
 use crate::timeouts::FAREWELL;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Stdout {
+pub(super) struct StdoutWriter {
     file: File,
     /// A write that finds no room returns instead of waiting, so that any thread may try.
     at_once: bool,
-    state: Mutex<State>,
+    state: Mutex<StdoutState>,
     changed: Condvar,
     broken: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StdoutState {
     /// The bytes that stdout did not take yet. Whoever has more to say puts it behind this.
     backlog: Vec<u8>,
     writing: bool,
@@ -40,14 +40,14 @@ struct State {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Stdout {
+impl StdoutWriter {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self::on(platform::stdout()?))
+        Ok(Self::from_file(platform::stdout()?))
     }
 
     /// Others may have handles that share its mode (stderr, or whoever started this), and must not find that their writes
     /// fail: only of a pipe there is a handle that does not block, by itself.
-    fn on(file: File) -> Self {
+    fn from_file(file: File) -> Self {
         let alone = Some(&file).filter(|file| platform::is_pipe(file)).map(platform::without_blocking);
         let (file, at_once) = match alone {
             Some(Ok(alone)) => (alone, true),
@@ -58,7 +58,7 @@ impl Stdout {
     }
 
     /// Writes lines, or leaves them to the thread. Never waits for room.
-    pub(super) fn send(&self, lines: &[u8], outbox: &Outbox) {
+    pub(super) fn send(&self, lines: &[u8], outbox: &FrameOutbox) {
         let mut state = self.state();
         if state.closed || self.broken.load(Ordering::Relaxed) {
             return;
@@ -67,17 +67,17 @@ impl Stdout {
         match if free { self.try_write(lines) } else { Ok(0) } {
             Ok(written) if written == lines.len() => return,
             Ok(written) => state.backlog.extend_from_slice(lines.get(written..).unwrap_or_default()),
-            Err(error) => self.fail(&mut state, error),
+            Err(error) => self.record_failure(&mut state, error),
         }
-        self.wake(&mut state, outbox);
+        self.wake_writer(&mut state, outbox);
     }
 
     /// Sees to it that panels are drawn when it is time.
-    pub(super) fn alarm(&self, outbox: &Outbox) {
+    pub(super) fn set_alarm(&self, outbox: &FrameOutbox) {
         let mut state = self.state();
         if !state.closed {
             state.alarm = true;
-            self.wake(&mut state, outbox);
+            self.wake_writer(&mut state, outbox);
         }
     }
 
@@ -112,7 +112,7 @@ impl Stdout {
                 state = self.wait(state, due);
             }
             if self.broken.load(Ordering::Relaxed) {
-                return self.take_leave(state);
+                return self.wait_for_close_or_exit(state);
             }
             state.alarm = false;
             if state.backlog.is_empty() {
@@ -124,16 +124,16 @@ impl Stdout {
             let backlog = mem::take(&mut state.backlog);
             state.writing = true;
             drop(state);
-            let written = self.write_whole(&backlog);
+            let written = self.write_fully(&backlog);
             let mut state = self.state();
             state.writing = false;
             if let Err(error) = written {
-                self.fail(&mut state, error);
+                self.record_failure(&mut state, error);
             }
         }
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, due: Option<Instant>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&self, state: MutexGuard<'a, StdoutState>, due: Option<Instant>) -> MutexGuard<'a, StdoutState> {
         match due {
             Some(due) => {
                 let time = due.saturating_duration_since(Instant::now());
@@ -145,7 +145,7 @@ impl Stdout {
 
     /// The host does not hear us any more. The thread that reads finds that out by itself when the host is gone or says
     /// something; while it waits for a host that does neither, nothing wakes it.
-    fn take_leave(&self, state: MutexGuard<'_, State>) {
+    fn wait_for_close_or_exit(&self, state: MutexGuard<'_, StdoutState>) {
         let waited = self.changed.wait_timeout_while(state, FAREWELL, |state| !state.closed);
         let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
@@ -155,20 +155,20 @@ impl Stdout {
         }
     }
 
-    fn wake(&self, state: &mut State, outbox: &Outbox) {
+    fn wake_writer(&self, state: &mut StdoutState, outbox: &FrameOutbox) {
         if state.thread.is_none() {
             let outbox = outbox.clone();
             let spawned =
                 thread::Builder::new().name("stdout".to_owned()).spawn(move || outbox.write_stdout());
             match spawned {
                 Ok(thread) => state.thread = Some(thread),
-                Err(error) => self.fail(state, error),
+                Err(error) => self.record_failure(state, error),
             }
         }
         self.changed.notify_all();
     }
 
-    fn fail(&self, state: &mut State, error: io::Error) {
+    fn record_failure(&self, state: &mut StdoutState, error: io::Error) {
         state.failure = Some(error);
         state.backlog = Vec::new();
         self.broken.store(true, Ordering::Relaxed);
@@ -176,12 +176,12 @@ impl Stdout {
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match (&self.file).write(bytes) {
-            Err(error) if is_for_later(&error) => Ok(0),
+            Err(error) if is_retryable(&error) => Ok(0),
             written => written,
         }
     }
 
-    fn write_whole(&self, mut bytes: &[u8]) -> io::Result<()> {
+    fn write_fully(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match (&self.file).write(bytes) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -189,19 +189,19 @@ impl Stdout {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     platform::wait_writable(&self.file)?
                 }
-                Err(error) if is_for_later(&error) => {}
+                Err(error) if is_retryable(&error) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StdoutState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_for_later(error: &io::Error) -> bool {
+fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
@@ -212,42 +212,42 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
 
-    use super::super::Way;
+    use super::super::OutputTarget;
     use super::*;
 
     /// More than a pipe or a socket holds.
     const MORE: usize = 1024 * 1024;
 
-    fn outbox(file: impl Into<OwnedFd>) -> Outbox {
-        Outbox::new(Way::Stdout(Stdout::on(File::from(file.into()))))
+    fn outbox(file: impl Into<OwnedFd>) -> FrameOutbox {
+        FrameOutbox::new(OutputTarget::Stdout(StdoutWriter::from_file(File::from(file.into()))))
     }
 
-    fn pipe() -> (PipeReader, Outbox) {
+    fn pipe() -> (PipeReader, FrameOutbox) {
         let (reader, writer) = io::pipe().unwrap();
         (reader, outbox(writer))
     }
 
-    fn stdout(outbox: &Outbox) -> &Stdout {
+    fn stdout(outbox: &FrameOutbox) -> &StdoutWriter {
         match &outbox.0.way {
-            Way::Stdout(stdout) => stdout,
-            Way::Queue(_) => panic!("this outbox writes to a file"),
+            OutputTarget::Stdout(stdout) => stdout,
+            OutputTarget::Queue(_) => panic!("this outbox writes to a file"),
         }
     }
 
-    fn has_thread(outbox: &Outbox) -> bool {
+    fn has_thread(outbox: &FrameOutbox) -> bool {
         stdout(outbox).state().thread.is_some()
     }
 
     /// Sends, and reads what came out until the end.
     #[track_caller]
-    fn check(mut reader: impl Read + Send + 'static, outbox: Outbox, lines: &[&str], expect: &str) {
+    fn check(mut reader: impl Read + Send + 'static, outbox: FrameOutbox, lines: &[&str], expect: &str) {
         let reading = thread::spawn(move || {
             let mut out = String::new();
             reader.read_to_string(&mut out).map(|_| out)
         });
-        lines.iter().for_each(|line| outbox.line((*line).to_owned()));
+        lines.iter().for_each(|line| outbox.send_line((*line).to_owned()));
         outbox.close();
-        outbox.line("too late\n".to_owned());
+        outbox.send_line("too late\n".to_owned());
         outbox.finish().unwrap();
         drop(outbox);
         let out = reading.join().unwrap().unwrap();
@@ -272,7 +272,7 @@ mod tests {
         // As stderr is, of somebody who has both in one file.
         let mut shared = writer.try_clone().unwrap();
         let outbox = outbox(writer);
-        outbox.line("1\n".to_owned());
+        outbox.send_line("1\n".to_owned());
         assert!(!has_thread(&outbox));
         let long = vec![b'x'; MORE];
         let writing = thread::spawn(move || shared.write_all(&long));
@@ -285,7 +285,7 @@ mod tests {
     fn what_a_pipe_takes_needs_no_thread() {
         let (mut reader, outbox) = pipe();
         for _ in 0..100 {
-            outbox.line("1\n".to_owned());
+            outbox.send_line("1\n".to_owned());
             reader.read_exact(&mut [0; 2]).unwrap();
         }
         assert!(!has_thread(&outbox));
@@ -297,8 +297,8 @@ mod tests {
     fn a_reader_that_does_not_read_holds_up_nobody() {
         let (mut reader, outbox) = pipe();
         let long = format!("{}\n", "x".repeat(MORE));
-        outbox.line(long.clone());
-        outbox.line("1\n".to_owned());
+        outbox.send_line(long.clone());
+        outbox.send_line("1\n".to_owned());
         assert!(has_thread(&outbox));
         let mut out = vec![0; long.len() + 2];
         reader.read_exact(&mut out).unwrap();
@@ -310,9 +310,9 @@ mod tests {
         let (reader, outbox) = pipe();
         drop(reader);
         outbox.check().unwrap();
-        outbox.line("1\n".to_owned());
+        outbox.send_line("1\n".to_owned());
         assert_eq!(outbox.check().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        outbox.line("2\n".to_owned());
+        outbox.send_line("2\n".to_owned());
         outbox.close();
         assert_eq!(outbox.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }

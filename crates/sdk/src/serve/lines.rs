@@ -20,7 +20,7 @@ const LINE_END: usize = 2;
 
 /// The bytes that were read and not yet used. Reads nothing itself.
 #[derive(Debug)]
-pub(crate) struct Cutter {
+pub(crate) struct LineSplitter {
     buffer: Vec<u8>,
     start: usize,
     /// Before this there is no newline in it.
@@ -29,14 +29,14 @@ pub(crate) struct Cutter {
     longest: usize,
 }
 
-impl Cutter {
+impl LineSplitter {
     pub(crate) fn new(longest: usize) -> Self {
         Self { buffer: vec![0; 2 * ROOM], start: 0, searched: 0, end: 0, longest }
     }
 
     /// The place of the next complete line, without its newline; for [`Cutter::get`]. `None` when more must be read
     /// first. What follows the last newline is no line: at the end of input the peer died while writing it.
-    pub(crate) fn cut(&mut self) -> Result<Option<Range<usize>>, DecodeError> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<Range<usize>>, DecodeError> {
         let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
         let Some(at) = memchr(b'\n', unsearched) else {
             self.searched = self.end;
@@ -55,7 +55,7 @@ impl Cutter {
     }
 
     /// Where to read to; say then how much it was with [`Cutter::filled`].
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+    pub(crate) fn read_buffer(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.move_to_front();
             self.buffer.truncate(KEPT);
@@ -70,7 +70,7 @@ impl Cutter {
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
 
-    pub(crate) fn filled(&mut self, bytes: usize) {
+    pub(crate) fn advance(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
@@ -83,26 +83,26 @@ impl Cutter {
 }
 
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub(crate) struct LineReader<R> {
     reader: R,
-    cutter: Cutter,
+    cutter: LineSplitter,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     /// `longest` in bytes, without the newline.
     pub(crate) fn new(reader: R, longest: usize) -> Self {
-        Self { reader, cutter: Cutter::new(longest) }
+        Self { reader, cutter: LineSplitter::new(longest) }
     }
 
     /// The next line without its newline; `None` at the end of input.
     pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, ServeError> {
         loop {
-            if let Some(line) = self.cutter.cut()? {
+            if let Some(line) = self.cutter.next_line()? {
                 return Ok(Some(self.cutter.get(line)));
             }
-            match end_of_reset(self.reader.read(self.cutter.room()).await)? {
+            match end_of_reset(self.reader.read(self.cutter.read_buffer()).await)? {
                 0 => return Ok(None),
-                read => self.cutter.filled(read),
+                read => self.cutter.advance(read),
             }
         }
     }
@@ -126,18 +126,18 @@ mod tests {
 
     /// Feeds the pieces, one read each as far as they fit; returns the lines, and whether it ended in an error.
     fn lines(pieces: &[&[u8]]) -> (Vec<Vec<u8>>, bool) {
-        let (mut cutter, mut lines) = (Cutter::new(MAX_RESULT_LINE), Vec::new());
+        let (mut cutter, mut lines) = (LineSplitter::new(MAX_RESULT_LINE), Vec::new());
         for piece in pieces {
             let mut rest = *piece;
             while !rest.is_empty() {
-                let room = cutter.room();
+                let room = cutter.read_buffer();
                 assert!(room.len() >= ROOM);
                 let (now, later) = rest.split_at(rest.len().min(room.len()));
                 room[..now.len()].copy_from_slice(now);
-                cutter.filled(now.len());
+                cutter.advance(now.len());
                 rest = later;
                 loop {
-                    match cutter.cut() {
+                    match cutter.next_line() {
                         Ok(Some(line)) => lines.push(cutter.get(line).to_vec()),
                         Ok(None) => break,
                         Err(_) => return (lines, true),
@@ -175,16 +175,16 @@ mod tests {
 
     #[test]
     fn a_large_line_does_not_hold_its_memory() {
-        let mut cutter = Cutter::new(MAX_RESULT_LINE);
+        let mut cutter = LineSplitter::new(MAX_RESULT_LINE);
         for _ in 0..1024 {
-            let room = cutter.room().len();
-            cutter.filled(room.min(ROOM));
-            assert_eq!(cutter.cut().ok(), Some(None));
+            let room = cutter.read_buffer().len();
+            cutter.advance(room.min(ROOM));
+            assert_eq!(cutter.next_line().ok(), Some(None));
         }
-        cutter.room()[0] = b'\n';
-        cutter.filled(1);
-        assert_eq!(cutter.cut().ok().flatten().map(|line| line.len()), Some(1024 * ROOM));
-        cutter.room();
+        cutter.read_buffer()[0] = b'\n';
+        cutter.advance(1);
+        assert_eq!(cutter.next_line().ok().flatten().map(|line| line.len()), Some(1024 * ROOM));
+        cutter.read_buffer();
         assert!(cutter.buffer.capacity() <= KEPT);
     }
 }

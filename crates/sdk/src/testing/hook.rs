@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Call, Hello, Inbound,
-    Line, LlmDecision, LlmResponse, Meta, Mode, Occurrence, Payload, Question, Reply, ResponseDecision,
-    ResultDecision, RpcError, ToolDecision, ToolResult, TurnContext,
+    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Call, HookHello, InboundMessage,
+    CallLine, LlmDecision, LlmResponse, TurnMeta, HookMode, TurnEvent, HookEventPayload, HookQuestion, HookReply, ResponseDecision,
+    ResultDecision, RpcError, ToolDecision, HookToolResult, TurnContext,
 };
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream, WriteHalf};
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::PIPE;
 use crate::hook::{Hook, serve};
-use crate::serve::lines::Lines;
+use crate::serve::lines::LineReader;
 use crate::timeouts::HARNESS_PATIENCE;
 
 /// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
@@ -47,7 +47,7 @@ const HANDLED: &str = "{\"handled\":true}\n";
 /// returns that error. They take `&self`, so several can be under way at once.
 #[derive(Debug)]
 pub struct HookHarness {
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<HookRecord>,
     input: Mutex<Option<WriteHalf<DuplexStream>>>,
     running: JoinHandle<()>,
     ids: AtomicU64,
@@ -56,9 +56,9 @@ pub struct HookHarness {
 
 /// The lines that went over the wire so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct HookRecord {
     lines: Vec<String>,
-    replies: Vec<Reply>,
+    replies: Vec<HookReply>,
     handled: u64,
     outcome: Option<Result<(), String>>,
 }
@@ -66,16 +66,16 @@ struct Seen {
 impl HookHarness {
     /// Starts a hook that is called for everything.
     pub async fn start(hook: Hook) -> Self {
-        Self::start_with(hook, Hello::new("hook", vec![Mode::Observe, Mode::Llm, Mode::Tool, Mode::Approve]))
+        Self::start_with(hook, HookHello::new("hook", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]))
             .await
     }
 
     /// Starts a hook and says this hello.
-    pub async fn start_with(hook: Hook, hello: Hello) -> Self {
+    pub async fn start_with(hook: Hook, hello: HookHello) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_hook, to_hook) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
-        let seen = watch::Sender::<Seen>::default();
+        let seen = watch::Sender::<HookRecord>::default();
         let watching = seen.clone();
         let running = tokio::spawn(async move {
             let serving = serve(hook, reader, writer, Some(HANDLED));
@@ -84,7 +84,7 @@ impl HookHarness {
         });
         let input = Mutex::new(Some(to_hook));
         let harness = Self { seen, input, running, ids: AtomicU64::new(1), events: Mutex::default() };
-        harness.must(hello).await;
+        harness.ask_or_panic(hello).await;
         harness
     }
 
@@ -92,11 +92,11 @@ impl HookHarness {
     /// already.
     pub async fn before_llm(&self, prompt: &str, tools: &[&str]) -> LlmDecision {
         let tool = |name: &&str| hook::ToolDefinition::new(*name, "", RawJson::empty_object_schema());
-        self.must(BeforeLlm {
-            meta: meta(BeforeLlm::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(BeforeLlm {
+            meta: turn_meta(BeforeLlm::TRACE_PATH),
+            context: turn_context(),
             model: "scripted".to_owned(),
-            messages: vec![hook::Message::user(prompt)],
+            messages: vec![hook::HookMessage::user(prompt)],
             tools: tools.iter().map(tool).collect(),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
@@ -108,9 +108,9 @@ impl HookHarness {
     /// Asks about an answer of the model that is this text.
     pub async fn after_llm(&self, text: &str) -> ResponseDecision {
         let finish_reason = "stop".to_owned();
-        self.must(AfterLlm {
-            meta: meta(AfterLlm::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(AfterLlm {
+            meta: turn_meta(AfterLlm::TRACE_PATH),
+            context: turn_context(),
             model: "scripted".to_owned(),
             response: LlmResponse { content: text.to_owned(), finish_reason, ..LlmResponse::default() },
             channel: CHANNEL.to_owned(),
@@ -121,9 +121,9 @@ impl HookHarness {
 
     /// Asks about a call of a tool.
     pub async fn before_tool(&self, tool: &str, arguments: Value) -> ToolDecision {
-        self.must(BeforeTool {
-            meta: meta(BeforeTool::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(BeforeTool {
+            meta: turn_meta(BeforeTool::TRACE_PATH),
+            context: turn_context(),
             tool: tool.to_owned(),
             arguments: arguments.into(),
             hook_result: None,
@@ -135,9 +135,9 @@ impl HookHarness {
 
     /// Asks whether a tool may run.
     pub async fn approve_tool(&self, tool: &str, arguments: Value) -> ApprovalDecision {
-        self.must(ApproveTool {
-            meta: meta(ApproveTool::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(ApproveTool {
+            meta: turn_meta(ApproveTool::TRACE_PATH),
+            context: turn_context(),
             tool: tool.to_owned(),
             arguments: arguments.into(),
             channel: CHANNEL.to_owned(),
@@ -147,10 +147,10 @@ impl HookHarness {
     }
 
     /// Asks about what came of a tool.
-    pub async fn after_tool(&self, tool: &str, arguments: Value, result: ToolResult) -> ResultDecision {
-        self.must(AfterTool {
-            meta: meta(AfterTool::TRACE_PATH),
-            context: context(),
+    pub async fn after_tool(&self, tool: &str, arguments: Value, result: HookToolResult) -> ResultDecision {
+        self.ask_or_panic(AfterTool {
+            meta: turn_meta(AfterTool::TRACE_PATH),
+            context: turn_context(),
             tool: tool.to_owned(),
             arguments: arguments.into(),
             result,
@@ -165,11 +165,11 @@ impl HookHarness {
     ///
     /// # Errors
     /// The error that the hook replied with.
-    pub async fn ask<Q: Question + Clone + Into<Call>>(&self, question: Q) -> Result<Q::Decision, RpcError> {
+    pub async fn ask<Q: HookQuestion + Clone + Into<Call>>(&self, question: Q) -> Result<Q::Decision, RpcError> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        self.send(Line::request(id, question.clone())).await;
+        self.send(CallLine::request(id, question.clone())).await;
         let reply =
-            self.until("reply", |seen| seen.replies.iter().find(|reply| reply.id == id).cloned()).await;
+            self.wait_until("reply", |seen| seen.replies.iter().find(|reply| reply.id == id).cloned()).await;
         let decided = question.decide(&reply.outcome?);
         let decided = decided.unwrap_or_else(|error| panic!("{error}\n{}", self.transcript()));
         assert!(decided.reports.is_empty(), "{:?}\n{}", decided.reports, self.transcript());
@@ -177,23 +177,23 @@ impl HookHarness {
     }
 
     /// Tells an event and returns when its handlers are done.
-    pub async fn event(&self, payload: impl Into<Payload>) {
+    pub async fn event(&self, payload: impl Into<HookEventPayload>) {
         let time = "2026-01-31T12:34:56Z".to_owned();
-        let occurrence = Occurrence { time, meta: meta(""), context: context(), payload: payload.into() };
-        let event = occurrence.runtime(1).expect("every event has a JSON form");
-        self.tell(event).await;
+        let occurrence = TurnEvent { time, meta: turn_meta(""), context: turn_context(), payload: payload.into() };
+        let event = occurrence.to_runtime_event(1).expect("every event has a JSON form");
+        self.notify(event).await;
     }
 
     /// Tells an event of either form, word for word, and returns when its handlers are done.
-    pub async fn tell(&self, event: impl Into<Call>) {
+    pub async fn notify(&self, event: impl Into<Call>) {
         let number = {
             // Numbered and sent under one lock: the hook counts in the order of arrival.
             let mut sent = self.events.lock().await;
             *sent += 1;
-            self.send(Line::notification(event)).await;
+            self.send(CallLine::notification(event)).await;
             *sent
         };
-        self.until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
+        self.wait_until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
     /// Sends a line as it is, for what no method says. A newline is added.
@@ -225,18 +225,18 @@ impl HookHarness {
         self.seen.borrow().lines.join("\n")
     }
 
-    async fn must<Q: Question + Clone + Into<Call>>(&self, question: Q) -> Q::Decision {
+    async fn ask_or_panic<Q: HookQuestion + Clone + Into<Call>>(&self, question: Q) -> Q::Decision {
         self.ask(question)
             .await
             .unwrap_or_else(|error| panic!("hook answered: {error}\n{}", self.transcript()))
     }
 
-    async fn send(&self, line: Line) {
+    async fn send(&self, line: CallLine) {
         let line = line.encode().expect("every call has a JSON form");
         self.send_line(line.trim_end()).await;
     }
 
-    async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
+    async fn wait_until<T>(&self, what: &str, find: impl Fn(&HookRecord) -> Option<T>) -> T {
         let mut seen = self.seen.subscribe();
         let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome.is_some());
         let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));
@@ -255,8 +255,8 @@ impl Drop for HookHarness {
 const CHANNEL: &str = "cli";
 const CHAT: &str = "direct";
 
-fn meta(trace_path: &str) -> Meta {
-    Meta {
+fn turn_meta(trace_path: &str) -> TurnMeta {
+    TurnMeta {
         agent_id: "main".to_owned(),
         turn_id: "main-turn-1".to_owned(),
         parent_turn_id: String::new(),
@@ -267,22 +267,22 @@ fn meta(trace_path: &str) -> Meta {
     }
 }
 
-fn context() -> Option<Box<TurnContext>> {
+fn turn_context() -> Option<Box<TurnContext>> {
     let (channel, chat_id) = (CHANNEL.to_owned(), CHAT.to_owned());
-    let inbound = Inbound { channel, chat_id, ..Inbound::default() };
+    let inbound = InboundMessage { channel, chat_id, ..InboundMessage::default() };
     Some(Box::new(TurnContext { inbound: Some(inbound), ..TurnContext::default() }))
 }
 
 /// Notes what the hook says until it closes its side.
-async fn watch_lines<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<Seen>) {
-    let mut lines = Lines::new(reader, hook::BOUNDS.line);
+async fn watch_lines<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<HookRecord>) {
+    let mut lines = LineReader::new(reader, hook::BOUNDS.line);
     while let Ok(Some(line)) = lines.next().await {
-        seen.send_modify(|seen| seen.received(line));
+        seen.send_modify(|seen| seen.record_received(line));
     }
 }
 
-impl Seen {
-    fn received(&mut self, line: &[u8]) {
+impl HookRecord {
+    fn record_received(&mut self, line: &[u8]) {
         if line == HANDLED.trim_end().as_bytes() {
             self.handled += 1;
             return;

@@ -10,27 +10,27 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 mod driven;
 
-use driven::Driven;
+use driven::LazyThreadRuntime;
 
 /// Threads for tools, commands and events: one handler that blocks its thread must not stop the others. No more on a
 /// machine with more processors, because each costs memory; a handler that computes for long has `spawn_blocking`.
 const WORKERS: usize = 4;
 
 #[derive(Debug)]
-pub(crate) enum Runtimes {
+pub(crate) enum HandlerRuntimes {
     /// All of them on the caller's runtime, which polls the connection, too.
     Given(Handle),
     /// On runtimes of the connection's own, of which none is the thread that reads.
-    Own(Own),
+    Own(OwnRuntimes),
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct OwnRuntimes {
     workers: Option<Runtime>,
-    intercepts: Option<Driven>,
+    intercepts: Option<LazyThreadRuntime>,
 }
 
-impl Runtimes {
+impl HandlerRuntimes {
     /// Polls the handler of an intercept for the first time, on this thread: most decide without waiting for
     /// anything, and a task of their own would cost them a third of the round trip. Fails when the system gives no runtime.
     pub(crate) fn poll_first<T>(
@@ -40,15 +40,15 @@ impl Runtimes {
         let mut poll = || handler.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         match self {
             Self::Given(_) => Ok(poll()),
-            Self::Own(own) => own.intercepts()?.run(poll),
+            Self::Own(own) => own.intercept_runtime()?.run(poll),
         }
     }
 
     /// Where the handler of an intercept goes on that has to wait. No other kind of handler can be in its way there.
-    pub(crate) fn intercepts(&mut self) -> io::Result<Handle> {
+    pub(crate) fn intercept_handle(&mut self) -> io::Result<Handle> {
         match self {
             Self::Given(handle) => Ok(handle.clone()),
-            Self::Own(own) => own.intercepts()?.drive(),
+            Self::Own(own) => own.intercept_runtime()?.start_thread(),
         }
     }
 
@@ -62,23 +62,23 @@ impl Runtimes {
         }
     }
 
-    pub(crate) fn workers(&mut self) -> io::Result<Handle> {
+    pub(crate) fn worker_handle(&mut self) -> io::Result<Handle> {
         match self {
             Self::Given(handle) => Ok(handle.clone()),
-            Self::Own(own) => own.workers(),
+            Self::Own(own) => own.worker_handle(),
         }
     }
 }
 
-impl Own {
-    fn intercepts(&mut self) -> io::Result<&mut Driven> {
+impl OwnRuntimes {
+    fn intercept_runtime(&mut self) -> io::Result<&mut LazyThreadRuntime> {
         match &mut self.intercepts {
             Some(driven) => Ok(driven),
-            none => Ok(none.insert(Driven::new()?)),
+            none => Ok(none.insert(LazyThreadRuntime::new()?)),
         }
     }
 
-    fn workers(&mut self) -> io::Result<Handle> {
+    fn worker_handle(&mut self) -> io::Result<Handle> {
         if let Some(workers) = &self.workers {
             return Ok(workers.handle().clone());
         }
@@ -91,7 +91,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for OwnRuntimes {
     fn drop(&mut self) {
         // A handler that blocks its thread is not waited for.
         if let Some(workers) = self.workers.take() {

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, Host, Level, NoArgs, ToolResult};
+use haft_sdk::{LifecycleEvent, Extension, Host, NoteLevel, NoArgs, ToolResult};
 use tokio::time::sleep;
 
 /// A tool that takes some time, one that never ends, and an event that takes some time.
@@ -16,10 +16,10 @@ fn slow() -> Extension {
             ToolResult::text("done")
         })
         .tool("never", "", |_: NoArgs, _| pending::<ToolResult>())
-        .on("turn_start", |event, host: Host| async move {
+        .on_event("turn_start", |event, host: Host| async move {
             // sleep: virtual time
             sleep(Duration::from_millis(300)).await;
-            host.notify(Level::Info, format!("saw {}", event.step.unwrap_or_default()));
+            host.notify(NoteLevel::Info, format!("saw {}", event.step.unwrap_or_default()));
         })
 }
 
@@ -95,26 +95,26 @@ async fn a_host_that_stops_reading_ends_the_connection() {
 async fn a_kept_host_handle_outlives_the_connection() {
     let (keep, kept) = tokio::sync::oneshot::channel();
     let keep = std::sync::Mutex::new(Some(keep));
-    let extension = Extension::new("keeps", "1.0.0").on("session_start", move |_, host| {
+    let extension = Extension::new("keeps", "1.0.0").on_event("session_start", move |_, host| {
         let keep = keep.lock().unwrap().take();
         async move { keep.into_iter().for_each(|keep| drop(keep.send(host.clone()))) }
     });
     let harness = Harness::start(extension).await;
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start()).await;
     let host: Host = kept.await.unwrap();
     let transcript = harness.shutdown().await;
-    host.notify(Level::Info, "anybody there?");
+    host.notify(NoteLevel::Info, "anybody there?");
     assert_eq!(harness.transcript(), transcript);
 }
 
 #[tokio::test]
 async fn a_handler_of_session_start_knows_the_session() {
-    let extension = Extension::new("knows", "1.0.0").on("session_start", |event, host: Host| async move {
-        host.notify(Level::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
+    let extension = Extension::new("knows", "1.0.0").on_event("session_start", |event, host: Host| async move {
+        host.notify(NoteLevel::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
     });
     let harness = Harness::start(extension).await;
-    harness.event(Event::session_start_of("s1".into(), Some("/s/s1.jsonl".into()))).await;
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start_of("s1".into(), Some("/s/s1.jsonl".into()))).await;
+    harness.event(LifecycleEvent::session_start()).await;
     let transcript = harness.shutdown().await;
     assert!(transcript.contains(r#"Some(\"s1\") in Some(\"/s/s1.jsonl\")"#), "{transcript}");
     assert!(transcript.contains("None in None"), "{transcript}");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    Extension, Host, HostInfo, Level, NoArgs, RawJson, RegisterRejected, Response, ToolCallDecision,
+    Extension, Host, HostInfo, NoteLevel, NoArgs, RawJson, RegisterRejected, Response, ToolCallDecision,
     ToolResult,
 };
 use serde_json::json;
@@ -26,7 +26,7 @@ fn extension() -> Extension {
         })
         .command("fill", "", |_, _| async { Response::display("x".repeat(2 * MIB)) })
         .command("shout", "", |_, host: Host| async move {
-            host.notify(Level::Info, "x".repeat(2 * MIB));
+            host.notify(NoteLevel::Info, "x".repeat(2 * MIB));
             Response::noop()
         })
         .intercept_tool_call(|call, _| async move {
@@ -87,7 +87,7 @@ async fn what_is_granted_and_what_is_not_is_told() {
     let extension = Extension::new("told", "1.0.0")
         .tool("granted", "", |_: NoArgs, host: Host| async move {
             ToolResult::text(
-                host.granted().await.map_or_else(String::new, |granted| granted.as_str().to_owned()),
+                host.granted_permissions().await.map_or_else(String::new, |granted| granted.as_str().to_owned()),
             )
         })
         .on_rejected(move |rejected, _| {
@@ -104,7 +104,7 @@ async fn what_is_granted_and_what_is_not_is_told() {
     assert_eq!(harness.tool("granted", json!({})).await, ToolResult::text(r#"{"net":"none"}"#));
     let (what, name) = ("tool".to_owned(), "bash".to_owned());
     let (permission, reason) = ("tools.register".to_owned(), "not granted".to_owned());
-    harness.rejected(RegisterRejected { what, name, permission, reason }).await;
+    harness.reject_registration(RegisterRejected { what, name, permission, reason }).await;
     assert_eq!(*told.lock().unwrap(), ["tools.register: bash"]);
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::{env, fs};
 
-use haft_sdk::protocol::message::Stop;
+use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    Completion, Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision,
+    Completion, LifecycleEvent, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision,
     ToolResult,
 };
 use serde_json::json;
@@ -19,7 +19,7 @@ const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
 mod program {
     use haft_sdk::{Extension, Response, ToolResult};
     // The guide's import is whole; this is for a fragment further down.
-    use haft_sdk::{HostError, Level};
+    use haft_sdk::{HostError, NoteLevel};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
@@ -59,7 +59,7 @@ mod program {
             let settings: Settings = match host.config().await {
                 Ok(settings) => settings,
                 Err(error) => {
-                    host.notify(Level::Error, error.to_string());
+                    host.notify(NoteLevel::Error, error.to_string());
                     Settings::default()
                 }
             };
@@ -106,7 +106,7 @@ mod program {
 /// The programs of the guide, and its fragments in one extension.
 fn extension() -> Extension {
     program::note(program::units(program::search(program::weather(Extension::new("guide", "1.0.0")))))
-        .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
+        .on_event("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
         .gate("bash", |call, _host| async move {
             if call.tool_args.as_str().contains("git push") {
                 return GateDecision::block("pushing is left to people");
@@ -154,7 +154,7 @@ async fn the_other_fragments_do_what_the_guide_says() {
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);
     harness.panel_key("board", "enter").await;
     assert_eq!(harness.panel("board"), None);
-    harness.event(Event::turn_end(Stop::End, None)).await;
+    harness.event(LifecycleEvent::turn_end(StopCause::End, None)).await;
     assert_eq!(harness.notes(), []);
 }
 

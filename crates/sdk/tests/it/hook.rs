@@ -2,11 +2,11 @@
 
 use haft_sdk::RawJson;
 use haft_sdk::hook::{
-    ApprovalDecision, Event, Hook, Kind, Message, Payload, RequestDecision, ResponseDecision, ResultDecision,
-    ToolDecision, ToolDefinition, ToolResult,
+    ApprovalDecision, HookEvent, Hook, HookEventKind, HookMessage, HookEventPayload, RequestDecision, ResponseDecision, ResultDecision,
+    ToolDecision, ToolDefinition, HookToolResult,
 };
 use haft_sdk::protocol::hook::{
-    BeforeLlm, Call, Hello, LegacyEvent, LlmDecision, LlmEdit, MessageEdit, Method, Mode, RuntimeEvent,
+    BeforeLlm, Call, HookHello, LegacyEvent, LlmDecision, LlmEdit, MessageEdit, Method, HookMode, RuntimeEvent,
     ToolExecEnd, TurnEnd,
 };
 use haft_sdk::testing::HookHarness;
@@ -163,7 +163,7 @@ fn weather() -> Hook {
         .tool("weather", "The weather.", |args: City| async move {
             match args.city.as_str() {
                 "" => panic!("nowhere"),
-                city => ToolResult::text(format!("{city}: sunny")),
+                city => HookToolResult::text(format!("{city}: sunny")),
             }
         })
         .before_tool(|call| async move { ToolDecision::deny(call.tool) })
@@ -182,11 +182,11 @@ async fn a_tool_of_its_own_is_offered_and_answered() {
     assert_eq!(harness.before_llm("hi", &["weather"]).await, LlmDecision::Continue, "somebody else's");
 
     let result = |tool, args| harness.before_tool(tool, args);
-    let sunny = ToolDecision::respond(ToolResult::text("Bonn: sunny"));
+    let sunny = ToolDecision::respond(HookToolResult::text("Bonn: sunny"));
     assert_eq!(result("weather", json!({"city": "Bonn"})).await, sunny);
     let wrong = "argument \"city\" does not fit: invalid type: integer `5`, expected a string";
-    assert_eq!(result("weather", json!({"city": 5})).await, ToolDecision::respond(ToolResult::error(wrong)));
-    let panicked = ToolDecision::respond(ToolResult::error("handler panicked: nowhere"));
+    assert_eq!(result("weather", json!({"city": 5})).await, ToolDecision::respond(HookToolResult::error(wrong)));
+    let panicked = ToolDecision::respond(HookToolResult::error("handler panicked: nowhere"));
     assert_eq!(result("weather", json!({"city": ""})).await, panicked);
     assert_eq!(result("bash", json!({})).await, ToolDecision::deny("bash"));
     harness.hang_up().await;
@@ -204,15 +204,15 @@ async fn messages_model_and_options_are_what_the_handler_makes_of_them() {
     let hook = Hook::new().before_llm(|mut call| async move {
         call.model = "small".into();
         call.options.max_tokens = Some(100);
-        call.messages.push(Message::user("be brief"));
+        call.messages.push(HookMessage::user("be brief"));
         RequestDecision::modify(call)
     });
     let harness = HookHarness::start(hook).await;
     let LlmDecision::Modify(edit) = harness.before_llm("hi", &[]).await else { panic!("unchanged") };
     assert_eq!(edit.model.as_deref(), Some("small"));
     assert_eq!(edit.options.unwrap().max_tokens, Some(100));
-    let added = MessageEdit::New(Box::new(Message::user("be brief")));
-    assert_eq!(edit.messages.unwrap(), [MessageEdit::Kept(0), added]);
+    let added = MessageEdit::New(Box::new(HookMessage::user("be brief")));
+    assert_eq!(edit.messages.unwrap(), [MessageEdit::Unchanged(0), added]);
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn a_long_conversation_is_not_sent_back_for_a_tool() {
 #[tokio::test]
 async fn a_reply_that_no_host_reads_is_not_sent() {
     let hook = Hook::new()
-        .before_tool(|_| async { ToolDecision::respond(ToolResult::text("x".repeat(9 * 1024 * 1024))) });
+        .before_tool(|_| async { ToolDecision::respond(HookToolResult::text("x".repeat(9 * 1024 * 1024))) });
     let harness = HookHarness::start(hook).await;
     let question = haft_sdk::hook::BeforeTool { tool: "t".into(), ..Default::default() };
     let error = harness.ask(question).await.unwrap_err();
@@ -235,7 +235,7 @@ async fn a_reply_that_no_host_reads_is_not_sent() {
 }
 
 /// A hook that keeps what it is told.
-fn listening() -> (Hook, Arc<Mutex<Vec<Event>>>) {
+fn listening() -> (Hook, Arc<Mutex<Vec<HookEvent>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&told);
     let hook = Hook::new().on_event(move |event| {
@@ -258,10 +258,10 @@ async fn events_of_all_dialects_are_one() {
         let params = json!({"id": "evt-1", "kind": kind, "time": "t", "source": {"component": "agent"}, "scope": {"turn_id": "turn-1"}, "correlation": {}, "payload": payload, "attrs": {"agent_source": "runTurn", "iteration": 2}});
         serde_json::from_value(params).unwrap()
     };
-    harness.tell(legacy(json!("turn_end"))).await;
-    harness.tell(legacy(json!(1))).await;
-    harness.tell(runtime("agent.turn.end")).await;
-    harness.tell(runtime("gateway.ready")).await;
+    harness.notify(legacy(json!("turn_end"))).await;
+    harness.notify(legacy(json!(1))).await;
+    harness.notify(runtime("agent.turn.end")).await;
+    harness.notify(runtime("gateway.ready")).await;
     harness.event(ToolExecEnd { tool: "bash".into(), ..ToolExecEnd::default() }).await;
 
     harness.hang_up().await;
@@ -270,10 +270,10 @@ async fn events_of_all_dialects_are_one() {
     let end = "agent.turn.end";
     assert_eq!(names, [end, end, end, "gateway.ready", "agent.tool.exec_end"]);
     for event in &told[..3] {
-        assert_eq!((event.kind(), event.meta.turn_id.as_str()), (Some(Kind::TurnEnd), "turn-1"));
+        assert_eq!((event.kind(), event.meta.turn_id.as_str()), (Some(HookEventKind::TurnEnd), "turn-1"));
         assert_eq!((event.meta.iteration, event.meta.source.as_str()), (2, "runTurn"));
         let end = TurnEnd { status: "completed".into(), iterations: 2, ..TurnEnd::default() };
-        assert_eq!(event.payload, Some(Payload::TurnEnd(end)));
+        assert_eq!(event.payload, Some(HookEventPayload::TurnEnd(end)));
     }
     assert_eq!((told[3].kind(), &told[3].payload), (None, &None));
     assert!(told[3].params.as_str().contains("gateway.ready"));
@@ -286,7 +286,7 @@ async fn events_come_in_order_and_a_handler_that_panics_misses_one() {
     let harness = HookHarness::start(hook).await;
     for time in ["1", "2", "3"] {
         let params = RawJson::from_value(&json!({"Kind": "error", "Time": time})).unwrap();
-        harness.tell(Call::read(Method::Event, &params).unwrap()).await;
+        harness.notify(Call::read(Method::Event, &params).unwrap()).await;
     }
     let times: Vec<String> = told.lock().unwrap().iter().map(|event| event.time.clone()).collect();
     assert_eq!(times, ["1", "2", "3"]);
@@ -295,7 +295,7 @@ async fn events_come_in_order_and_a_handler_that_panics_misses_one() {
 #[tokio::test]
 async fn hello_is_heard_before_anything_else_and_can_be_refused() {
     let hook = Hook::new().on_hello(|hello| async move {
-        match hello.modes.contains(&Mode::Approve) {
+        match hello.modes.contains(&HookMode::Approve) {
             true => Ok(()),
             false => Err(format!("{} guards nothing: add approve_tool to its intercept", hello.name)),
         }
@@ -303,7 +303,7 @@ async fn hello_is_heard_before_anything_else_and_can_be_refused() {
     let harness = HookHarness::start(hook).await;
     let greeted = r#"← {"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"hook"}}"#;
     assert!(harness.transcript().ends_with(greeted), "{}", harness.transcript());
-    let error = harness.ask(Hello::new("gate", vec![Mode::Tool])).await.unwrap_err();
+    let error = harness.ask(HookHello::new("gate", vec![HookMode::Tool])).await.unwrap_err();
     assert_eq!(error.message, "gate guards nothing: add approve_tool to its intercept");
 }
 
@@ -343,7 +343,7 @@ fn what_cannot_be_meant_is_refused_at_the_start() {
     let gate = |hook: Hook| hook.before_tool(|_| async { ToolDecision::Continue });
     refused(gate(gate(Hook::new())), "before_tool has two handlers");
     let tool =
-        |hook: Hook, name: &str, schema| hook.raw_tool(name, "", schema, |_| async { ToolResult::text("") });
+        |hook: Hook, name: &str, schema| hook.raw_tool(name, "", schema, |_| async { HookToolResult::text("") });
     let object = json!({"type": "object"});
     refused(tool(tool(Hook::new(), "a", object.clone()), "a", object), "tool \"a\" is registered twice");
     refused(

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, NoArgs, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{LifecycleEvent, Extension, NoArgs, Response, ToolCallDecision, ToolResult};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -12,7 +12,7 @@ async fn a_slow_event_handler_does_not_delay_an_intercept() {
     let release = Arc::new(Notify::new());
     let released = Arc::clone(&release);
     let extension = Extension::new("slow", "1.0.0")
-        .on("turn_start", move |_, _| {
+        .on_event("turn_start", move |_, _| {
             let released = Arc::clone(&released);
             async move { released.notified().await }
         })
@@ -35,7 +35,7 @@ async fn a_gap_is_heard_of_in_its_place_among_the_events() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let (events, gaps) = (Arc::clone(&log), Arc::clone(&log));
     let extension = Extension::new("log", "1.0.0")
-        .on("turn_start", move |event, _| {
+        .on_event("turn_start", move |event, _| {
             let events = Arc::clone(&events);
             async move { events.lock().unwrap().push(format!("step {:?}", event.step)) }
         })
@@ -44,9 +44,9 @@ async fn a_gap_is_heard_of_in_its_place_among_the_events() {
             async move { gaps.lock().unwrap().push(format!("{lost} lost")) }
         });
     let harness = Harness::start(extension).await;
-    harness.event(Event::turn_start(1)).await;
+    harness.event(LifecycleEvent::turn_start(1)).await;
     harness.event_gap(7).await;
-    harness.event(Event::turn_start(9)).await;
+    harness.event(LifecycleEvent::turn_start(9)).await;
     assert_eq!(*log.lock().unwrap(), ["step Some(1)", "7 lost", "step Some(9)"]);
     harness.shutdown().await;
 }
@@ -56,7 +56,7 @@ async fn events_and_keys_are_handled_one_at_a_time_in_order() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let (events, keys) = (Arc::clone(&log), Arc::clone(&log));
     let extension = Extension::new("log", "1.0.0")
-        .on("turn_start", move |event, _| {
+        .on_event("turn_start", move |event, _| {
             let events = Arc::clone(&events);
             async move {
                 let step = event.step.unwrap_or_default();
@@ -71,9 +71,9 @@ async fn events_and_keys_are_handled_one_at_a_time_in_order() {
         });
     let harness = Harness::start(extension).await;
     tokio::join!(
-        harness.event(Event::turn_start(1)),
+        harness.event(LifecycleEvent::turn_start(1)),
         harness.panel_key("p", "up"),
-        harness.event(Event::turn_start(2)),
+        harness.event(LifecycleEvent::turn_start(2)),
     );
     assert_eq!(*log.lock().unwrap(), ["begin 1", "end 1", "key", "begin 2", "end 2"]);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, Host, Level, NoArgs, Panel, Response, ToolResult};
+use haft_sdk::{LifecycleEvent, Extension, Host, NoteLevel, NoArgs, Panel, Response, ToolResult};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -25,7 +25,7 @@ fn busy() -> Extension {
                 // sleep: virtual time
                 sleep(A_WHILE).await;
                 draw(&host);
-                host.notify(Level::Info, "drawn");
+                host.notify(NoteLevel::Info, "drawn");
             });
             Response::noop()
         })
@@ -42,7 +42,7 @@ fn busy() -> Extension {
             draw(&host);
             ToolResult::text("drawn")
         })
-        .on("turn_start", |_, host: Host| async move { draw(&host) })
+        .on_event("turn_start", |_, host: Host| async move { draw(&host) })
 }
 
 /// The frames that came after `ready`, by type and first line.
@@ -72,7 +72,7 @@ async fn of_many_contents_the_first_and_the_last_are_sent() {
 async fn what_was_drawn_before_an_answer_is_seen_before_it() {
     let harness = Harness::start(busy()).await;
     harness.tool("draw", json!({})).await;
-    harness.event(Event::turn_start(1)).await;
+    harness.event(LifecycleEvent::turn_start(1)).await;
     harness.command("open", "").await;
     let frames = frames(&harness).await;
     let [answer, open] = ["tool_result", "command_response opened"]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::testing::{Harness, host_info};
-use haft_sdk::{Event, Extension, GateDecision, HostInfo, RawJson, ToolCallDecision, Tools};
+use haft_sdk::{LifecycleEvent, Extension, GateDecision, HostInfo, RawJson, ToolCallDecision, ToolSelection};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -27,8 +27,8 @@ fn extension() -> (Extension, Arc<Mutex<Vec<Value>>>) {
     (extension, watched)
 }
 
-fn call(tool: &str) -> Event {
-    Event::tool_call(ToolCallId::new("t1"), tool.into(), RawJson::empty_object())
+fn call(tool: &str) -> LifecycleEvent {
+    LifecycleEvent::tool_call(ToolCallId::new("t1"), tool.into(), RawJson::empty_object())
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn an_older_host_is_told_names_and_what_it_asks_too_much_is_passed() {
 #[tokio::test]
 async fn a_gate_that_fails_says_so() {
     let broken = Extension::new("roles", "1.0.0")
-        .gate(Tools::all(), |_, _| async { Err::<GateDecision, _>("no disk".to_owned()) });
+        .gate(ToolSelection::all(), |_, _| async { Err::<GateDecision, _>("no disk".to_owned()) });
     let harness = Harness::start(broken).await;
     assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::block("no disk"));
     assert_eq!(harness.failures().await, ["no disk"]);

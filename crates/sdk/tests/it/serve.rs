@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, Event, Extension, Host, HostInfo, Level, NoArgs,
+    AssistantMessageDecision, BeforeAgentStartDecision, LifecycleEvent, Extension, Host, HostInfo, NoteLevel, NoArgs,
     Panel, PanelEvent, RawJson, Response, ToolCallDecision, ToolResult, TurnStartDecision,
 };
 use serde_json::json;
@@ -21,10 +21,10 @@ fn everything() -> Extension {
         .raw_tool("echo", "Its arguments.", json!({"type": "object"}), |args: RawJson, _| async move {
             ToolResult::text(args.as_str())
         })
-        .on("turn_end", |event, host: Host| async move {
-            host.notify(Level::Info, format!("stopped: {:?}", event.stop));
+        .on_event("turn_end", |event, host: Host| async move {
+            host.notify(NoteLevel::Info, format!("stopped: {:?}", event.stop));
         })
-        .on("session_start", |_, host: Host| async move {
+        .on_event("session_start", |_, host: Host| async move {
             host.clear_notes();
             host.set_status("mood", "fine");
         })
@@ -133,9 +133,9 @@ async fn panels_and_notes() {
     harness.panel_key("board", "x").await;
     assert_eq!(harness.panel("board"), None);
 
-    harness.event(Event::turn_end(haft_protocol::message::Stop::End, None)).await;
-    assert_eq!(harness.notes(), [(Level::Info, "stopped: Some(End)".to_owned())]);
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::turn_end(haft_protocol::message::StopCause::End, None)).await;
+    assert_eq!(harness.notes(), [(NoteLevel::Info, "stopped: Some(End)".to_owned())]);
+    harness.event(LifecycleEvent::session_start()).await;
     assert_eq!(harness.notes(), []);
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::thread::sleep;
 
-use haft_sdk::hook::{ApprovalDecision, Hook, ToolDecision, ToolResult};
+use haft_sdk::hook::{ApprovalDecision, Hook, ToolDecision, HookToolResult};
 use haft_sdk::{NoArgs, log};
 use tokio::sync::Notify;
 
@@ -17,7 +17,7 @@ pub(crate) fn run() -> ExitCode {
         .tool("block", "Blocks its thread.", |_: NoArgs| async {
             // sleep: what waits for it fails the test
             sleep(FOR_EVER);
-            ToolResult::text("done")
+            HookToolResult::text("done")
         })
         .before_tool(|call| async move {
             match call.tool.as_str() {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use haft_sdk::{Extension, Host, Level, NoArgs, Response, ToolCallDecision, ToolResult, TurnStartDecision};
+use haft_sdk::{Extension, Host, NoteLevel, NoArgs, Response, ToolCallDecision, ToolResult, TurnStartDecision};
 
 /// Longer than the test lasts: what waits for such a handler fails the test.
 const FOR_EVER: Duration = Duration::from_secs(3600);
@@ -35,18 +35,18 @@ fn extension() -> ExitCode {
         .tool("large", "A large result.", |_: NoArgs, _| async {
             ToolResult::text("x".repeat(7 * 1024 * 1024))
         })
-        .on("turn_start", |_, _| async { sleep(FOR_EVER) }) // sleep: what waits for it fails the test
+        .on_event("turn_start", |_, _| async { sleep(FOR_EVER) }) // sleep: what waits for it fails the test
         .intercept_tool_call(|call, host: Host| async move {
             match call.tool_name.as_str() {
                 // Each needs the runtime at its first poll.
                 "timer" => tokio::time::sleep(TICK).await, // sleep: the shortest that is one
                 "task" => drop(tokio::spawn(async {}).await),
                 "thread" => drop(tokio::task::spawn_blocking(|| sleep(TICK)).await), // sleep: the shortest that is one
-                "left" => drop(tokio::spawn(async move { host.notify(Level::Info, "left") })),
+                "left" => drop(tokio::spawn(async move { host.notify(NoteLevel::Info, "left") })),
                 "behind" => drop(tokio::task::spawn_blocking(move || {
                     // sleep: the end of the input comes before it is over, or behind it; each is right
                     sleep(TICK * 100);
-                    host.notify(Level::Info, "behind");
+                    host.notify(NoteLevel::Info, "behind");
                 })),
                 "in place" => tokio::task::block_in_place(|| sleep(TICK)), // sleep: the shortest that is one
                 "in place later" => {

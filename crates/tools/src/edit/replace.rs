@@ -1,13 +1,13 @@
 //! Exact replacements in a text. Pure.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replacement {
+pub(super) struct TextReplacement {
     /// The text to replace, which must occur once.
     pub(super) old: String,
     pub(super) new: String,
 }
 
-struct Place<'a> {
+struct LocatedEdit<'a> {
     index: usize,
     start: usize,
     end: usize,
@@ -21,29 +21,29 @@ const MAX_LISTED: usize = 8;
 ///
 /// A model does not see line endings, so its line breaks fit both kinds; what it puts in gets the kind it takes the
 /// place of, or else the one that prevails in the text.
-pub(super) fn replace(text: &str, edits: &[Replacement]) -> Result<String, Vec<String>> {
-    let unix = Unix::new(text);
+pub(super) fn replace(text: &str, edits: &[TextReplacement]) -> Result<String, Vec<String>> {
+    let unix = NormalizedText::new(text);
     let mut places = Vec::new();
     let mut problems = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         match locate(&unix, edit) {
-            Ok((start, end)) => places.push(Place { index, start, end, new: &edit.new }),
+            Ok((start, end)) => places.push(LocatedEdit { index, start, end, new: &edit.new }),
             Err(problem) => problems.push(format!("edits[{index}]: {problem}")),
         }
     }
     places.sort_by_key(|place| (place.start, place.end));
-    problems.extend(places.windows(2).filter_map(overlap));
+    problems.extend(places.windows(2).filter_map(overlap_problem));
     if problems.is_empty() { Ok(apply(text, &places)) } else { Err(problems) }
 }
 
 /// A text with `\n` for every `\r\n`, and the way back to where things are in the text itself.
-struct Unix {
+struct NormalizedText {
     text: String,
     /// Where the line breaks that lost a carriage return are in `text`, in order.
     shortened: Vec<usize>,
 }
 
-impl Unix {
+impl NormalizedText {
     fn new(text: &str) -> Self {
         let returns = text.match_indices("\r\n").enumerate();
         let shortened = returns.map(|(before, (position, _))| position - before).collect();
@@ -51,13 +51,13 @@ impl Unix {
     }
 
     /// Where a position is in the text itself: in front of both characters of a shortened line break, or behind both.
-    fn original(&self, position: usize) -> usize {
+    fn original_position(&self, position: usize) -> usize {
         position + self.shortened.partition_point(|&line_break| line_break < position)
     }
 
     /// Where `wanted` begins: also where it overlaps itself, since it is not clear there what is meant. Stops when
     /// there are more than can be listed.
-    fn positions(&self, wanted: &str) -> Vec<usize> {
+    fn find_positions(&self, wanted: &str) -> Vec<usize> {
         let step = wanted.chars().next().map_or(1, char::len_utf8);
         let mut found = Vec::new();
         let mut from = 0;
@@ -71,7 +71,7 @@ impl Unix {
     }
 }
 
-fn locate(text: &Unix, edit: &Replacement) -> Result<(usize, usize), String> {
+fn locate(text: &NormalizedText, edit: &TextReplacement) -> Result<(usize, usize), String> {
     let [old, new] = [&edit.old, &edit.new].map(|text| text.replace("\r\n", "\n"));
     if old.is_empty() {
         return Err("old_text is empty; to add text, replace a line next to it".to_owned());
@@ -79,9 +79,9 @@ fn locate(text: &Unix, edit: &Replacement) -> Result<(usize, usize), String> {
     if old == new {
         return Err("old_text and new_text are the same".to_owned());
     }
-    match text.positions(&old).as_slice() {
+    match text.find_positions(&old).as_slice() {
         [] => Err(not_found(&text.text, &old)),
-        &[start] => Ok((text.original(start), text.original(start + old.len()))),
+        &[start] => Ok((text.original_position(start), text.original_position(start + old.len()))),
         several => Err(not_unique(&text.text, several)),
     }
 }
@@ -115,7 +115,7 @@ fn line_of(text: &str, position: usize) -> usize {
     text.bytes().take(position).filter(|&byte| byte == b'\n').count() + 1
 }
 
-fn overlap(pair: &[Place<'_>]) -> Option<String> {
+fn overlap_problem(pair: &[LocatedEdit<'_>]) -> Option<String> {
     match pair {
         [first, second] if second.start < first.end => {
             Some(format!("edits[{}] and edits[{}] overlap; make them one", first.index, second.index))
@@ -124,20 +124,20 @@ fn overlap(pair: &[Place<'_>]) -> Option<String> {
     }
 }
 
-fn apply(text: &str, places: &[Place<'_>]) -> String {
+fn apply(text: &str, places: &[LocatedEdit<'_>]) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
     for place in places {
         let (before, there) = (text.get(rest..place.start), text.get(place.start..place.end));
         result.push_str(before.unwrap_or_default());
-        result.push_str(&with_endings_of(there.unwrap_or_default(), text, place.new));
+        result.push_str(&with_line_endings(there.unwrap_or_default(), text, place.new));
         rest = place.end;
     }
     result.push_str(text.get(rest..).unwrap_or_default());
     result
 }
 
-fn with_endings_of(there: &str, text: &str, new: &str) -> String {
+fn with_line_endings(there: &str, text: &str, new: &str) -> String {
     let unix = new.replace("\r\n", "\n");
     let model = if there.contains('\n') { there } else { text };
     let windows_lines = model.matches("\r\n").count();
@@ -151,7 +151,7 @@ mod tests {
     fn run(text: &str, edits: &[(&str, &str)]) -> Result<String, Vec<String>> {
         let edits: Vec<_> = edits
             .iter()
-            .map(|&(old, new)| Replacement { old: old.to_owned(), new: new.to_owned() })
+            .map(|&(old, new)| TextReplacement { old: old.to_owned(), new: new.to_owned() })
             .collect();
         replace(text, &edits)
     }

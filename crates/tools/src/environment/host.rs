@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use atomic::{Disk, Root};
-use collector::Scratch;
+use atomic::{SharedWriteState, PathBoundary};
+use collector::ScratchDir;
 use haft_core::file_queue::FileQueue;
 use haft_launch::EnvPolicy;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, Parents,
-    RunReport, ShellCommand, Stat,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, ParentPolicy,
+    RunReport, ShellCommand, FileStat,
 };
 use crate::environment::off_thread;
 
@@ -35,12 +35,12 @@ pub struct HostEnvironment {
     queue: FileQueue,
     /// Variables that commands do not inherit.
     withheld: Vec<OsString>,
-    scratch: Scratch,
-    disk: Arc<Disk>,
+    scratch: ScratchDir,
+    disk: Arc<SharedWriteState>,
     /// Where files may be read, if not everywhere.
-    reads: Option<Arc<Root>>,
+    reads: Option<Arc<PathBoundary>>,
     /// Where files may be written, if not everywhere.
-    root: Option<Arc<Root>>,
+    root: Option<Arc<PathBoundary>>,
 }
 
 impl HostEnvironment {
@@ -53,8 +53,8 @@ impl HostEnvironment {
             home: std::env::home_dir(),
             queue: FileQueue::default(),
             withheld: Vec::new(),
-            scratch: Scratch::Own(private::in_temp("results")),
-            disk: Arc::new(Disk::new(private::in_temp("in-place"))),
+            scratch: ScratchDir::Own(private::private_temp_dir("results")),
+            disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
             root: None,
         }
@@ -86,7 +86,7 @@ impl HostEnvironment {
     /// temporary directory, where files that are older than a week are removed whenever one is added.
     #[must_use]
     pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
-        self.scratch = Scratch::Given(scratch.into());
+        self.scratch = ScratchDir::Given(scratch.into());
         self
     }
 
@@ -94,8 +94,8 @@ impl HostEnvironment {
     /// directory of the user's in the system's temporary directory otherwise. What a crash left is looked for there,
     /// so it should be the same for every run.
     #[must_use]
-    pub fn with_state(mut self, state: impl Into<PathBuf>) -> Self {
-        self.disk = Arc::new(Disk::new(state.into()));
+    pub fn with_backup_dir(mut self, state: impl Into<PathBuf>) -> Self {
+        self.disk = Arc::new(SharedWriteState::new(state.into()));
         self
     }
 
@@ -108,9 +108,9 @@ impl HostEnvironment {
     /// # Errors
     /// When the directory cannot be opened, and on systems other than Unix.
     pub fn with_root(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
-        self.root = Some(Arc::new(Root::open(root.as_ref())?));
+        self.root = Some(Arc::new(PathBoundary::open(root.as_ref())?));
         // What is cleared up for one with another root is not for this one.
-        self.disk = Arc::new(self.disk.another());
+        self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
 
@@ -121,23 +121,23 @@ impl HostEnvironment {
     ///
     /// # Errors
     /// On systems other than Unix.
-    pub fn with_reach(mut self, reach: &Reach) -> io::Result<Self> {
-        let Reach { read, write, own, never } = reach;
+    pub fn with_access_rules(mut self, reach: &FileAccessRules) -> io::Result<Self> {
+        let FileAccessRules { read, write, own, never } = reach;
         let reads: Option<Vec<PathBuf>> =
             read.as_ref().zip(write.as_ref()).map(|(read, write)| [read.as_slice(), write].concat());
-        self.reads = Some(Arc::new(Root::reaching(reads.as_deref(), own, never, "read")?));
-        self.root = Some(Arc::new(Root::reaching(write.as_deref(), own, never, "written")?));
-        self.disk = Arc::new(self.disk.another());
+        self.reads = Some(Arc::new(PathBoundary::from_rules(reads.as_deref(), own, never, "read")?));
+        self.root = Some(Arc::new(PathBoundary::from_rules(write.as_deref(), own, never, "written")?));
+        self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
 
-    fn variables(&self) -> EnvPolicy {
+    fn env_policy(&self) -> EnvPolicy {
         let set = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
         EnvPolicy::Inherit { remove: self.withheld.clone(), set: set.into() }
     }
 
     /// Refuses to look around where reading is kept to a reach.
-    fn may_look_around(&self, path: &Path) -> Result<(), EnvironmentError> {
+    fn check_search_allowed(&self, path: &Path) -> Result<(), EnvironmentError> {
         match &self.reads {
             None => Ok(()),
             Some(_) => Err(EnvironmentError::outside(path, "cannot be searched here")),
@@ -147,7 +147,7 @@ impl HostEnvironment {
 
 /// Which files may be read and changed. A directory stands for all below it; what is not there is out of reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct FileAccessRules {
     /// To read, beside what may be changed; everything, unless both are set.
     pub read: Option<Vec<PathBuf>>,
     /// To read and change; everything, if it is not set.
@@ -168,30 +168,30 @@ impl Environment for HostEnvironment {
         self.home.as_deref()
     }
 
-    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
+    async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
         let (reads, path) = (self.reads.clone(), path.to_owned());
-        off_thread(move || files::stat(reads.as_deref(), &path)).await
+        run_blocking(move || files::stat(reads.as_deref(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
         let (reads, path) = (self.reads.clone(), path.to_owned());
-        off_thread(move || files::read(reads.as_deref(), &path, start, len)).await
+        run_blocking(move || files::read(reads.as_deref(), &path, start, len)).await
     }
 
-    async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
-        self.may_look_around(path)?;
+    async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
+        self.check_search_allowed(path)?;
         let path = path.to_owned();
-        off_thread(move || files::list(&path)).await
+        run_blocking(move || files::list(&path)).await
     }
 
-    async fn claim(&self, path: &Path, parents: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+    async fn claim(&self, path: &Path, parents: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
         // Before anything is waited for: who asks first comes first.
-        let place = self.queue.enter();
-        if parents == Parents::Create {
+        let place = self.queue.take_ticket();
+        if parents == ParentPolicy::Create {
             let (root, path) = (self.root.clone(), path.to_owned());
-            off_thread(move || atomic::create_above(root.as_deref(), &path)).await?;
+            run_blocking(move || atomic::create_parents(root.as_deref(), &path)).await?;
         }
-        let ground = claim::Ground {
+        let ground = claim::WriteContext {
             disk: Arc::clone(&self.disk),
             reads: self.reads.clone(),
             root: self.root.clone(),
@@ -200,12 +200,12 @@ impl Environment for HostEnvironment {
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
-        self.may_look_around(&query.root)?;
+        self.check_search_allowed(&query.root)?;
         search(cancel, move |stop| search::find(stop, &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
-        self.may_look_around(&query.root)?;
+        self.check_search_allowed(&query.root)?;
         search(cancel, move |stop| search::grep(stop, &query)).await
     }
 
@@ -233,6 +233,6 @@ async fn search<T: Send + 'static>(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(EnvironmentError::Cancelled),
-        found = off_thread(move || work(&stop)) => found,
+        found = run_blocking(move || work(&stop)) => found,
     }
 }

@@ -7,14 +7,14 @@ use super::EnvironmentError;
 const FEW: usize = 256 * 1024;
 
 /// Works on that many bytes: few at once, many on another thread.
-pub(crate) async fn with_bytes<T: Send + 'static>(
+pub(crate) async fn run_blocking_if_large<T: Send + 'static>(
     len: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EnvironmentError> {
-    if len <= FEW { Ok(work()) } else { off_thread(|| Ok(work())).await }
+    if len <= FEW { Ok(work()) } else { run_blocking(|| Ok(work())).await }
 }
 
-pub(crate) async fn off_thread<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,
 ) -> Result<T, EnvironmentError> {
     match tokio::task::spawn_blocking(work).await {

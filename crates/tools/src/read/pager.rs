@@ -1,13 +1,13 @@
 //! `Pager`: a window of lines out of a stream of chunks. Pure.
 
-use haft_core::truncate::{self, Limits, MAX_BYTES};
+use haft_core::truncate::{self, TruncationLimits, MAX_BYTES};
 
 /// The size of a window that is kept: one byte more than fits is enough to know that it does not fit, and a byte order
 /// mark takes no room in the result.
 const KEPT: usize = '\u{feff}'.len_utf8() + MAX_BYTES + 1;
 
 /// Collects the lines of one window and stops as soon as it knows whether there is more behind it.
-pub(super) struct Pager {
+pub(super) struct LinePager {
     /// Lines before the window that are still to come.
     to_skip: u64,
     skipped: u64,
@@ -19,7 +19,7 @@ pub(super) struct Pager {
 }
 
 /// A window of lines.
-pub(super) struct Page {
+pub(super) struct TextPage {
     pub(super) text: String,
     /// Lines in `text`, a cut one included.
     pub(super) lines: u64,
@@ -32,7 +32,7 @@ pub(super) struct Page {
     pub(super) lossy: bool,
 }
 
-impl Pager {
+impl LinePager {
     /// A window of at most `lines` lines from line `offset` on, which is counted from 1.
     pub(super) fn new(offset: u64, lines: usize) -> Self {
         Self { to_skip: offset - 1, skipped: 0, in_line: false, lines, window: Vec::new(), more: false }
@@ -65,15 +65,15 @@ impl Pager {
         self.lines == 0 || (self.window.len() == KEPT && !in_only_line())
     }
 
-    pub(super) fn finish(self) -> Page {
+    pub(super) fn finish(self) -> TextPage {
         // The last character of a window that was cut is not at fault.
         let whole = self.window.len() < KEPT;
         let lossy =
             std::str::from_utf8(&self.window).is_err_and(|error| whole || error.error_len().is_some());
         let decoded = String::from_utf8_lossy(&self.window);
         let text = decoded.strip_prefix('\u{feff}').unwrap_or(&decoded);
-        let kept = truncate::head(text, Limits::default());
-        Page {
+        let kept = truncate::head(text, TruncationLimits::default());
+        TextPage {
             text: kept.text.to_owned(),
             lines: kept.kept_lines as u64,
             skipped: self.skipped + u64::from(self.in_line && self.to_skip > 0),
@@ -92,7 +92,7 @@ mod tests {
     fn check(text: &str, offset: u64, lines: usize, expect: (&str, u64, bool)) {
         // However the text is cut into chunks, the page is the same.
         for size in [1, 2, 3, 1000] {
-            let mut pager = Pager::new(offset, lines);
+            let mut pager = LinePager::new(offset, lines);
             for chunk in text.as_bytes().chunks(size) {
                 if pager.feed(chunk) {
                     break;
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_lines_before_an_empty_window_are_counted() {
         for (text, count) in [("a\nb", 2), ("a\nb\n", 2), ("", 0)] {
-            let mut pager = Pager::new(9, 5);
+            let mut pager = LinePager::new(9, 5);
             pager.feed(text.as_bytes());
             assert_eq!(pager.finish().skipped, count, "{text:?}");
         }
@@ -134,7 +134,7 @@ mod tests {
             (format!("first\n{long}"), true),
         ] {
             for size in [1_000, MAX_BYTES, 10 * MAX_BYTES] {
-                let mut pager = Pager::new(1, 10);
+                let mut pager = LinePager::new(1, 10);
                 let _ = text.as_bytes().chunks(size).any(|chunk| pager.feed(chunk));
                 assert_eq!(pager.finish().more, more, "{} bytes in chunks of {size}", text.len());
             }
@@ -145,7 +145,7 @@ mod tests {
     fn a_line_of_exactly_the_limit_is_whole_and_one_more_byte_is_not() {
         for mark in ["", "\u{feff}"] {
             for (len, cut) in [(MAX_BYTES, false), (MAX_BYTES + 1, true), (2 * MAX_BYTES, true)] {
-                let mut pager = Pager::new(1, 10);
+                let mut pager = LinePager::new(1, 10);
                 pager.feed(format!("{mark}{}", "x".repeat(len)).as_bytes());
                 let page = pager.finish();
                 assert_eq!((page.cut_line, page.text.len()), (cut, MAX_BYTES), "{mark:?} {len}");

@@ -14,7 +14,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ impl Model for Wants {
         let args = RawJson::from_value(&json!({"command": self.command})).unwrap();
         let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
         let content = vec![AssistantBlock::ToolCall(call)];
-        let response = ModelResponse { content, stop: Stop::ToolUse, usage: Usage::default(), native: None };
+        let response = ModelResponse { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None };
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }
@@ -54,7 +54,7 @@ async fn a_cancelled_command_that_ignores_the_polite_signal_hands_over_its_outpu
     tools.add(ground.tool("bash")).unwrap();
     let agent = Agent::builder(Arc::new(model)).tools(tools).build().unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let mut results = Vec::new();
     while let Some(event) = run.next().await {
         if matches!(event, AgentEvent::ToolProgress { .. }) {

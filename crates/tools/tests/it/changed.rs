@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_tools::{ClaimedFile, Environment, HostEnvironment, Parents};
+use haft_tools::{ClaimedFile, Environment, HostEnvironment, ParentPolicy};
 
 /// A file that was read, and its path.
 async fn read(dir: &Path) -> (Box<dyn ClaimedFile>, PathBuf) {
     let path = dir.canonicalize().unwrap().join("file");
-    let environment = HostEnvironment::new(dir).with_state(dir.join("state"));
-    let mut file = environment.claim(&path, Parents::Exist).await.unwrap();
+    let environment = HostEnvironment::new(dir).with_backup_dir(dir.join("state"));
+    let mut file = environment.claim(&path, ParentPolicy::Exist).await.unwrap();
     assert_eq!(file.read(100).await.unwrap(), Some(b"old".to_vec()));
     (file, path)
 }

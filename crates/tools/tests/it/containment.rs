@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use haft_tools::{ClaimedFile, Environment, HostEnvironment, Parents, Written};
+use haft_tools::{ClaimedFile, Environment, HostEnvironment, ParentPolicy, FileWriteOutcome};
 use serde_json::json;
 
 use crate::ground::Ground;
@@ -29,7 +29,7 @@ impl Place {
     }
 
     async fn claim(&self, environment: HostEnvironment, name: &str) -> Box<dyn ClaimedFile> {
-        environment.with_state(self.path("state")).claim(&self.path(name), Parents::Exist).await.unwrap()
+        environment.with_backup_dir(self.path("state")).claim(&self.path(name), ParentPolicy::Exist).await.unwrap()
     }
 
     /// Puts something else where `in/dir` was.
@@ -183,19 +183,19 @@ async fn a_root_must_be_a_directory() {
 #[tokio::test]
 async fn directories_are_made_one_in_the_other() {
     let place = Place::new();
-    let environment = HostEnvironment::new(place.path("in")).with_state(place.path("state"));
+    let environment = HostEnvironment::new(place.path("in")).with_backup_dir(place.path("state"));
     for name in ["in/a/b/c/file", "in/x/../y/file", "in/dir/file", "in/dir/../z/./file"] {
-        let mut file = environment.claim(&place.path(name), Parents::Create).await.unwrap();
+        let mut file = environment.claim(&place.path(name), ParentPolicy::Create).await.unwrap();
         file.read(100).await.unwrap();
         file.replace(Vec::new()).await.unwrap();
     }
     assert_eq!(names(&place.path("in")), ["a", "dir", "x", "y", "z"]);
     symlink("nowhere", place.path("in/dangling")).unwrap();
-    let dangling = environment.claim(&place.path("in/dangling/file"), Parents::Create).await;
+    let dangling = environment.claim(&place.path("in/dangling/file"), ParentPolicy::Create).await;
     let text = dangling.err().unwrap().to_string();
     assert!(text.starts_with("cannot create the directory ") && text.contains("File exists"), "{text}");
-    let Written::Created = environment
-        .claim(&place.path("in/w/f"), Parents::Create)
+    let FileWriteOutcome::Created = environment
+        .claim(&place.path("in/w/f"), ParentPolicy::Create)
         .await
         .unwrap()
         .replace(vec![])

@@ -10,8 +10,8 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHits, FindQuery, GrepHits,
-    GrepQuery, HostEnvironment, Parents, RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileKey, FileKind, FindHits, FindQuery, GrepHits,
+    GrepQuery, HostEnvironment, ParentPolicy, RunEnd, RunReport, ShellCommand, FileStat, FileWriteOutcome, builtin_tools,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -46,11 +46,11 @@ impl Environment for Memory {
         None
     }
 
-    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
+    async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
         if path == self.cwd() {
-            return Ok(Stat { kind: FileKind::Directory, len: 0 });
+            return Ok(FileStat { kind: FileKind::Directory, len: 0 });
         }
-        Ok(Stat { kind: FileKind::File, len: self.get(path)?.len() as u64 })
+        Ok(FileStat { kind: FileKind::File, len: self.get(path)?.len() as u64 })
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
@@ -58,13 +58,13 @@ impl Environment for Memory {
         Ok(bytes.into_iter().skip(usize::try_from(start).unwrap()).take(len).collect())
     }
 
-    async fn list(&self, _: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+    async fn list(&self, _: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
         let names: Vec<_> =
             self.files.lock().unwrap().keys().map(|path| path.display().to_string()).collect();
-        Ok(names.into_iter().map(|name| Entry { name, kind: FileKind::File, target: None }).collect())
+        Ok(names.into_iter().map(|name| DirectoryEntry { name, kind: FileKind::File, target: None }).collect())
     }
 
-    async fn claim(&self, path: &Path, _: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+    async fn claim(&self, path: &Path, _: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
         Ok(Box::new(Claimed { files: Arc::clone(&self.files), path: path.to_owned() }))
     }
 
@@ -108,10 +108,10 @@ impl ClaimedFile for Claimed {
         Ok(self.files.lock().unwrap().get(&self.path).cloned())
     }
 
-    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError> {
+    async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError> {
         match self.files.lock().unwrap().insert(self.path.clone(), content) {
-            Some(_) => Ok(Written::Replaced),
-            None => Ok(Written::Created),
+            Some(_) => Ok(FileWriteOutcome::Replaced),
+            None => Ok(FileWriteOutcome::Created),
         }
     }
 }

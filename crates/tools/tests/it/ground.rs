@@ -38,7 +38,7 @@ impl Ground {
         let environment = HostEnvironment::new(base.join("place"))
             .with_home(base.join("home"))
             .with_scratch(base.join("scratch"))
-            .with_state(base.join("state"));
+            .with_backup_dir(base.join("state"));
         Self { tools: builtin_tools(Arc::new(change(environment))), root }
     }
 

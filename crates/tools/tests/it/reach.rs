@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput};
+use haft_core::tool::{ToolFailureKind, Tool, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_tools::{HostEnvironment, Reach, service_tools};
+use haft_tools::{HostEnvironment, FileAccessRules, service_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -43,15 +43,15 @@ impl Place {
     /// Tools with the same reach, of somebody else.
     fn others(&self, bounded: bool) -> Vec<Arc<dyn Tool>> {
         let at = |name: &str| self.path(name);
-        let reach = Reach {
+        let reach = FileAccessRules {
             read: bounded.then(|| vec![at("other/d"), at("home")]),
             write: bounded.then(|| vec![at("work")]),
             own: vec![at("home/haft/data/ext")],
             never: vec![at("home/haft")],
         };
         let environment =
-            HostEnvironment::new(at("work")).with_state(at("state")).with_scratch(at("home/haft/results"));
-        service_tools(Arc::new(environment.with_reach(&reach).unwrap()))
+            HostEnvironment::new(at("work")).with_backup_dir(at("state")).with_scratch(at("home/haft/results"));
+        service_tools(Arc::new(environment.with_access_rules(&reach).unwrap()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -76,7 +76,7 @@ impl Place {
 
 #[track_caller]
 fn reached(output: &ToolOutput, reached: bool, what: &str) {
-    let expect = if reached { None } else { Some(Failure::OutOfReach) };
+    let expect = if reached { None } else { Some(ToolFailureKind::OutOfReach) };
     assert_eq!((output.is_error, output.failure), (!reached, expect), "{what}: {output:?}");
 }
 
@@ -142,8 +142,8 @@ async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
     fs::write(place.path("work/empty"), "").unwrap();
     let texts = |output: &ToolOutput| -> Vec<String> {
         let texts = output.content.iter().map(|block| match block {
-            Content::Text { text } => text.clone(),
-            Content::Image(_) => panic!("an image"),
+            ContentBlock::Text { text } => text.clone(),
+            ContentBlock::Image(_) => panic!("an image"),
         });
         texts.collect()
     };
@@ -173,7 +173,7 @@ async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_b
         let path = details["full_output"].as_str().unwrap();
         assert!(path.starts_with(place.path("home/haft/results").to_str().unwrap()), "{path}");
         let first = place.call("read", json!({ "path": path, "limit": 1 })).await;
-        assert_eq!(first.content[0], Content::text("1\n"));
+        assert_eq!(first.content[0], ContentBlock::text("1\n"));
         reached(&place.call("write", json!({ "path": path, "content": "" })).await, false, path);
         let other = Place { tools: place.others(bounded), dir: place.dir };
         reached(&other.call("read", json!({ "path": path })).await, false, path);
@@ -192,14 +192,14 @@ async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_b
 async fn failures_that_a_program_can_do_something_about_are_told_apart() {
     let place = Place::new(true);
     let kind = |output: ToolOutput| output.failure;
-    assert_eq!(kind(place.read("work/none").await), Some(Failure::NotFound));
-    assert_eq!(kind(place.write("work/a").await), Some(Failure::NotRead));
+    assert_eq!(kind(place.read("work/none").await), Some(ToolFailureKind::NotFound));
+    assert_eq!(kind(place.write("work/a").await), Some(ToolFailureKind::NotRead));
     place.read("work/a").await;
     fs::write(place.path("work/a"), "changed").unwrap();
-    assert_eq!(kind(place.write("work/a").await), Some(Failure::Stale));
+    assert_eq!(kind(place.write("work/a").await), Some(ToolFailureKind::Stale));
     assert_eq!(
         kind(place.call("bash", json!({ "command": "sleep 600", "timeout": 1 })).await),
-        Some(Failure::TimedOut)
+        Some(ToolFailureKind::TimedOut)
     );
-    assert_eq!(kind(place.call("bash", json!({ "command": 7 })).await), Some(Failure::InvalidArgs));
+    assert_eq!(kind(place.call("bash", json!({ "command": 7 })).await), Some(ToolFailureKind::InvalidArgs));
 }

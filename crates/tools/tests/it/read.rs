@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use serde_json::json;
 
 use crate::ground::Ground;
@@ -85,7 +85,7 @@ async fn what_is_not_text_is_refused_or_shown_as_an_image() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0data";
     ground.file("p.txt", png);
     let output = ground.output("read", json!({"path": "p.txt"})).await;
-    let Some(Content::Image(image)) = output.content.get(1) else { panic!("{output:?}") };
+    let Some(ContentBlock::Image(image)) = output.content.get(1) else { panic!("{output:?}") };
     assert_eq!(image.mime_type, "image/png");
     assert_eq!(base64::prelude::BASE64_STANDARD.decode(image.data.as_bytes()).unwrap(), png);
 }

@@ -1,7 +1,7 @@
 //! What the model is told.
 
-use haft_core::schema::Validator;
-use haft_core::tool::{Concurrency, ToolOwner};
+use haft_core::schema::SchemaValidator;
+use haft_core::tool::{ToolConcurrency, ToolOwner};
 use haft_tools::NAMES;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ fn every_tool_is_described() {
         assert_eq!(spec.owner, ToolOwner::BuiltIn);
         assert!(spec.description.len() > 50);
         assert!(spec.guidelines.iter().all(|line| line.contains(name)), "{name}: {:?}", spec.guidelines);
-        assert_eq!(spec.concurrency == Concurrency::Exclusive, name == "bash", "{name}");
+        assert_eq!(spec.concurrency == ToolConcurrency::Exclusive, name == "bash", "{name}");
     }
 }
 
@@ -31,7 +31,7 @@ fn schemas_are_plain_and_describe_every_argument() {
         let schema: Value = spec.schema.read().unwrap();
         assert_eq!(schema["type"], "object");
         // Nobody looks at it again before the tool's first call.
-        Validator::compile(&spec.schema).unwrap();
+        SchemaValidator::compile(&spec.schema).unwrap();
         for (argument, about) in schema["properties"].as_object().unwrap() {
             assert!(about["description"].is_string(), "{name}.{argument} has no description");
         }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use haft_protocol::content::Image;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::Failure;
+use haft_protocol::rpc::CommandFailure;
 use secrecy::SecretString;
 
 /// A question for the program, or something that only it can do. Each is answered once, by the [`Answer`] of its name,
 /// unless it says otherwise.
 #[derive(Debug)]
-pub enum Ask {
+pub enum BackendRequest {
     /// The conversation of a session that is open.
     Conversation {
         /// The session.
@@ -100,48 +100,48 @@ pub enum Ask {
 
 /// An answer of the program. Errors are for people: what went wrong and what to do next.
 #[derive(Debug)]
-pub enum Answer {
+pub enum BackendReply {
     /// [`Ask::Conversation`]: the messages, oldest first.
-    Conversation(String, Result<Arc<Vec<Message>>, Failure>),
+    Conversation(String, Result<Arc<Vec<Message>>, CommandFailure>),
     /// [`Ask::Files`]: with `/` between names and behind directories.
     Files(Vec<String>),
     /// [`Ask::Branch`].
     Branch(Option<String>),
     /// [`Ask::History`]: the file's text.
-    History(Result<String, Failure>),
+    History(Result<String, CommandFailure>),
     /// [`Ask::Image`].
-    Image(u64, Result<Image, Failure>),
+    Image(u64, Result<Image, CommandFailure>),
     /// [`Ask::Providers`].
-    Providers(Vec<Provider>),
+    Providers(Vec<LoginProvider>),
     /// [`Ask::Login`]: what is said to the person.
-    Login(Result<String, Failure>),
+    Login(Result<String, CommandFailure>),
     /// [`Ask::Logout`]: what is said to the person.
-    Logout(Result<String, Failure>),
+    Logout(Result<String, CommandFailure>),
     /// [`Ask::Export`]: where it was written.
-    Export(Result<PathBuf, Failure>),
+    Export(Result<PathBuf, CommandFailure>),
     /// [`Ask::Delete`]: the session that is gone.
-    Delete(Result<String, Failure>),
+    Delete(Result<String, CommandFailure>),
     /// [`Ask::Rename`]: the session, and its name if it has one.
-    Rename(Result<(String, Option<String>), Failure>),
+    Rename(Result<(String, Option<String>), CommandFailure>),
     /// [`Ask::Trust`].
-    Trust(Result<Trusted, Failure>),
+    Trust(Result<Trusted, CommandFailure>),
     /// [`Ask::Grant`]: what is said to the person.
-    Grant(Result<String, Failure>),
+    Grant(Result<String, CommandFailure>),
     /// A piece of what a command of the person's prints.
     ShellOutput(u64, String),
     /// A command of the person's is over: all that it printed, cut as the tool `bash` cuts it, and its status.
-    ShellEnd(u64, Result<(String, Option<i32>), Failure>),
+    ShellEnd(u64, Result<(String, Option<i32>), CommandFailure>),
     /// [`Ask::Settings`].
     Settings(Vec<SettingRow>),
     /// [`Ask::Set`]: the setting as it is now.
-    Set(Result<SettingRow, Failure>),
+    Set(Result<SettingRow, CommandFailure>),
     /// [`Ask::Themes`]: where each comes from, and its text.
     Themes(Vec<(String, String)>),
 }
 
 /// A provider, for `/login` and `/logout`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provider {
+pub struct LoginProvider {
     /// Its name.
     pub name: String,
     /// Where its key comes from, if it has one: `auth.json`, a variable.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{CompleteCommand, CompletionsData, Failure, GetModels, GetTools, ListSessions};
+use haft_protocol::rpc::{CompleteCommand, CompletionsData, CommandFailure, GetModels, GetTools, ListSessions};
 
 use super::component::{CLOSE, Component, Flow, Scope};
 use super::intent::Intent;
@@ -12,7 +12,7 @@ use super::outbox::Outbox;
 use super::pastes::Pastes;
 use super::pending::{Pending, Shown};
 use super::search::{SearchField, Searched};
-use super::{Ask, Effect};
+use super::{BackendRequest, Effect};
 use crate::complete::{self, Completer, CompletionKind, CompletionPopup};
 use crate::editor::{EditorContent, Editor, EditOutcome, PasteOutcome, Submission};
 use crate::history::{self, PromptHistory};
@@ -187,7 +187,7 @@ impl Composer {
     }
 
     /// Takes an image that was read, if it belongs to a paste. Returns false if it does not.
-    pub(super) fn image(&mut self, number: u64, image: &Result<Image, Failure>, out: &mut Outbox) -> bool {
+    pub(super) fn image(&mut self, number: u64, image: &Result<Image, CommandFailure>, out: &mut Outbox) -> bool {
         if !self.pastes.asked(number) {
             return false;
         }
@@ -225,7 +225,7 @@ impl Composer {
         match wanted {
             Some(CompletionKind::File { .. }) if self.files == Files::Unknown => {
                 self.files = Files::Asked;
-                out.ask(Ask::Files);
+                out.ask(BackendRequest::Files);
             }
             Some(CompletionKind::Argument { command, before }) if before.is_empty() => {
                 self.ask_for_arguments(&command, out);
@@ -250,7 +250,7 @@ impl Composer {
             }
             Some(Completes::Providers) if known.providers.is_none() => {
                 known.providers = Some(Vec::new());
-                out.ask(Ask::Providers);
+                out.ask(BackendRequest::Providers);
             }
             Some(_) | None => {}
         }

@@ -1,16 +1,16 @@
 //! Effects that the interface asks for.
 
-use haft_protocol::rpc::Request;
+use haft_protocol::rpc::RpcRequest;
 
-use super::Ask;
+use super::BackendRequest;
 
 /// One thing to do. None of them is waited for: what comes of it is an [`Event`](super::Event).
 #[derive(Debug)]
 pub enum Effect {
     /// A command for the agent's side.
-    Send(Box<Request>),
+    Send(Box<RpcRequest>),
     /// A question for the program.
-    Ask(Ask),
+    Ask(BackendRequest),
     /// Text for the clipboard.
     Copy(String),
     /// Text that the person's own editor shall open.

@@ -1,8 +1,8 @@
 //! Events of the interface.
 
-use haft_protocol::rpc::Line;
+use haft_protocol::rpc::ServerLine;
 
-use super::Answer;
+use super::BackendReply;
 use crate::keys::Chord;
 use crate::mouse::MouseAction;
 
@@ -22,11 +22,11 @@ pub enum Event {
     /// The person interrupts what goes on, where that is no key.
     Interrupt,
     /// A line of the connection.
-    Line(Box<Line>),
+    Line(Box<ServerLine>),
     /// The connection is over: no line comes any more.
     Gone,
     /// An answer of the program.
-    Answer(Answer),
+    Answer(BackendReply),
     /// The person's own editor is closed: the text, or why there is none.
     Edited(Result<String, String>),
     /// Text was sent to the clipboard, or why not. Nobody knows whether the terminal took it.

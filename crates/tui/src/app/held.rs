@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use haft_protocol::rpc::{Event, RpcEvent, UiRequest};
+use haft_protocol::rpc::{ClientEvent, RpcEvent, UiRequest};
 
 use crate::editor::{EditorContent, Submission};
 use crate::queue::DeliveryTime;
@@ -28,7 +28,7 @@ pub(super) struct Held {
 pub(super) struct Next {
     pub(super) origin: Origin,
     /// The events of other sessions than the shown one.
-    events: Vec<(String, Event)>,
+    events: Vec<(String, ClientEvent)>,
     questions: Vec<(String, UiRequest)>,
 }
 
@@ -85,11 +85,11 @@ impl Next {
         Self { origin, events: Vec::new(), questions: Vec::new() }
     }
 
-    pub(super) fn happens(&mut self, session: String, event: Event) {
+    pub(super) fn happens(&mut self, session: String, event: ClientEvent) {
         match event {
-            Event::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
-            Event::Rpc(RpcEvent::UiDone { id, .. }) => self.questions.retain(|(_, asked)| asked.id != id),
-            event @ (Event::Rpc(_) | Event::Agent(_)) => {
+            ClientEvent::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
+            ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => self.questions.retain(|(_, asked)| asked.id != id),
+            event @ (ClientEvent::Rpc(_) | ClientEvent::Agent(_)) => {
                 if self.events.len() < MOST_EVENTS {
                     self.events.push((session, event));
                 }
@@ -98,11 +98,11 @@ impl Next {
     }
 
     /// Returns the events of a session, and then its questions.
-    pub(super) fn of(self, session: &str) -> Vec<Event> {
+    pub(super) fn of(self, session: &str) -> Vec<ClientEvent> {
         let is_of = |of: &String| of.as_str() == session;
         let events = self.events.into_iter().filter(|(of, _)| is_of(of)).map(|(_, event)| event);
         let asked = self.questions.into_iter().filter(|(of, _)| is_of(of));
-        events.chain(asked.map(|(_, asked)| Event::Rpc(RpcEvent::UiRequest(asked)))).collect()
+        events.chain(asked.map(|(_, asked)| ClientEvent::Rpc(RpcEvent::UiRequest(asked)))).collect()
     }
 }
 
@@ -113,8 +113,8 @@ mod tests {
 
     use super::*;
 
-    fn question(id: &str) -> Event {
-        Event::Rpc(RpcEvent::UiRequest(UiRequest {
+    fn question(id: &str) -> ClientEvent {
+        ClientEvent::Rpc(RpcEvent::UiRequest(UiRequest {
             id: id.to_owned(),
             extension: None,
             kind: UiKind::Confirm,
@@ -137,7 +137,7 @@ mod tests {
         next.happens("b".to_owned(), question("open"));
         next.happens("c".to_owned(), question("elsewhere"));
         let done = RpcEvent::UiDone { id: "over".to_owned(), why: UiEnd::Timeout };
-        next.happens("b".to_owned(), Event::Rpc(done));
+        next.happens("b".to_owned(), ClientEvent::Rpc(done));
         let events = next.of("b");
         assert_eq!(events.len(), MOST_EVENTS + 1);
         assert_eq!(events.last(), Some(&question("open")));

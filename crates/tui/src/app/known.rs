@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use haft_protocol::ext::CompletionItem;
 use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::complete::{CommandArgument, CompletionCandidate, CompletionCommand, CandidateSource};
 
-use super::Provider;
+use super::LoginProvider;
 use super::settings::SETTINGS;
 
 /// The kind of a command's argument.
@@ -48,7 +48,7 @@ pub(super) struct Known {
     pub(super) tools: Option<Vec<ToolInfo>>,
     /// Names in `tui.approve` that some tool has, or of which was said that none has.
     pub(super) approved: BTreeSet<String>,
-    pub(super) providers: Option<Vec<Provider>>,
+    pub(super) providers: Option<Vec<LoginProvider>>,
     pub(super) extensions: Vec<String>,
     pub(super) themes: Vec<String>,
     pub(super) said: Option<Completed>,
@@ -131,7 +131,7 @@ impl Known {
                     .map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default()))
                     .collect()
             }
-            Completes::Levels => Thinking::NAMES.iter().map(|name| argument(name, "")).collect(),
+            Completes::Levels => ThinkingLevel::NAMES.iter().map(|name| argument(name, "")).collect(),
             Completes::Sessions => {
                 let sessions = self.sessions.as_ref()?.iter();
                 sessions.map(|session| argument(&session.session, about(session))).collect()
@@ -144,7 +144,7 @@ impl Known {
             Completes::Extensions => self.extensions.iter().map(|name| argument(name, "")).collect(),
             Completes::Providers => {
                 let providers = self.providers.as_ref()?.iter();
-                let key = |provider: &Provider| provider.key.clone().unwrap_or_default();
+                let key = |provider: &LoginProvider| provider.key.clone().unwrap_or_default();
                 providers.map(|provider| argument(&provider.name, &key(provider))).collect()
             }
             Completes::Settings => SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect(),

@@ -10,7 +10,7 @@ use super::component::{CLOSE, Component, Flow, LIST, Scope};
 use super::intent::{ChoiceUse, Intent};
 use super::known::about;
 use super::outbox::Outbox;
-use super::{Ask, MouseAction, SettingRow};
+use super::{BackendRequest, MouseAction, SettingRow};
 use crate::keys::{Context, KeyPress};
 use crate::look::DrawContext;
 use crate::picker::{PickerAbilities, PickerOutcome, Picker, PickerRow};
@@ -97,7 +97,7 @@ fn picked(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox) {
                 if sessions.iter().any(|info| info.session == session && info.open));
             out.intend(Intent::Rename(session, name, is_open));
         }
-        PickerOutcome::Delete(session) => out.ask(Ask::Delete { session }),
+        PickerOutcome::Delete(session) => out.ask(BackendRequest::Delete { session }),
         PickerOutcome::Closed => {
             if let Some(closed) = menu.take() {
                 out.intend(Intent::CloseMenu(closed.purpose));

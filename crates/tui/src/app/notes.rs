@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 
 /// The number of notes that are kept.
 const MOST: usize = 50;
@@ -10,7 +10,7 @@ const MOST: usize = 50;
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) owner: String,
-    pub(super) level: Level,
+    pub(super) level: NoteLevel,
     pub(super) text: String,
 }
 

@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use haft_protocol::rpc::{Command, Request};
+use haft_protocol::rpc::{Command, RpcRequest};
 
 use crate::queue::MessageQueue;
 
 use super::intent::Intent;
 use super::pending::Pending;
-use super::{Ask, Effect};
+use super::{BackendRequest, Effect};
 
 /// Everything that follows from an event.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Outbox {
         self.effects.push(effect);
     }
 
-    pub(super) fn ask(&mut self, ask: Ask) {
+    pub(super) fn ask(&mut self, ask: BackendRequest) {
         self.effects.push(Effect::Ask(ask));
     }
 
@@ -59,7 +59,7 @@ impl Outbox {
         self.requests += 1;
         let id = format!("ui-{}", self.requests);
         self.open.insert(id.clone(), pending);
-        let request = Request { id: Some(id), command: command.into(), session };
+        let request = RpcRequest { id: Some(id), command: command.into(), session };
         self.effects.push(Effect::Send(Box::new(request)));
     }
 

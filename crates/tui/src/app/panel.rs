@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Command, ExtensionInfo, PanelClose, PanelContent};
+use haft_protocol::rpc::{Command, ExtensionInfo, PanelCloseCommand, PanelContent};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
@@ -159,7 +159,7 @@ impl Component for PanelHost {
 }
 
 fn tell_closed(extension: ExtensionName, panel_id: PanelId, out: &mut Outbox) {
-    tell(PanelClose { extension, panel_id }.into(), out);
+    tell(PanelCloseCommand { extension, panel_id }.into(), out);
 }
 
 /// Sends a command to the extension. A failure says nothing new: that the extension is gone was told already.

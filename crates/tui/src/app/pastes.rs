@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Ask;
+use super::BackendRequest;
 use super::outbox::Outbox;
 use crate::queue::DeliveryTime;
 
@@ -27,7 +27,7 @@ impl Pastes {
         for path in paths.clone() {
             let number = out.next_number();
             asked.push(number);
-            out.ask(Ask::Image { number, path });
+            out.ask(BackendRequest::Image { number, path });
         }
         self.waiting.push(MayBeImages { text, paths, asked });
     }

@@ -1,7 +1,7 @@
 //! `Sendings`: prompts that are sent as soon as their images are read.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::Failure;
+use haft_protocol::rpc::CommandFailure;
 
 use crate::editor::{EditorContent, Submission};
 use crate::queue::DeliveryTime;
@@ -28,7 +28,7 @@ pub(super) enum Arrival {
     Waits,
     Complete(Sending, Vec<Image>),
     /// The prompt is not sent.
-    Failed(Sending, Failure),
+    Failed(Sending, CommandFailure),
 }
 
 impl Sendings {
@@ -38,7 +38,7 @@ impl Sendings {
         self.open.push(Sending { submission, when, plain, images });
     }
 
-    pub(super) fn arrived(&mut self, number: u64, image: Result<Image, Failure>) -> Arrival {
+    pub(super) fn arrived(&mut self, number: u64, image: Result<Image, CommandFailure>) -> Arrival {
         let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
         let Some(at) = self.open.iter().position(is_its) else { return Arrival::Waits };
         let image = match image {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ContextData, ExtensionInfo, StateData};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use crate::clean::CleanLine;
 
@@ -20,13 +20,13 @@ pub(super) struct Session {
     pub(super) model: String,
     /// The session's own model, as `PROVIDER/MODEL`, as soon as it is known.
     pub(super) own_model: Option<String>,
-    pub(super) thinking: Thinking,
+    pub(super) thinking: ThinkingLevel,
     /// The level that was wanted last: a model without it takes the nearest.
-    pub(super) wanted_thinking: Option<Thinking>,
+    pub(super) wanted_thinking: Option<ThinkingLevel>,
     pub(super) cwd: String,
     pub(super) name: Option<String>,
     pub(super) first_text: Option<String>,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     pub(super) context: u64,
     pub(super) window: Option<u64>,
     pub(super) extensions: Vec<ExtensionInfo>,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use haft_protocol::rpc::{
-    Abort, Client, GetState, Hello, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
+    AbortCommand, ClientInfo, GetState, HelloCommand, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
 };
 
 use crate::dialog::{Question, AnswerKind};
@@ -35,7 +35,7 @@ use super::status::StatusBar;
 use super::themes::Themes;
 use super::waiting::waiting;
 use super::work::Work;
-use super::{Ask, Effect, Printed};
+use super::{BackendRequest, Effect, Printed};
 
 /// The initial options of the interface.
 #[derive(Debug, Clone)]
@@ -262,9 +262,9 @@ impl State {
 
     /// Sends the greeting of the client, with the questions that it answers.
     pub(super) fn greet(&mut self) {
-        let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
+        let client = ClientInfo { name: "haft".to_owned(), version: Some(self.version.clone()) };
         let approve = Some(self.settings.approve());
-        let hello = Hello { token: None, client: Some(client), ui: Some(true), approve };
+        let hello = HelloCommand { token: None, client: Some(client), ui: Some(true), approve };
         self.out.send_to(hello, None, Pending::Hello);
     }
 
@@ -307,7 +307,7 @@ impl State {
 
     /// Ends what is worked on; what waits comes back.
     pub(super) fn abort(&mut self) {
-        self.out.send(Abort { queued: Some(true) }, Pending::Abort);
+        self.out.send(AbortCommand { queued: Some(true) }, Pending::Abort);
         self.take_back(Taken::Editor);
     }
 
@@ -326,13 +326,13 @@ impl State {
 
     pub(super) fn stop_shell(&mut self) {
         if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
-            self.out.ask(Ask::StopShell { number });
+            self.out.ask(BackendRequest::StopShell { number });
         }
     }
 
     /// Asks for the conversation; what happens until it is known follows it.
     pub(super) fn begin_conversation(&mut self, id: &str) {
         self.stack.conversation.read();
-        self.out.ask(Ask::Conversation { session: id.to_owned() });
+        self.out.ask(BackendRequest::Conversation { session: id.to_owned() });
     }
 }

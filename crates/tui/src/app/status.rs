@@ -14,7 +14,7 @@ use crate::keys::{Browse, Keymap, Prompt};
 use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 use crate::timeouts;
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use super::component::put;
 use super::search::progress;
@@ -137,7 +137,7 @@ impl StatusBar {
             more => item(6, format!("{more} more questions"), Role::Warning),
         }
         item(5, session.model.clone(), Role::Status);
-        if session.thinking != Thinking::Default {
+        if session.thinking != ThinkingLevel::Default {
             item(1, format!("thinking {}", session.thinking.name()), Role::Status);
         }
         let role = match session.percent() {

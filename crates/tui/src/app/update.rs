@@ -14,7 +14,7 @@ mod switch;
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{Line, ListCommands, ListExtensions, UiAnswer, UiResponse};
+use haft_protocol::rpc::{ServerLine, ListCommands, ListExtensions, UiAnswer, UiResponse};
 use secrecy::SecretString;
 
 use super::dialogs::CLOSED;
@@ -22,7 +22,7 @@ use super::held::Queued;
 use super::intent::AnswerUse;
 use super::pending::{Pending, Shown, Taken};
 use super::state::State;
-use super::{Ask, Effect, Event, commands, view};
+use super::{BackendRequest, Effect, Event, commands, view};
 use crate::clean::CleanLine;
 use crate::keys::Edit;
 
@@ -34,7 +34,7 @@ pub fn start(state: &mut State) -> Vec<Effect> {
     state.stack.composer.learn(|known| known.set_own(commands::own()));
     state.greet();
     state.refresh();
-    for ask in [Ask::Branch, Ask::History, Ask::Themes] {
+    for ask in [BackendRequest::Branch, BackendRequest::History, BackendRequest::Themes] {
         state.out.ask(ask);
     }
     settle(state);
@@ -53,8 +53,8 @@ pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
         Event::Mouse(mouse) => input::mouse(state, mouse),
         Event::Resize(columns, rows) => state.size = (columns, rows),
         Event::Line(line) => match *line {
-            Line::Reply(reply) => replies::reply(state, reply),
-            Line::Event(line) => events::event_line(state, line),
+            ServerLine::Reply(reply) => replies::reply(state, reply),
+            ServerLine::Event(line) => events::event_line(state, line),
         },
         Event::Gone => gone(state),
         Event::Answer(answer) => answers::answer(state, answer),
@@ -166,10 +166,10 @@ fn answered(state: &mut State, purpose: AnswerUse, answer: UiAnswer) {
         }
         (AnswerUse::Key { provider }, UiAnswer::Value(key)) if !key.trim().is_empty() => {
             state.info(format!("the key is tried at {provider}…"));
-            state.out.ask(Ask::Login { provider, key: SecretString::from(key.trim().to_owned()) });
+            state.out.ask(BackendRequest::Login { provider, key: SecretString::from(key.trim().to_owned()) });
         }
-        (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => state.out.ask(Ask::Grant { digest }),
-        (AnswerUse::Setting { name }, UiAnswer::Value(value)) => state.out.ask(Ask::Set { name, value }),
+        (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => state.out.ask(BackendRequest::Grant { digest }),
+        (AnswerUse::Setting { name }, UiAnswer::Value(value)) => state.out.ask(BackendRequest::Set { name, value }),
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
         (AnswerUse::Grant { .. }, _) => state.info("project not trusted"),
         (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing was changed"),

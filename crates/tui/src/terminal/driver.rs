@@ -25,7 +25,7 @@ use super::signals::{Signal, Signals};
 use super::strip::InlineViewport;
 use super::{ANSWERS, MOST_LINES, osc};
 use super::{Connection, ExitReason, Environment, Interface, ProgramServices, TerminalSetup, TerminalError, out, tail};
-use crate::app::{Answer, Ask, Effect, Event};
+use crate::app::{BackendReply, BackendRequest, Effect, Event};
 use crate::image::CellSize;
 use crate::look::DrawContext;
 use crate::theme::{Appearance, ColorDepth, Theme};
@@ -39,12 +39,12 @@ const CELL_HEIGHTS: RangeInclusive<u16> = 6..=128;
 pub(super) struct TerminalDriver<I, P> {
     interface: I,
     program: Arc<P>,
-    requests: mpsc::UnboundedSender<rpc::Request>,
+    requests: mpsc::UnboundedSender<rpc::RpcRequest>,
     /// None once the connection is over.
-    lines: Option<mpsc::Receiver<rpc::Line>>,
-    batch: Vec<rpc::Line>,
-    answer: mpsc::Sender<Answer>,
-    answers: mpsc::Receiver<Answer>,
+    lines: Option<mpsc::Receiver<rpc::ServerLine>>,
+    batch: Vec<rpc::ServerLine>,
+    answer: mpsc::Sender<BackendReply>,
+    answers: mpsc::Receiver<BackendReply>,
     tasks: JoinSet<TaskOutcome>,
     signals: Signals,
     input: InputReader,
@@ -82,7 +82,7 @@ enum DriverEvent {
     Signal(Signal),
     Input(Result<Vec<crossterm::event::Event>, TerminalError>),
     Lines(usize),
-    Answer(Answer),
+    Answer(BackendReply),
     Done(Result<TaskOutcome, JoinError>),
     /// An image can be shown, or is known to be none.
     Image,
@@ -325,7 +325,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
     }
 
-    fn spawn_ask(&mut self, ask: Ask) {
+    fn spawn_ask(&mut self, ask: BackendRequest) {
         let (program, answer) = (self.program.clone(), self.answer.clone());
         self.tasks.spawn(async move {
             program.answer(ask, answer).await;
@@ -433,7 +433,7 @@ fn cell_size() -> Option<CellSize> {
 }
 
 /// The number of lines that have come; none once none comes any more.
-async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rpc::Line>) -> usize {
+async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>, batch: &mut Vec<rpc::ServerLine>) -> usize {
     match lines {
         Some(lines) => lines.recv_many(batch, MOST_LINES).await,
         None => std::future::pending().await,

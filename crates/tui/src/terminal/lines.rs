@@ -16,7 +16,7 @@ use self::typed::{Echo, TimedLine};
 use super::perform::EffectPerformer;
 use super::signals::{Signal, Signals};
 use super::{ANSWERS, Connection, ExitReason, MOST_LINES, Printing, ProgramServices, TerminalError, out};
-use crate::app::{Answer, Effect, Event, Printed};
+use crate::app::{BackendReply, Effect, Event, Printed};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
@@ -40,11 +40,11 @@ pub async fn run_linear<I: Printing, P: ProgramServices>(
 struct LinearDriver<I, P> {
     interface: I,
     program: Arc<P>,
-    requests: mpsc::UnboundedSender<rpc::Request>,
+    requests: mpsc::UnboundedSender<rpc::RpcRequest>,
     /// None once the connection is over.
-    lines: Option<mpsc::Receiver<rpc::Line>>,
-    answer: mpsc::Sender<Answer>,
-    answers: mpsc::Receiver<Answer>,
+    lines: Option<mpsc::Receiver<rpc::ServerLine>>,
+    answer: mpsc::Sender<BackendReply>,
+    answers: mpsc::Receiver<BackendReply>,
     tasks: JoinSet<()>,
     signals: Signals,
     typed: mpsc::Receiver<TimedLine>,
@@ -58,8 +58,8 @@ struct LinearDriver<I, P> {
 enum LinearEvent {
     Signal(Signal),
     Typed(Option<TimedLine>),
-    Lines(Vec<rpc::Line>),
-    Answer(Answer),
+    Lines(Vec<rpc::ServerLine>),
+    Answer(BackendReply),
     Done(Result<(), JoinError>),
     Time,
 }
@@ -166,7 +166,7 @@ impl<I: Printing, P: ProgramServices> LinearDriver<I, P> {
         self.send_event_at(now, Event::Tick).await
     }
 
-    async fn handle_lines(&mut self, lines: Vec<rpc::Line>) -> Result<(), TerminalError> {
+    async fn handle_lines(&mut self, lines: Vec<rpc::ServerLine>) -> Result<(), TerminalError> {
         if lines.is_empty() {
             self.lines = None;
             return self.send_event_at(Instant::now(), Event::Gone).await;
@@ -215,7 +215,7 @@ pub fn rows_text(rows: &[CleanLine]) -> String {
 }
 
 /// The lines that have come; none once none comes any more.
-async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>) -> Vec<rpc::Line> {
+async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>) -> Vec<rpc::ServerLine> {
     let mut batch = Vec::new();
     match lines {
         Some(lines) => {

@@ -5,7 +5,7 @@ mod rows;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, joined_text};
+use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::ids::ExtensionName;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -127,7 +127,7 @@ impl CallItem {
 
     pub(super) fn set_result(
         &mut self,
-        content: &[Content],
+        content: &[ContentBlock],
         failed: bool,
         details: Option<&RawJson>,
         extension: Option<&ExtensionName>,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use haft_protocol::content::{Content, joined_text};
+use haft_protocol::content::{ContentBlock, joined_text};
 
 use super::call::{CallItem, CallPhase};
 use super::note::NoteItem;
@@ -61,7 +61,7 @@ pub(super) struct FoldDefaults {
 }
 
 impl UserItem {
-    pub(super) fn new(content: &[Content]) -> Self {
+    pub(super) fn new(content: &[ContentBlock]) -> Self {
         Self { text: CleanText::new(joined_text(content).trim_end()), images: AttachedImage::from_content(content) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
@@ -154,10 +154,10 @@ impl PartialEq for ImageScreen {
 }
 
 impl AttachedImage {
-    pub(super) fn from_content(content: &[Content]) -> Vec<Self> {
+    pub(super) fn from_content(content: &[ContentBlock]) -> Vec<Self> {
         let images = content.iter().filter_map(|content| match content {
-            Content::Image(image) => Some(image),
-            Content::Text { .. } => None,
+            ContentBlock::Image(image) => Some(image),
+            ContentBlock::Text { .. } => None,
         });
         images.map(|image| Self { facts: ImageFacts::from_image(image), image: Arc::new(image.clone()) }).collect()
     }

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop, Time};
+use haft_protocol::message::{AssistantBlock, StopCause, Rfc3339Time};
 use haft_tui::image::ImageDisplay;
 use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
@@ -101,8 +101,8 @@ pub(crate) fn text(buffer: &Buffer) -> String {
     rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-pub(crate) fn time() -> Time {
-    Time("2026-11-21T12:00:00Z".into())
+pub(crate) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-11-21T12:00:00Z".into())
 }
 
 pub(crate) fn id(id: &str) -> ToolCallId {
@@ -114,7 +114,7 @@ pub(crate) fn json(text: &str) -> RawJson {
 }
 
 pub(crate) fn said(text: &str) -> E {
-    E::UserMessage { content: vec![Content::text(text)], time: time() }
+    E::UserMessage { content: vec![ContentBlock::text(text)], time: time() }
 }
 
 pub(crate) fn delta(text: &str) -> E {
@@ -135,7 +135,7 @@ pub(crate) fn answer(blocks: &[AssistantBlock]) -> E {
 
 /// A whole answer of text.
 pub(crate) fn answers(text: &str) -> Vec<E> {
-    let end = E::TurnEnd { stop: Stop::End, error: None };
+    let end = E::TurnEnd { stop: StopCause::End, error: None };
     vec![E::AssistantStart, delta(text), answer(&[block(text)]), end, E::Done]
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn with_details(name: &str, text: &str, is_error: bool, details: Opti
         id: id("1"),
         name: name.into(),
         is_error,
-        content: vec![Content::text(text)],
+        content: vec![ContentBlock::text(text)],
         extension: None,
         synthetic_by: None,
         details: details.map(json),

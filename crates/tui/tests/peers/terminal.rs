@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Abort, CommandKind, Line, NoData, Payload, Request, Response};
-use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
+use haft_protocol::rpc::{AbortCommand, CommandKind, ServerLine, NoData, ReplyPayload, RpcRequest, RpcResponse};
+use haft_tui::app::{BackendReply, BackendRequest, Effect, Event, Printed};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::image::{ImageFacts, ImagePlacement};
 use haft_tui::look::DrawContext;
@@ -88,9 +88,9 @@ impl Peer {
             "ctrl+b" => vec![Effect::Bell, Effect::Title("the title".to_owned())],
             "ctrl+y" => vec![Effect::Copy("copied".to_owned())],
             "ctrl+n" => vec![Effect::Copy("x".repeat(100_000))],
-            "ctrl+a" => vec![Effect::Ask(Ask::Branch)],
-            "ctrl+x" => vec![Effect::Ask(Ask::Files)],
-            "ctrl+r" => vec![Effect::Send(Box::new(Request::new(Abort::default())))],
+            "ctrl+a" => vec![Effect::Ask(BackendRequest::Branch)],
+            "ctrl+x" => vec![Effect::Ask(BackendRequest::Files)],
+            "ctrl+r" => vec![Effect::Send(Box::new(RpcRequest::new(AbortCommand::default())))],
             "ctrl+e" => vec![Effect::OpenEditor("the draft".to_owned())],
             "ctrl+p" => panic!("on the thread of the terminal"),
             "ctrl+o" => {
@@ -242,9 +242,9 @@ struct Knows;
 
 #[async_trait::async_trait]
 impl ProgramServices for Knows {
-    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
-        assert!(matches!(ask, Ask::Branch), "the program fails");
-        answers.send(Answer::Branch(Some("main".to_owned()))).await.unwrap();
+    async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>) {
+        assert!(matches!(ask, BackendRequest::Branch), "the program fails");
+        answers.send(BackendReply::Branch(Some("main".to_owned()))).await.unwrap();
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test's editor")]
@@ -256,8 +256,8 @@ impl ProgramServices for Knows {
 }
 
 /// Replies to each request, and sends so many lines before.
-async fn serve(mut requests: mpsc::UnboundedReceiver<Request>, lines: mpsc::Sender<Line>, flood: usize) {
-    let reply = |id| Line::from(Response::done(id, CommandKind::Abort, Payload::of(NoData {})));
+async fn serve(mut requests: mpsc::UnboundedReceiver<RpcRequest>, lines: mpsc::Sender<ServerLine>, flood: usize) {
+    let reply = |id| ServerLine::from(RpcResponse::success_of_kind(id, CommandKind::Abort, ReplyPayload::from_value(NoData {})));
     for _ in 0..flood {
         let _ = lines.send(reply(None)).await;
     }

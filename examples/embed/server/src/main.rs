@@ -9,7 +9,7 @@ use haft_core::Agent;
 use haft_core::protocol::content::ToolCall;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_example_server::app;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 
 /// What the model says, over and over. Pauses, so that it can be watched.
 const SCRIPT: &str = r#"{"steps": [
@@ -35,7 +35,7 @@ impl Tool for Dice {
 
 /// Each chat has an agent of its own. For a real model see `haft_providers::choose`.
 fn agent() -> Result<Agent, String> {
-    let model = Scripted::from_json(SCRIPT).map_err(|error| error.to_string())?;
+    let model = ScriptedModel::from_json(SCRIPT).map_err(|error| error.to_string())?;
     Agent::builder(model).tool(Dice).max_steps(20).build().map_err(|error| error.to_string())
 }
 

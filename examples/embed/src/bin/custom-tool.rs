@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::protocol::content::ToolCall;
-use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{ToolFailureKind, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_example_embed::scripted;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ impl Tool for Stock {
         match self.0.get(item.as_str()) {
             Some(left) => ToolOutput::text(format!("{item}: {left} left")),
             // The model reads this and may try another name.
-            None => ToolOutput::failed(Failure::NotFound, format!("{item}: not sold here")),
+            None => ToolOutput::failed(ToolFailureKind::NotFound, format!("{item}: not sold here")),
         }
     }
 }

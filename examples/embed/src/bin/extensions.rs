@@ -12,7 +12,7 @@ use haft_core::protocol::content::joined_text;
 use haft_core::protocol::event::AgentEvent;
 use haft_example_embed::scripted;
 use haft_host::{Host, HostConfig};
-use haft_packages::discovery::{Discovery, Search};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     // Which extensions: directories with an `extension.json`. They are found anew at every `host.reload()`.
     let py_guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../extensions/py-guide");
-    let search = Search { explicit: vec![py_guide], path: std::env::var_os("PATH"), ..Search::default() };
+    let search = DiscoveryOptions { explicit: vec![py_guide], path: std::env::var_os("PATH"), ..DiscoveryOptions::default() };
     // What goes wrong with one of them comes as an event, and harms nobody else.
     let config = HostConfig::new("1.0.0", model.info(), std::env::current_dir()?);
     let tell = Arc::new(|event: AgentEvent| println!("{event:?}"));

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use haft_sdk::{Event, Extension, GateDecision, Host, InterceptToolCall};
+use haft_sdk::{LifecycleEvent, Extension, GateDecision, Host, InterceptToolCall};
 use serde::Deserialize;
 
 mod audit;
@@ -16,11 +16,11 @@ pub use danger::{Danger, danger_in};
 pub fn extension() -> Extension {
     ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]
         .into_iter()
-        .fold(Extension::new("guard", "1.0.0"), |extension, event| extension.on(event, record))
+        .fold(Extension::new("guard", "1.0.0"), |extension, event| extension.on_event(event, record))
         .gate("bash", |call, host| async move { decide(&call, &host) })
 }
 
-async fn record(event: Event, host: Host) -> std::io::Result<()> {
+async fn record(event: LifecycleEvent, host: Host) -> std::io::Result<()> {
     audit::append(&log_file(&host).await, &event)
 }
 

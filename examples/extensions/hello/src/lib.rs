@@ -1,6 +1,6 @@
 //! Example extension `hello`: two slash commands.
 
-use haft_sdk::{Extension, Host, Level, Response};
+use haft_sdk::{Extension, Host, NoteLevel, Response};
 
 /// The extension: `/hello` has the agent greet somebody, `/summon` puts a name into the editor.
 pub fn extension() -> Extension {
@@ -18,6 +18,6 @@ async fn summon(name: String, host: Host) -> Response {
     if name.is_empty() {
         return Response::error("whom? Type /summon NAME");
     }
-    host.notify(Level::Success, format!("{name} is on the way"));
+    host.notify(NoteLevel::Success, format!("{name} is on the way"));
     Response::insert(format!("@{name}, "))
 }

@@ -4,7 +4,7 @@
 //! It stops accidents, not attackers: a rule can always be written around. What must not happen needs a sandbox.
 
 use haft_sdk::RawJson;
-use haft_sdk::hook::{ApprovalDecision, Hook, ResultDecision, ToolResult};
+use haft_sdk::hook::{ApprovalDecision, Hook, ResultDecision, HookToolResult};
 use serde::Deserialize;
 
 mod rules;
@@ -37,8 +37,8 @@ pub fn hook() -> Hook {
         })
 }
 
-async fn explain(Shell { command }: Shell) -> ToolResult {
-    ToolResult::text(match broken_by(&command) {
+async fn explain(Shell { command }: Shell) -> HookToolResult {
+    HookToolResult::text(match broken_by(&command) {
         Some(rule) => rule.refusal(),
         None => "not refused".to_owned(),
     })

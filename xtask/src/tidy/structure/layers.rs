@@ -1,6 +1,6 @@
 //! The order of the top-level modules of a crate: each imports only from those above it in its list.
 
-use super::Crate;
+use super::CrateModules;
 
 /// Crates with their top-level modules, the lowest first. The root of a crate may import from all.
 const LAYERS: &[(&str, &[&str])] = &[
@@ -279,15 +279,15 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Reports imports that run upwards, and modules that have no place.
-pub(super) fn check(one: &Crate) -> Vec<String> {
+pub(super) fn check(one: &CrateModules) -> Vec<String> {
     let order = LAYERS.iter().find(|(name, _)| *name == one.name);
-    order.map_or_else(Vec::new, |(_, order)| upwards(one, order))
+    order.map_or_else(Vec::new, |(_, order)| upward_imports(one, order))
 }
 
-fn upwards(one: &Crate, order: &[&str]) -> Vec<String> {
+fn upward_imports(one: &CrateModules, order: &[&str]) -> Vec<String> {
     let mut findings = Vec::new();
     for module in one.modules.iter().filter(|module| !module.name.is_empty()) {
-        let Some(place) = place(&module.name, order) else {
+        let Some(place) = layer_index(&module.name, order) else {
             findings.push(format!(
                 "crates/{}/src/{}: has no place in the order of xtask/src/tidy/structure/layers.rs",
                 one.name, module.file
@@ -295,7 +295,7 @@ fn upwards(one: &Crate, order: &[&str]) -> Vec<String> {
             continue;
         };
         let higher =
-            one.imported(module).into_iter().filter(|other| self::place(&other.name, order) > Some(place));
+            one.imported_modules(module).into_iter().filter(|other| self::layer_index(&other.name, order) > Some(place));
         findings.extend(higher.map(|other| {
             format!(
                 "crates/{}/src/{}: imports upwards, from {}; see xtask/src/tidy/structure/layers.rs",
@@ -306,7 +306,7 @@ fn upwards(one: &Crate, order: &[&str]) -> Vec<String> {
     findings
 }
 
-fn place(name: &[String], order: &[&str]) -> Option<usize> {
+fn layer_index(name: &[String], order: &[&str]) -> Option<usize> {
     order.iter().position(|layer| name.first().is_some_and(|first| first == layer))
 }
 
@@ -322,19 +322,19 @@ mod tests {
             ("high.rs", "mod part; use crate::low::L;"),
             ("high/part.rs", ""),
         ];
-        let findings = upwards(&planted("x", &files), &["low", "high"]);
+        let findings = upward_imports(&planted("x", &files), &["low", "high"]);
         assert_eq!(
             findings,
             [
                 "crates/x/src/low.rs: imports upwards, from high/part.rs; see xtask/src/tidy/structure/layers.rs"
             ]
         );
-        assert_eq!(upwards(&planted("x", &files), &["high", "low"]).len(), 1);
+        assert_eq!(upward_imports(&planted("x", &files), &["high", "low"]).len(), 1);
     }
 
     #[test]
     fn finds_a_module_without_a_place() {
-        let findings = upwards(&planted("x", &[("low.rs", ""), ("new.rs", "")]), &["low"]);
+        let findings = upward_imports(&planted("x", &[("low.rs", ""), ("new.rs", "")]), &["low"]);
         assert!(findings[0].contains("new.rs: has no place"), "{findings:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Crate;
+use super::CrateModules;
 
 /// The most files with inherent methods of one type.
 const MAX_FILES: usize = 2;
@@ -11,10 +11,10 @@ const MAX_FILES: usize = 2;
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 /// Reports types with methods in too many files.
-pub(super) fn check(one: &Crate) -> Vec<String> {
+pub(super) fn check(one: &CrateModules) -> Vec<String> {
     let mut files: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for module in &one.modules {
-        for of in module.impls(one) {
+        for of in module.implemented_types(one) {
             files.entry(of).or_default().insert(&module.file);
         }
     }

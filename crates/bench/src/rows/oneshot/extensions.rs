@@ -7,8 +7,8 @@ use haft_core::hooks::HookSource;
 use haft_host::Host;
 use haft_launch::Launcher;
 use haft_packages::ExtensionSpec;
-use haft_packages::install::lock::How;
-use haft_packages::install::{Source, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{InstallSource, ExtensionStore};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -96,8 +96,8 @@ fn install(bench: &OneShotBench, home: &str, waits: bool) -> Result<()> {
             false => manifest["intercept"] = json!([{"event": "tool_call", "role": "gate"}]),
         }
         std::fs::write(dir.join("extension.json"), manifest.to_string()).context("write a manifest")?;
-        let store = Store::of_home(&bench.dir.path().join(home), std::env::var_os("PATH"));
-        store.propose(&Source::Directory(dir))?.accept(How::Yes, "bench")?;
+        let store = ExtensionStore::for_home(&bench.dir.path().join(home), std::env::var_os("PATH"));
+        store.propose(&InstallSource::Directory(dir))?.accept(ApprovalMethod::Yes, "bench")?;
     }
     Ok(())
 }

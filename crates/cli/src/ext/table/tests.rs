@@ -3,17 +3,17 @@
 use std::time::{Duration, SystemTime};
 
 use haft_host::LastFailure;
-use haft_packages::Origin;
-use haft_packages::install::{Row, State};
-use haft_packages::manifest::Exec;
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::{InstalledExtension, InstallStatus};
+use haft_packages::manifest::ExecCommand;
 
 use super::super::list::problem_lines;
 use super::*;
 use crate::hooks::GateRelaxation;
 
-fn row(name: &str, origin: Origin, state: State, dir: &str) -> ListedExtension {
-    let exec = Some(Exec { program: "./run".into(), args: Vec::new() });
-    let row = Row {
+fn row(name: &str, origin: ExtensionOrigin, state: InstallStatus, dir: &str) -> ListedExtension {
+    let exec = Some(ExecCommand { program: "./run".into(), args: Vec::new() });
+    let row = InstalledExtension {
         origin,
         name: name.into(),
         version: Some("1.0.0".into()),
@@ -51,22 +51,22 @@ fn places() -> PathShortener {
 
 #[test]
 fn columns_are_aligned_and_nothing_escapes() {
-    let mut todo = row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo");
+    let mut todo = row("todo-panel", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/todo");
     todo.row.version = Some("1\x1b[31m.0\n".into());
     todo.sandbox = Some(SandboxLevel::Standard);
-    let mut unread = row("unread", Origin::Global, State::Enabled, "/srv/off");
+    let mut unread = row("unread", ExtensionOrigin::Global, InstallStatus::Enabled, "/srv/off");
     unread.sandbox = None;
     let rows = [
         todo,
         unread,
-        row("off", Origin::Global, State::Disabled, "/srv/off"),
-        row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
-        row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
-        row("c", Origin::Global, State::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
-        row("n", Origin::Global, State::NotApproved, "/u/ext/n"),
-        failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash"), "exited"),
-        failed(row("q", Origin::Project, State::Enabled, "/w/q"), "exited"),
-        failed(row("pinned", Origin::Global, State::Enabled, "/u/ext/pinned"), "pin_mismatch"),
+        row("off", ExtensionOrigin::Global, InstallStatus::Disabled, "/srv/off"),
+        row("p", ExtensionOrigin::Project, InstallStatus::Enabled, "/w/.haft/extensions/p"),
+        row("b", ExtensionOrigin::Global, InstallStatus::Broken("why".into()), "/u/ext/b"),
+        row("c", ExtensionOrigin::Global, InstallStatus::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
+        row("n", ExtensionOrigin::Global, InstallStatus::NotApproved, "/u/ext/n"),
+        failed(row("crash", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/crash"), "exited"),
+        failed(row("q", ExtensionOrigin::Project, InstallStatus::Enabled, "/w/q"), "exited"),
+        failed(row("pinned", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/pinned"), "pin_mismatch"),
     ];
     insta::assert_snapshot!(render_table(&rows, &places(), 80), @"
     NAME        VERSION  SCOPE    STATE       SANDBOX   FROM
@@ -95,12 +95,12 @@ fn columns_are_aligned_and_nothing_escapes() {
 
 #[test]
 fn every_line_fits_the_terminal() {
-    let mut long = row(&"n".repeat(64), Origin::Project, State::NotApproved, "/w/.haft/extensions/long");
+    let mut long = row(&"n".repeat(64), ExtensionOrigin::Project, InstallStatus::NotApproved, "/w/.haft/extensions/long");
     long.row.version = Some("1.0.0-alpha.20261122".into());
     let deep = row(
         "deep",
-        Origin::Global,
-        State::Enabled,
+        ExtensionOrigin::Global,
+        InstallStatus::Enabled,
         "/very/deep/directory/somewhere/on/this/machine/src/deep",
     );
     insta::assert_snapshot!(render_table(&[long, deep], &places(), 80), @"

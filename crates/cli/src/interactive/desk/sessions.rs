@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use haft_core::session::Session;
 use haft_core::session::entry::Name;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure};
+use haft_protocol::rpc::{ErrorCode, CommandFailure};
 
 use super::UiContext;
 use super::files::resolve_path;
@@ -39,14 +39,14 @@ impl OpenSessions {
 
     /// The messages of the session that the person sees from here on. The others are about to be closed, and a session is
     /// open to nobody else as long as anybody holds it.
-    pub(super) fn switch_to(&self, id: &str) -> Result<Arc<Vec<Message>>, Failure> {
+    pub(super) fn switch_to(&self, id: &str) -> Result<Arc<Vec<Message>>, CommandFailure> {
         let session = self.with_state(|known| {
             let session = known.sessions.get(id).cloned()?;
             known.sessions.retain(|other, _| other == id);
             known.current = Some(id.to_owned());
             Some(session)
         });
-        let gone = || Failure::new(ErrorCode::SessionNotFound, format!("session {id} is not open any more"));
+        let gone = || CommandFailure::new(ErrorCode::SessionNotFound, format!("session {id} is not open any more"));
         Ok(Arc::new(session.ok_or_else(gone)?.context().messages))
     }
 

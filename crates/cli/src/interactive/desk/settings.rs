@@ -9,10 +9,10 @@ use haft_config::{
     AuthFile, Config, ExposeSecret as _, Home, ConfigKey, ConfigLayer, LayerSource, ConfigRow, SecretString, all_keys, read_text,
     value_text,
 };
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
-use haft_providers::{KeyHome, Models, PRESETS, key_home};
-use haft_tui::app::{Provider, SettingRow};
+use haft_providers::{KeyLocation, ModelsFile, PRESETS, key_location};
+use haft_tui::app::{LoginProvider, SettingRow};
 
 use super::UiContext;
 use crate::{login, setup};
@@ -76,7 +76,7 @@ fn extension_themes(ground: &UiContext) -> anyhow::Result<Vec<(String, String)>>
     let config = effective_config(ground)?;
     let search = setup::extension_search(&ground.args.ext, &ground.home, &config, project);
     let specs = Discovery::run(&search).specs;
-    let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
+    let themes = specs.iter().filter(|spec| spec.launch == LaunchPlan::ThemeOnly);
     let named = themes.filter_map(|spec| {
         let places = ["theme.json", "themes/theme.json"].map(|place| spec.dir.join(place));
         Some((
@@ -88,18 +88,18 @@ fn extension_themes(ground: &UiContext) -> anyhow::Result<Vec<(String, String)>>
 }
 
 /// The providers that there are, and where the key of each comes from.
-pub(super) fn list_providers(home: &Home) -> Vec<Provider> {
-    let models = Models::load(&home.models_file()).unwrap_or_default();
+pub(super) fn list_providers(home: &Home) -> Vec<LoginProvider> {
+    let models = ModelsFile::load(&home.models_file()).unwrap_or_default();
     let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
-    let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
+    let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     let provider = |name: &str| {
-        let KeyHome { stored_as, variable } = key_home(name, &models)?;
+        let KeyLocation { stored_as, variable } = key_location(name, &models)?;
         let variable = variable.filter(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
         let stored = auth.key(&stored_as).is_some();
         let key = variable.or_else(|| stored.then(|| "auth.json".to_owned()));
-        Some(Provider { name: name.to_owned(), key, stored })
+        Some(LoginProvider { name: name.to_owned(), key, stored })
     };
-    let mut all: Vec<Provider> = names.filter_map(provider).collect();
+    let mut all: Vec<LoginProvider> = names.filter_map(provider).collect();
     let mut seen = std::collections::HashSet::new();
     all.retain(|provider| seen.insert(provider.name.clone()));
     all
@@ -113,14 +113,14 @@ pub(super) async fn login(
 ) -> anyhow::Result<String> {
     let home = &ground.home;
     let key = login::parse_key(key.expose_secret())?;
-    let models = Models::load(&home.models_file())?;
+    let models = ModelsFile::load(&home.models_file())?;
     let probed = login::verify_key(home, &provider, &key, &models, |_| {}).await;
     probed.map_err(|error| error.context("nothing was stored; check the key"))?;
     Ok(login::store(home, &provider, &key, &models)?.join("; "))
 }
 
 pub(super) fn logout(home: &Home, provider: String) -> anyhow::Result<String> {
-    let models = Models::load(&home.models_file())?;
+    let models = ModelsFile::load(&home.models_file())?;
     Ok(login::remove(home, provider, &models)?.join("; "))
 }
 

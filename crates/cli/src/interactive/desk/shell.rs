@@ -5,9 +5,9 @@ use std::io;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::rpc::{ErrorCode, Failure};
+use haft_protocol::rpc::{ErrorCode, CommandFailure};
 use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
-use haft_tui::app::Answer;
+use haft_tui::app::BackendReply;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -51,7 +51,7 @@ const PIECES: usize = 64;
 
 impl UiBackend {
     /// Runs a command as the tool `bash` would.
-    pub(super) async fn run_shell(&self, number: u64, command: String, answers: &mpsc::Sender<Answer>) -> Answer {
+    pub(super) async fn run_shell(&self, number: u64, command: String, answers: &mpsc::Sender<BackendReply>) -> BackendReply {
         let (cancel, environment) = (self.shells.begin(number), host_environment(&self.context));
         let (told, mut pieces) = mpsc::channel(PIECES);
         let running = self.runtime.spawn(async move {
@@ -60,26 +60,26 @@ impl UiBackend {
         });
         // Ends when the command has, which drops what tells them.
         while let Some(piece) = pieces.recv().await {
-            let _ = answers.send(Answer::ShellOutput(number, piece)).await;
+            let _ = answers.send(BackendReply::ShellOutput(number, piece)).await;
         }
         let outcome = running.await.unwrap_or(Err(EnvironmentError::Cancelled));
         self.shells.end(number);
-        Answer::ShellEnd(number, shell_result(outcome))
+        BackendReply::ShellEnd(number, shell_result(outcome))
     }
 }
 
 fn host_environment(ground: &UiContext) -> HostEnvironment {
     HostEnvironment::new(&ground.cwd)
         .with_scratch(ground.home.results_dir())
-        .with_state(ground.home.state_dir().join("in-place"))
+        .with_backup_dir(ground.home.state_dir().join("in-place"))
         .without_variables(TOKEN_VARIABLES)
 }
 
-fn shell_result(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), Failure> {
+fn shell_result(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), CommandFailure> {
     let report = outcome.map_err(|error| {
         let code =
             if matches!(error, EnvironmentError::Cancelled) { ErrorCode::Aborted } else { ErrorCode::Failed };
-        Failure::new(code, error.to_string())
+        CommandFailure::new(code, error.to_string())
     })?;
     let (status, end) = match report.end {
         RunEnd::Exited(code) => (Some(code), None),
@@ -88,7 +88,7 @@ fn shell_result(outcome: Result<RunReport, EnvironmentError>) -> Result<(String,
         RunEnd::Cancelled => (None, Some("stopped".to_owned())),
         RunEnd::WantedTerminal => {
             let why = "it wants the terminal, which is haft's; run it in another one";
-            return Err(Failure::new(ErrorCode::Failed, why));
+            return Err(CommandFailure::new(ErrorCode::Failed, why));
         }
     };
     let mut text = report.tail.clone();

@@ -31,14 +31,14 @@ impl World {
     }
 
     /// All answers to a question.
-    async fn ask(&self, ask: Ask) -> Vec<Answer> {
+    async fn ask(&self, ask: BackendRequest) -> Vec<BackendReply> {
         let (answers, mut told) = mpsc::channel(64);
         self.desk.answer(ask, answers).await;
         std::iter::from_fn(|| told.try_recv().ok()).collect()
     }
 
     /// What is shown of the only answer, without the directory of the test.
-    async fn shown(&self, ask: Ask) -> String {
+    async fn shown(&self, ask: BackendRequest) -> String {
         let answers = self.ask(ask).await;
         assert_eq!(answers.len(), 1, "{answers:?}");
         let real = self.dir.path().canonicalize().unwrap();
@@ -55,26 +55,26 @@ impl World {
 #[tokio::test]
 async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
     let world = World::new();
-    let answers = world.ask(Ask::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
+    let answers = world.ask(BackendRequest::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
     let (end, pieces) = answers.split_last().unwrap();
-    assert!(matches!(end, Answer::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
-    assert!(pieces.iter().all(|piece| matches!(piece, Answer::ShellOutput(7, _))), "{pieces:?}");
+    assert!(matches!(end, BackendReply::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
+    assert!(pieces.iter().all(|piece| matches!(piece, BackendReply::ShellOutput(7, _))), "{pieces:?}");
 }
 
 #[tokio::test]
 async fn a_command_can_be_stopped() {
     let world = World::new();
     let (answers, mut told) = mpsc::channel(64);
-    let asked = world.desk.answer(Ask::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
+    let asked = world.desk.answer(BackendRequest::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
     let stopping = async {
         let begun = told.recv().await;
-        assert!(matches!(&begun, Some(Answer::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
-        assert_eq!(world.ask(Ask::StopShell { number: 1 }).await.len(), 0);
+        assert!(matches!(&begun, Some(BackendReply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
+        assert_eq!(world.ask(BackendRequest::StopShell { number: 1 }).await.len(), 0);
         told.recv().await
     };
     let ((), end) = futures::join!(asked, stopping);
     assert!(
-        matches!(&end, Some(Answer::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
+        matches!(&end, Some(BackendReply::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
         "{end:?}"
     );
 }
@@ -84,9 +84,9 @@ async fn a_question_that_is_lost_is_answered_all_the_same() {
     let desk = World::new().desk;
     let lost: Vec<String> = desk.read_off_thread(|_| panic!("a mistake of haft's own")).await;
     assert_eq!(lost, Vec::<String>::new());
-    let lost: Result<(), Failure> = desk.try_off_thread(|_| panic!("a mistake of haft's own")).await;
+    let lost: Result<(), CommandFailure> = desk.try_off_thread(|_| panic!("a mistake of haft's own")).await;
     assert!(lost.unwrap_err().error.starts_with("haft failed here"));
-    let lost: Result<(), Failure> = desk.spawn_task(async { panic!("a mistake of haft's own") }).await;
+    let lost: Result<(), CommandFailure> = desk.spawn_task(async { panic!("a mistake of haft's own") }).await;
     assert!(lost.unwrap_err().error.starts_with("haft failed here"));
 }
 
@@ -95,32 +95,32 @@ async fn a_session_is_shown_written_and_deleted() {
     let world = World::new();
     let session = world.session().await;
     let id = session.id().to_string();
-    let gone = world.ask(Ask::Conversation { session: id.clone() }).await;
-    let is_not_open = |answer: &Answer| matches!(answer, Answer::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
+    let gone = world.ask(BackendRequest::Conversation { session: id.clone() }).await;
+    let is_not_open = |answer: &BackendReply| matches!(answer, BackendReply::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
     assert!(is_not_open(&gone[0]), "{gone:?}");
     world.desk.context.open.add(&session);
-    let shown = world.shown(Ask::Conversation { session: id.clone() }).await;
+    let shown = world.shown(BackendRequest::Conversation { session: id.clone() }).await;
     assert!(shown.ends_with("Ok([]))"), "{shown}");
-    let written = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    let written = world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert_eq!(written, "Export(Ok(\"DIR/project/x.jsonl\"))");
     let text = fs::read_to_string(world.desk.context.cwd.join("x.jsonl")).unwrap();
     assert!(text.starts_with('{'), "{text}");
-    let again = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    let again = world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert!(again.contains("cannot make DIR/project/x.jsonl; name another file"), "{again}");
-    let page = world.shown(Ask::Export { session: id.clone(), to: None }).await;
+    let page = world.shown(BackendRequest::Export { session: id.clone(), to: None }).await;
     assert_eq!(page, format!("Export(Ok(\"DIR/project/haft-{}.html\"))", &id[..8]));
-    let open = world.shown(Ask::Delete { session: id.clone() }).await;
+    let open = world.shown(BackendRequest::Delete { session: id.clone() }).await;
     assert!(open.contains("is the one that is open here"), "{open}");
     // What the person sees from here on is another one.
     let other = world.session().await;
     world.desk.context.open.add(&other);
-    world.shown(Ask::Conversation { session: other.id().to_string() }).await;
+    world.shown(BackendRequest::Conversation { session: other.id().to_string() }).await;
     let path = session.path().unwrap();
     drop(session);
-    let renamed = world.shown(Ask::Rename { session: id.clone(), name: "other".into() }).await;
+    let renamed = world.shown(BackendRequest::Rename { session: id.clone(), name: "other".into() }).await;
     assert_eq!(renamed, format!("Rename(Ok((\"{id}\", Some(\"other\"))))"));
     assert!(fs::read_to_string(&path).unwrap().contains("\"name\":\"other\""));
-    let deleted = world.shown(Ask::Delete { session: id.clone() }).await;
+    let deleted = world.shown(BackendRequest::Delete { session: id.clone() }).await;
     assert_eq!((deleted, path.exists()), (format!("Delete(Ok(\"{id}\"))"), false));
 }
 
@@ -131,8 +131,8 @@ async fn exactly_what_was_shown_is_trusted() {
     fs::create_dir(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "base_url = 'http://evil'\n").unwrap();
     let shown = || async {
-        match world.ask(Ask::Trust).await.pop() {
-            Some(Answer::Trust(Ok(trusted))) => trusted,
+        match world.ask(BackendRequest::Trust).await.pop() {
+            Some(BackendReply::Trust(Ok(trusted))) => trusted,
             other => panic!("{other:?}"),
         }
     };
@@ -142,7 +142,7 @@ async fn exactly_what_was_shown_is_trusted() {
         "{first:?}"
     );
     fs::write(&settings, "base_url = 'http://other'\n").unwrap();
-    let grant = |digest: String| world.shown(Ask::Grant { digest });
+    let grant = |digest: String| world.shown(BackendRequest::Grant { digest });
     let refused = grant(first.digest).await;
     assert!(refused.contains("has changed since it was shown; nothing was recorded"), "{refused}");
     let granted = grant(shown().await.digest).await;
@@ -154,12 +154,12 @@ async fn exactly_what_was_shown_is_trusted() {
 async fn a_setting_is_written_and_shown_as_it_holds() {
     let world = World::new();
     let set =
-        |name: &str, value: &str| world.shown(Ask::Set { name: name.to_owned(), value: value.to_owned() });
+        |name: &str, value: &str| world.shown(BackendRequest::Set { name: name.to_owned(), value: value.to_owned() });
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
-    let Some(Answer::Settings(rows)) = world.ask(Ask::Settings).await.pop() else { panic!("no settings") };
+    let Some(BackendReply::Settings(rows)) = world.ask(BackendRequest::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
     assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
 }
@@ -168,13 +168,13 @@ async fn a_setting_is_written_and_shown_as_it_holds() {
 async fn a_key_that_is_none_is_not_asked_about() {
     let world = World::new();
     let login =
-        |key: &str| world.shown(Ask::Login { provider: "anthropic".into(), key: key.to_owned().into() });
+        |key: &str| world.shown(BackendRequest::Login { provider: "anthropic".into(), key: key.to_owned().into() });
     assert!(
         login("a b").await.contains("the key has blanks or control characters in it; nothing was stored")
     );
     assert!(login(" ").await.contains("no key was given"));
-    let removed = world.shown(Ask::Logout { provider: "anthropic".into() }).await;
+    let removed = world.shown(BackendRequest::Logout { provider: "anthropic".into() }).await;
     assert!(removed.contains("no key of anthropic is stored in "), "{removed}");
-    let Some(Answer::Providers(providers)) = world.ask(Ask::Providers).await.pop() else { panic!("none") };
+    let Some(BackendReply::Providers(providers)) = world.ask(BackendRequest::Providers).await.pop() else { panic!("none") };
     assert!(providers.iter().any(|provider| provider.name == "anthropic" && !provider.stored));
 }

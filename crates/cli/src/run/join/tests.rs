@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use haft_host::ReloadStats;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 
 use super::*;
 
@@ -26,11 +26,11 @@ fn install(dir: &Path, tool: &str) {
 }
 
 async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
-    let model = Scripted::from_json(r#"{"steps":[]}"#).unwrap();
-    let search = Search {
+    let model = ScriptedModel::from_json(r#"{"steps":[]}"#).unwrap();
+    let search = DiscoveryOptions {
         explicit: vec![root.join("named")],
         global: (!no_ext).then(|| root.join("extensions")),
-        ..Search::default()
+        ..DiscoveryOptions::default()
     };
     let plain = RunParts::with_defaults(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
     let parts = RunParts { tools, ..plain };

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use ::console::{Key, Term};
 use anyhow::Context as _;
-use haft_core::session::store::Found;
+use haft_core::session::store::SessionFile;
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
@@ -24,7 +24,7 @@ const QUESTION: &str = "Session (type to search, Esc to leave): ";
 /// Lets the person choose by arrow keys and by typing a part of the text; none if they leave with Esc or Ctrl-C. Drawn
 /// on standard error, and wiped at the end. The cursor is never hidden, so that nothing that ends haft meanwhile leaves
 /// the terminal without one.
-pub(super) fn pick_session(rows: &[SessionRow]) -> anyhow::Result<Option<Found>> {
+pub(super) fn pick_session(rows: &[SessionRow]) -> anyhow::Result<Option<SessionFile>> {
     let term = Term::buffered_stderr();
     let (height, width) = term.size();
     let (height, width) = (usize::from(height), usize::from(width));

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use super::*;
 use crate::file::ParsedConfigFile;
@@ -67,7 +67,7 @@ fn another_providers_model_and_address_are_left_out() {
 #[test]
 fn the_rest_has_defaults() {
     let got = merge(ConfigLayer::from_env(|name| (name == "HAFT_THINKING").then(|| "low".to_owned())).unwrap());
-    assert_eq!(got.thinking, SourcedValue { value: Thinking::Low, origin: SettingOrigin::Env("HAFT_THINKING") });
+    assert_eq!(got.thinking, SourcedValue { value: ThinkingLevel::Low, origin: SettingOrigin::Env("HAFT_THINKING") });
     assert_eq!(got.max_steps, None);
 }
 
@@ -82,19 +82,19 @@ fn the_environment_is_read_and_checked() {
     assert_eq!(with("HAFT_MODEL", "").unwrap(), ConfigLayer::empty(LayerSource::Env));
     let error = with("HAFT_MAX_STEPS", "0").unwrap_err().to_string();
     assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
-    assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(Thinking::XHigh));
+    assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(ThinkingLevel::XHigh));
     let former = merge(with("HAFT_REASONING", "low").unwrap()).thinking;
-    assert_eq!(former, SourcedValue { value: Thinking::Low, origin: SettingOrigin::Env("HAFT_REASONING") });
+    assert_eq!(former, SourcedValue { value: ThinkingLevel::Low, origin: SettingOrigin::Env("HAFT_REASONING") });
     let error = with("HAFT_REASONING", "lots").unwrap_err().to_string();
     assert!(
-        error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join("`, `")),
+        error.starts_with("HAFT_REASONING") && error.contains(&ThinkingLevel::NAMES[..6].join("`, `")),
         "{error}"
     );
 }
 
 #[test]
 fn every_level_is_read_alike_by_flag_and_file() {
-    for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL.iter().copied()) {
+    for (name, level) in ThinkingLevel::NAMES.into_iter().zip(ThinkingLevel::ALL.iter().copied()) {
         for key in ["thinking", "reasoning"] {
             let text = format!("\n{key} = '{name}'");
             let file = ParsedConfigFile::parse(std::path::Path::new("c"), &text).unwrap();

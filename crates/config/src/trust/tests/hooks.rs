@@ -15,7 +15,7 @@ fn what_the_projects_hooks_run_counts_wherever_it_lies() {
         let ground = ground.trusted();
         ground.write(path, "2");
         let (trust, told) = ground.decided(&ground.dir());
-        assert_eq!(trust == Trust::Trusted, expect.is_empty(), "{told}");
+        assert_eq!(trust == ProjectTrust::Trusted, expect.is_empty(), "{told}");
         assert!(told.contains(expect), "{told}");
     }
     let changed = "hook g runs tools/gate.py (changed)";
@@ -43,6 +43,6 @@ fn what_of_the_project_the_users_hooks_run_counts() {
     let ground = ground.trusted();
     ground.write("tools/gate.py", "2");
     let (trust, told) = ground.decided(&ground.dir());
-    assert_eq!(trust, Trust::Untrusted);
+    assert_eq!(trust, ProjectTrust::Untrusted);
     assert!(told.contains("your hook g runs tools/gate.py (changed)"), "{told}");
 }

@@ -67,8 +67,8 @@ proptest! {
                 ChainStep::Check { renamed, .. } => {
                     let ChainCall { tool, args } = chain.call();
                     let parts = if renamed { roles(tool) } else { Vec::new() };
-                    let checked = if *args == unfit { Err(Misfit::Args("bad".into())) } else { Ok(parts) };
-                    chain.checked(checked);
+                    let checked = if *args == unfit { Err(InvalidRewrite::Args("bad".into())) } else { Ok(parts) };
+                    chain.resolve_check(checked);
                     continue;
                 }
                 ChainStep::Done(outcome) => break outcome,

@@ -24,14 +24,14 @@ fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
                 asked.push(format!("{index} {}{}", chain.call().tool, chain.call().args));
                 chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
             }
-            ChainStep::Check { renamed: false, .. } => chain.checked(Ok(Vec::new())),
+            ChainStep::Check { renamed: false, .. } => chain.resolve_check(Ok(Vec::new())),
             ChainStep::Check { renamed: true, .. } => {
                 let roles = match &*chain.call().tool {
                     "a" => Ok(hooks.iter().map(|(of_a, ..)| *of_a).collect()),
                     "b" => Ok(hooks.iter().map(|(_, of_b, _)| *of_b).collect()),
-                    other => Err(Misfit::Tool(format!("no {other}"))),
+                    other => Err(InvalidRewrite::Tool(format!("no {other}"))),
                 };
-                chain.checked(roles);
+                chain.resolve_check(roles);
             }
             ChainStep::AskAll(open) => {
                 let index = open[0];
@@ -139,9 +139,9 @@ fn a_change_says_which_tool_and_what_of_the_arguments() {
     assert_eq!(chain.step(), ChainStep::Check { hook: 0, renamed: true });
     // Nothing else counts before that is known.
     assert_eq!(chain.answer(1, block("b")), None);
-    chain.checked(Ok(vec![Some(Ordered); 2]));
+    chain.resolve_check(Ok(vec![Some(Ordered); 2]));
     chain.step();
-    chain.checked(Err(Misfit::Args("out of turn".into())));
+    chain.resolve_check(Err(InvalidRewrite::Args("out of turn".into())));
     let change = chain.answer(1, rewrite("w", r#"{"n":2}"#)).cloned().unwrap();
     assert_eq!((change.tool, change.changed), (None, vec!["/n".to_owned()]));
 }
@@ -154,7 +154,7 @@ fn an_answer_stays_one_about_the_call_that_was_answered() {
     assert_eq!(chain.step(), ChainStep::Ask(1));
     chain.answer(1, rename("b", r#"{"n":2}"#));
     assert_eq!(*chain.call(), ChainCall { tool: "b".into(), args: json(r#"{"n":2}"#) });
-    chain.checked(Ok(vec![None; 2]));
+    chain.resolve_check(Ok(vec![None; 2]));
     let ChainStep::Done(outcome) = chain.step() else { panic!("it does not end") };
     let answered = ChainCall { tool: "a".into(), args: json(r#"{"n":1}"#) };
     assert_eq!((outcome.decided_by, outcome.call), (Some(0), answered));

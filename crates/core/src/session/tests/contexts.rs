@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall, joined_text};
+use haft_protocol::content::{ContentBlock, ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use proptest::prelude::*;
 
 use super::lines::chain;
 use crate::session::entry::*;
-use crate::session::{Context, EntryId, INTERRUPTED, NOT_RUN, context};
+use crate::session::{SessionContext, EntryId, INTERRUPTED, NOT_RUN, context};
 
-fn time() -> Time {
-    Time("t".to_owned())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("t".to_owned())
 }
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: time() }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: time() }.into()
 }
 
 /// The model says `text` and calls tools of these ids.
@@ -36,7 +36,7 @@ fn started(id: &str) -> EntryBody {
 }
 
 fn result(id: &str, text: &str) -> EntryBody {
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let (call_id, name) = (ToolCallId::new(id), "bash".to_owned());
     Message::Tool(ToolMessage {
         call_id,
@@ -52,7 +52,7 @@ fn result(id: &str, text: &str) -> EntryBody {
 
 fn note(text: &str) -> EntryBody {
     let (owner, kind) = ("guard".to_owned(), "note".to_owned());
-    CustomMessage { owner, kind, content: vec![Content::text(text)], display: false }.into()
+    CustomMessage { owner, kind, content: vec![ContentBlock::text(text)], display: false }.into()
 }
 
 fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {
@@ -65,18 +65,18 @@ fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     }
     .into()
 }
 
-fn of(bodies: Vec<EntryBody>) -> Context {
-    let branch: Vec<Arc<Entry>> = chain(bodies).into_iter().map(Arc::new).collect();
-    context(&branch)
+fn of(bodies: Vec<EntryBody>) -> SessionContext {
+    let branch: Vec<Arc<SessionEntry>> = chain(bodies).into_iter().map(Arc::new).collect();
+    build_context(&branch)
 }
 
 /// Each message in a word: `u:text`, `a:text`, `t:call=text`.
-fn words(context: &Context) -> Vec<String> {
+fn words(context: &SessionContext) -> Vec<String> {
     let word = |message: &Message| match message {
         Message::User { content, .. } => format!("u:{}", joined_text(content)),
         Message::Assistant(said) => format!("a:{}", said.text()),
@@ -162,14 +162,14 @@ fn what_is_in_force_is_what_was_said_last() {
     let thinking = ThinkingChange { level: "high".to_owned() };
     let tools = ToolsChange { active: Some(vec!["read".to_owned()]) };
     let found = of(vec![model("a").into(), thinking.into(), tools.clone().into(), model("b").into()]);
-    let expect = Settings {
+    let expect = SessionSettings {
         model: Some(model("b")),
         thinking: Some("high".to_owned()),
         tools: Some(vec!["read".to_owned()]),
     };
     assert_eq!(found.settings, expect);
     let all = ToolsChange { active: None };
-    assert_eq!(of(vec![tools.into(), all.into()]).settings, Settings::default());
+    assert_eq!(of(vec![tools.into(), all.into()]).settings, SessionSettings::default());
 }
 
 proptest! {

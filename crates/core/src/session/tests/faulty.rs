@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
-use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
+use crate::session::disk::{Disk, DiskFile, RealDisk, FileStatus};
 use crate::session::entry::*;
-use crate::session::{Durability, EntryId, Recovered, Repair, Session, SessionError, recover};
+use crate::session::{Durability, EntryId, RecoveredSession, SessionRepair, Session, SessionError, recover};
 
 /// What happens instead of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl FaultyFile {
 
     /// What was written since the last sync is clean from here on: on the disk, or lost.
     fn cleaned(&self, kept: bool) -> io::Result<()> {
-        let seen = self.file.look()?;
+        let seen = self.file.file_status()?;
         let length = usize::try_from(seen.length).unwrap();
         let bytes = crate::session::disk::read_range(self.file.as_ref(), 0, seen.length)?;
         let mut clean = self.clean.lock().unwrap();
@@ -139,8 +139,8 @@ impl Disk for FaultyDisk {
         Ok(FaultyFile::around(RealDisk.open(path)?, &self.0))
     }
 
-    fn look(&self, path: &Path) -> io::Result<Seen> {
-        RealDisk.look(path)
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus> {
+        RealDisk.file_status(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -205,8 +205,8 @@ impl DiskFile for FaultyFile {
         }
     }
 
-    fn look(&self) -> io::Result<Seen> {
-        self.file.look()
+    fn file_status(&self) -> io::Result<FileStatus> {
+        self.file.file_status()
     }
 
     fn unlock(&self) {
@@ -222,9 +222,9 @@ struct Ran {
     /// Entries that were acknowledged, in order.
     acknowledged: Vec<EntryId>,
     errors: Vec<SessionError>,
-    repairs: Vec<Repair>,
+    repairs: Vec<SessionRepair>,
     /// The session's file at the end.
-    recovered: Recovered,
+    recovered: RecoveredSession,
     /// It could be opened again without any repair.
     calls: usize,
 }
@@ -261,7 +261,7 @@ fn check(ran: &Ran, what: &str) {
     let order: Vec<_> = there.iter().filter(|id| ran.acknowledged.contains(id)).collect();
     assert_eq!(order, ran.acknowledged.iter().collect::<Vec<_>>(), "{what}");
     let lost_parent =
-        |repair: &&Repair| matches!(repair, Repair::Reattached { .. } | Repair::NoHeader { .. });
+        |repair: &&SessionRepair| matches!(repair, SessionRepair::Reattached { .. } | SessionRepair::NoHeader { .. });
     assert_eq!(ran.recovered.repairs.iter().find(lost_parent), None, "{what}");
 }
 
@@ -307,7 +307,7 @@ fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
         let (ran, what) = (run(What::Sync, Fault::Broken, at), format!("at {at}"));
         check(&ran, &what);
         assert_eq!((ran.repairs.len(), ran.errors.len()), (1, 0), "{what}: {:?}", ran.errors);
-        let expect = |repair: &Repair| matches!(repair, Repair::Moved { reason, .. } if reason == "broken");
+        let expect = |repair: &SessionRepair| matches!(repair, SessionRepair::Moved { reason, .. } if reason == "broken");
         assert!(ran.repairs.iter().all(expect), "{what}: {:?}", ran.repairs);
     }
 }
@@ -380,7 +380,7 @@ fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
             acknowledged.extend(two.into_iter().filter_map(|one| runtime.block_on(one).ok()));
         }
         let identity =
-            session.path().and_then(|path| RealDisk.look(&path).ok()).and_then(|seen| seen.identity);
+            session.path().and_then(|path| RealDisk.file_status(&path).ok()).and_then(|seen| seen.identity);
         let left = faulty.durable.lock().unwrap().get(&identity).cloned().unwrap_or_default();
         let there: Vec<EntryId> = recover(&left).entries.iter().map(|entry| entry.id).collect();
         let lost = acknowledged.iter().filter(|id| !there.contains(id)).count();

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use crate::session::entry::*;
-use crate::session::{Durability, Repair, Session, SessionError, store};
+use crate::session::{Durability, SessionRepair, Session, SessionError, store};
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()
 }
 
 async fn started(dir: &Path) -> (Session, PathBuf) {
@@ -108,7 +108,7 @@ async fn a_torn_end_is_saved_and_cut_off() {
     fs::write(&path, [whole.clone(), torn.clone()].concat()).unwrap();
     let session = Session::open(&path).unwrap();
     let repairs = session.take_repairs();
-    let [Repair::TornTail { bytes, saved: Some(saved) }] = &repairs[..] else { panic!("{repairs:?}") };
+    let [SessionRepair::TornTail { bytes, saved: Some(saved) }] = &repairs[..] else { panic!("{repairs:?}") };
     assert_eq!((*bytes, fs::read(saved).unwrap()), (torn.len() as u64, torn));
     assert_eq!(saved, &path.with_extension("torn-1"));
     assert_eq!(fs::read(&path).unwrap(), whole);
@@ -124,7 +124,7 @@ async fn a_file_of_a_newer_format_is_only_read() {
     let newer = fs::read_to_string(&path).unwrap().replace("\"format_version\":1", "\"format_version\":2");
     fs::write(&path, &newer).unwrap();
     let session = Session::open(&path).unwrap();
-    assert_eq!(session.take_repairs(), [Repair::Newer { version: 2 }]);
+    assert_eq!(session.take_repairs(), [SessionRepair::Newer { version: 2 }]);
     assert_eq!(texts(&session), ["first"]);
     let error = session.append(user("x"), Durability::Now).await.unwrap_err();
     assert!(
@@ -171,7 +171,7 @@ fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
     harm(&old);
     appended(&session, "third");
     let repairs = session.take_repairs();
-    let [Repair::Moved { from, to, session: moved, reason: why }] = &repairs[..] else {
+    let [SessionRepair::Moved { from, to, session: moved, reason: why }] = &repairs[..] else {
         panic!("{repairs:?}")
     };
     assert_eq!((from, Some(to.clone()), *moved, why.as_str()), (&old, session.path(), session.id(), reason));

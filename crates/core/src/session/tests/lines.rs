@@ -1,15 +1,15 @@
 //! The form of each entry on disk, and that it is read again.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage, TokenUsage};
 
 use crate::session::entry::*;
 use crate::session::{EntryId, SessionId, line};
 
-fn time() -> Time {
-    Time("2026-01-02T03:04:05.678Z".to_owned())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())
 }
 
 fn call() -> ToolCall {
@@ -20,12 +20,12 @@ fn call() -> ToolCall {
     }
 }
 
-fn answer() -> Answer {
-    Answer {
+fn answer() -> ResponseMetadata {
+    ResponseMetadata {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
-        stop: Stop::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
+        stop: StopCause::ToolUse,
+        usage: TokenUsage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
     }
 }
 
@@ -43,14 +43,14 @@ pub(super) fn samples() -> Vec<EntryBody> {
     let result = ToolMessage {
         call_id: call.id.clone(),
         name: call.name.clone(),
-        content: vec![Content::text("line\nline")],
+        content: vec![ContentBlock::text("line\nline")],
         is_error: false,
         extension: None,
         details: RawJson::parse(r#"{"diff":{}}"#).ok(),
         time: time(),
     };
     vec![
-        Message::User { content: vec![Content::text("Hi \u{1f600}")], time: time() }.into(),
+        Message::User { content: vec![ContentBlock::text("Hi \u{1f600}")], time: time() }.into(),
         Said { message: Message::Assistant(said), answer: Some(answer()) }.into(),
         ToolStart { call_id: call.id, name: call.name, args: call.args }.into(),
         Message::Tool(result).into(),
@@ -66,7 +66,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
             by: None,
             answer: None,
             used: None,
-            settings: Settings { thinking: Some("high".to_owned()), ..Settings::default() },
+            settings: SessionSettings { thinking: Some("high".to_owned()), ..SessionSettings::default() },
         }
         .into(),
         BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), answer: None }.into(),
@@ -79,7 +79,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
         CustomMessage {
             owner: "todo".to_owned(),
             kind: "reminder".to_owned(),
-            content: vec![Content::text("two open")],
+            content: vec![ContentBlock::text("two open")],
             display: true,
         }
         .into(),
@@ -90,9 +90,9 @@ pub(super) fn samples() -> Vec<EntryBody> {
 }
 
 /// The samples as entries, each behind the one before.
-pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<Entry> {
+pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<SessionEntry> {
     let number = |at: usize| EntryId::from(at as u128);
-    let entries = bodies.into_iter().enumerate().map(|(at, body)| Entry {
+    let entries = bodies.into_iter().enumerate().map(|(at, body)| SessionEntry {
         id: number(at + 1),
         parent: (at > 0).then(|| number(at)),
         time: time(),
@@ -101,8 +101,8 @@ pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<Entry> {
     entries.collect()
 }
 
-pub(super) fn header() -> Header {
-    Header {
+pub(super) fn header() -> SessionHeader {
+    SessionHeader {
         id: SessionId::from(0xfeed),
         format_version: FORMAT_VERSION,
         cwd: "/project".to_owned(),
@@ -112,7 +112,7 @@ pub(super) fn header() -> Header {
 }
 
 /// A whole file.
-pub(super) fn file(entries: &[Entry]) -> Vec<u8> {
+pub(super) fn file(entries: &[SessionEntry]) -> Vec<u8> {
     let mut bytes = header().to_line().unwrap();
     entries.iter().for_each(|entry| bytes.extend(entry.to_line().unwrap()));
     bytes
@@ -132,7 +132,7 @@ fn what_was_written_is_read_again() {
         let reading = line::read(line).unwrap();
         assert_eq!((&reading.entry, reading.unread), (&entry, None));
     }
-    let fork = Header { forked_from: Some(Origin { session: SessionId::from(1), entry: None }), ..header() };
+    let fork = SessionHeader { forked_from: Some(ForkOrigin { session: SessionId::from(1), entry: None }), ..header() };
     for header in [header(), fork] {
         let written = header.to_line().unwrap();
         assert_eq!(line::read_header(written.strip_suffix(b"\n").unwrap()), Ok(header));

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::lines::{chain, file, header, samples};
 use crate::session::entry::*;
-use crate::session::survey::Survey;
-use crate::session::{EntryId, Recovered, Repair, recover};
+use crate::session::survey::SessionDigest;
+use crate::session::{EntryId, RecoveredSession, SessionRepair, recover};
 
 /// The lengths that a file may have at the end of a line, and how many entries it has then.
 fn ends(bytes: &[u8]) -> Vec<usize> {
@@ -25,13 +25,13 @@ fn a_file_may_end_anywhere() {
             if is_near_an_end(cut) || cut.is_multiple_of(50) { &[0, 1, 4096] } else { &[0] };
         for &zeros in tails {
             let torn = [&bytes[..cut], &vec![0; zeros]].concat();
-            let Recovered { header, entries: found, repairs, whole } = recover(&torn);
+            let RecoveredSession { header, entries: found, repairs, whole } = recover(&torn);
             let lines = ends.iter().filter(|end| **end <= cut).count();
             assert_eq!(whole, if lines == 0 { 0 } else { ends[lines - 1] }, "{cut}");
             assert_eq!(header.is_some(), lines > 0, "{cut}");
             assert_eq!(found, entries[..lines.saturating_sub(1)], "{cut}");
             let left = (torn.len() - whole) as u64;
-            let expect = (left > 0).then_some(Repair::TornTail { bytes: left, saved: None });
+            let expect = (left > 0).then_some(SessionRepair::TornTail { bytes: left, saved: None });
             assert_eq!(repairs, Vec::from_iter(expect), "{cut}");
         }
     }
@@ -65,7 +65,7 @@ fn a_damaged_line_costs_no_other() {
             }
             assert_eq!(recovered.entries, expect, "line {at}, harm {number}");
             let bad =
-                |repair: &&Repair| matches!(repair, Repair::BadLine { line, .. } if *line == at as u64 + 1);
+                |repair: &&SessionRepair| matches!(repair, SessionRepair::BadLine { line, .. } if *line == at as u64 + 1);
             assert_eq!(recovered.repairs.iter().filter(bad).count(), 1, "line {at}, harm {number}");
         }
     }
@@ -105,7 +105,7 @@ fn a_file_without_its_header_still_has_its_entries() {
     let damaged = [b"\0\0\0\n", without].concat();
     let recovered = recover(&damaged);
     assert_eq!(recovered.entries, entries);
-    assert!(matches!(recovered.repairs[..], [Repair::NoHeader { .. }]), "{:?}", recovered.repairs);
+    assert!(matches!(recovered.repairs[..], [SessionRepair::NoHeader { .. }]), "{:?}", recovered.repairs);
 }
 
 /// What this version wrote once must be read for ever. The file is never edited.
@@ -118,10 +118,10 @@ fn files_of_version_1_are_read_for_ever() {
 }
 
 /// What a list shows of a file.
-fn survey_of(bytes: &[u8]) -> Survey {
+fn survey_of(bytes: &[u8]) -> SessionDigest {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
-    Survey::of(&std::fs::File::open(file.path()).unwrap()).unwrap()
+    SessionDigest::read_from(&std::fs::File::open(file.path()).unwrap()).unwrap()
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_survey_says_what_the_whole_file_says() {
     let written = file(&chain(samples()));
     // Lines of others, with white space; one longer than what is read at a time; damaged ones; a torn end.
     let spaced = String::from_utf8(written.clone()).unwrap().replace(":", ": ").into_bytes();
-    let long = Entry {
+    let long = SessionEntry {
         id: EntryId::from(99),
         body: Name { name: "x".repeat(700_000) }.into(),
         ..chain(samples()).remove(0)

@@ -10,7 +10,7 @@ use crate::session::entry::*;
 use crate::session::{EntryId, Session, SessionError, line};
 
 /// A session of these entries, opened.
-fn opened(dir: &TempDir, entries: &[Entry]) -> Session {
+fn opened(dir: &TempDir, entries: &[SessionEntry]) -> Session {
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     fs::write(&path, file(entries)).unwrap();
     Session::open(&path).unwrap()
@@ -21,7 +21,7 @@ fn ids(session: &Session) -> Vec<u128> {
 }
 
 /// So many messages, each of some kilobytes, so that several steps are needed.
-fn long(count: usize) -> Vec<Entry> {
+fn long(count: usize) -> Vec<SessionEntry> {
     let text = "x".repeat(3000);
     chain((0..count).map(|at| Name { name: format!("{at} {text}") }.into()).collect())
 }

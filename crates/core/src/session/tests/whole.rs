@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use super::lines::{chain, file, header};
@@ -12,7 +12,7 @@ use crate::session::entry::*;
 use crate::session::{Durability, EntryId, Session, SessionError, store};
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()
 }
 
 fn model() -> EntryBody {
@@ -29,7 +29,7 @@ fn summary() -> EntryBody {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     };
     compaction.into()
 }
@@ -55,7 +55,7 @@ async fn check(session: &Session) -> Session {
     let [first, second, other] = branched(session).await;
     let fork = session.fork(Some(second)).unwrap();
     assert_eq!((ids(&fork), fork.leaf()), (vec![first, second], Some(second)));
-    let Header { id, cwd, forked_from, .. } = fork.header();
+    let SessionHeader { id, cwd, forked_from, .. } = fork.header();
     assert_ne!(id, session.id());
     assert_eq!((cwd, forked_from.unwrap().session), (session.header().cwd, session.id()));
     assert_eq!(forked_from.unwrap().entry, Some(second));
@@ -78,7 +78,7 @@ async fn check(session: &Session) -> Session {
 
 #[tokio::test]
 async fn a_fork_in_memory_is_in_memory() {
-    let session = Session::in_memory(Path::new("/project")).with_clock(|| Time("noon".to_owned()));
+    let session = Session::in_memory(Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
     let fork = check(&session).await;
     assert_eq!(fork.path(), None);
     let [_, _, third] = fork.branch().try_into().unwrap();
@@ -88,7 +88,7 @@ async fn a_fork_in_memory_is_in_memory() {
 #[tokio::test]
 async fn a_fork_of_a_file_is_a_file_beside_it() {
     let dir = TempDir::new().unwrap();
-    let session = Session::create(dir.path(), Path::new("/project")).with_clock(|| Time("noon".to_owned()));
+    let session = Session::create(dir.path(), Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
     let fork = check(&session).await;
     let path = fork.path().unwrap();
     assert_eq!(path.parent(), Some(dir.path()));
@@ -143,7 +143,7 @@ async fn a_session_that_is_only_read_is_forked_unless_it_is_newer() {
     reader.move_to(None).unwrap();
     said(&reader.fork(None).unwrap(), user("anew")).await;
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
-    let newer = Header { format_version: FORMAT_VERSION + 1, ..header() };
+    let newer = SessionHeader { format_version: FORMAT_VERSION + 1, ..header() };
     fs::write(&path, newer.to_line().unwrap()).unwrap();
     let newer = Session::open(&path).unwrap();
     assert!(matches!(newer.fork(None), Err(SessionError::Newer { .. })));

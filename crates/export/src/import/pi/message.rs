@@ -1,10 +1,10 @@
 //! Messages of pi.
 
-use haft_core::session::entry::{Answer, CustomMessage, Said};
+use haft_core::session::entry::{ResponseMetadata, CustomMessage, Said};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, ToolMessage, TokenUsage};
 use serde::Deserialize;
 
 use super::super::maker::EntryBuilder;
@@ -67,11 +67,11 @@ pub(super) struct PiBlock {
 }
 
 impl PiBlock {
-    pub(super) fn into_content(self, maker: &mut EntryBuilder) -> Option<Content> {
+    pub(super) fn into_content(self, maker: &mut EntryBuilder) -> Option<ContentBlock> {
         match (self.kind.as_str(), self.text, self.mime_type, self.data) {
-            ("text", Some(text), ..) => Some(Content::Text { text }),
+            ("text", Some(text), ..) => Some(ContentBlock::Text { text }),
             ("image", _, Some(mime_type), Some(data)) => {
-                Some(Content::Image(Image { mime_type, data: data.into() }))
+                Some(ContentBlock::Image(Image { mime_type, data: data.into() }))
             }
             (kind, ..) => report_left_out(maker, kind),
         }
@@ -129,7 +129,7 @@ pub(super) fn add(maker: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
         // What pi sends of a command that the user ran. One that was kept from the model stays so.
         "bashExecution" if !fields.exclude_from_context => {
             let text = format!("Ran `{}`\n```\n{}\n```", fields.command?, fields.output.unwrap_or_default());
-            add_custom_message(maker, "bashExecution", vec![Content::Text { text }], true);
+            add_custom_message(maker, "bashExecution", vec![ContentBlock::Text { text }], true);
         }
         "bashExecution" => _ = maker.add_custom(OWNER, "bashExecution", raw.clone()),
         "custom" | "hookMessage" => {
@@ -137,14 +137,14 @@ pub(super) fn add(maker: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
             add_custom_message(maker, &fields.custom_type?, content, fields.display.unwrap_or(true));
         }
         role @ ("branchSummary" | "compactionSummary") => {
-            add_custom_message(maker, role, vec![Content::Text { text: fields.summary? }], true);
+            add_custom_message(maker, role, vec![ContentBlock::Text { text: fields.summary? }], true);
         }
         _ => return None,
     }
     Some(())
 }
 
-fn add_custom_message(maker: &mut EntryBuilder, kind: &str, content: Vec<Content>, display: bool) {
+fn add_custom_message(maker: &mut EntryBuilder, kind: &str, content: Vec<ContentBlock>, display: bool) {
     maker.add(CustomMessage { owner: OWNER.to_owned(), kind: kind.to_owned(), content, display });
 }
 
@@ -156,13 +156,13 @@ fn add_assistant(maker: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
     };
     let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
     let stop = match fields.stop_reason.as_deref() {
-        Some("length") => Stop::Length,
-        Some("error") => Stop::Error,
-        Some("aborted") => Stop::Aborted,
-        Some("toolUse") => Stop::ToolUse,
-        Some(_) => Stop::End,
-        None if calls => Stop::ToolUse,
-        None => Stop::End,
+        Some("length") => StopCause::Length,
+        Some("error") => StopCause::Error,
+        Some("aborted") => StopCause::Aborted,
+        Some("toolUse") => StopCause::ToolUse,
+        Some(_) => StopCause::End,
+        None if calls => StopCause::ToolUse,
+        None => StopCause::End,
     };
     // Servers refuse an answer without anything in it.
     if content.is_empty() {
@@ -170,11 +170,11 @@ fn add_assistant(maker: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
         content.push(AssistantBlock::Text { text });
     }
     let used = fields.usage.unwrap_or_default();
-    let answer = Answer {
+    let answer = ResponseMetadata {
         provider: fields.provider.unwrap_or_else(|| OWNER.to_owned()),
         model: fields.model.unwrap_or_default(),
         stop,
-        usage: Usage {
+        usage: TokenUsage {
             input: used.input,
             output: used.output,
             cache_read: used.cache_read,

@@ -1,10 +1,10 @@
 //! The parts around the transcript: notes, what waits, the editor, the status line, panels.
 
 use anyhow::Result;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{PanelContent, RpcEvent};
-use haft_tui::app::{Answer, Event};
+use haft_tui::app::{BackendReply, Event};
 use serde_json::json;
 
 use super::stage::{SESSION, HeadlessInterface};
@@ -44,7 +44,7 @@ pub(super) fn extension_name(text: &str) -> ExtensionName {
     ExtensionName::new(text)
 }
 
-const LEVELS: [Level; 4] = [Level::Info, Level::Success, Level::Warn, Level::Error];
+const LEVELS: [NoteLevel; 4] = [NoteLevel::Info, NoteLevel::Success, NoteLevel::Warn, NoteLevel::Error];
 
 fn show_notes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for (text, level) in texts.iter().zip(LEVELS.iter().cycle()) {
@@ -56,7 +56,7 @@ fn show_notes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 fn show_owners(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         let message = "hi".to_owned();
-        stage.event(AgentEvent::ExtNotify { extension: extension_name(text), level: Level::Info, message });
+        stage.event(AgentEvent::ExtNotify { extension: extension_name(text), level: NoteLevel::Info, message });
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ fn queue(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 }
 
 fn set_branch(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
-    stage.answer(Answer::Branch(texts.first().cloned()));
+    stage.answer(BackendReply::Branch(texts.first().cloned()));
     Ok(())
 }
 
@@ -168,7 +168,7 @@ fn edit_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 
 fn load_history(stage: &mut HeadlessInterface, texts: &[String]) {
     let lines: String = texts.iter().map(|text| format!("{}\n", json!({ "text": text }))).collect();
-    stage.answer(Answer::History(Ok(lines)));
+    stage.answer(BackendReply::History(Ok(lines)));
 }
 
 fn recall_prompt(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {

@@ -5,7 +5,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::{RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
-use haft_tui::app::{Answer, Event, Trusted};
+use haft_tui::app::{BackendReply, Event, Trusted};
 use serde_json::json;
 
 use super::around::extension_name;
@@ -100,7 +100,7 @@ fn trust(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     leave_dialog(stage)?;
     let Some((project, items)) = texts.split_first() else { return Ok(()) };
     let (project, items, digest) = (project.clone(), items.to_vec(), "d".to_owned());
-    stage.answer(Answer::Trust(Ok(Trusted { project, granted: false, items, digest })));
+    stage.answer(BackendReply::Trust(Ok(Trusted { project, granted: false, items, digest })));
     Ok(())
 }
 
@@ -115,7 +115,7 @@ fn value(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.answer(setting("x", "y"));
     stage.command("/settings model")?;
     let row = haft_tui::app::SettingRow { origin: origin.clone(), ..lists::setting_row("model", value, &[]) };
-    stage.answer(Answer::Settings(vec![row]));
+    stage.answer(BackendReply::Settings(vec![row]));
     stage.draw();
     stage.update(Event::Paste(typed.clone()));
     Ok(())

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::event::AgentEvent;
-use haft_tui::app::{Answer, Event, Provider, SettingRow, Trusted};
+use haft_tui::app::{BackendReply, Event, LoginProvider, SettingRow, Trusted};
 use serde_json::{Value, json};
 
 use super::around::{extension_json, session};
@@ -148,13 +148,13 @@ fn settings(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
         [name, value, origin] => SettingRow { origin: origin.clone(), ..setting_row(name, value, &[]) },
         _ => setting_row("", "", &[]),
     });
-    stage.answer(Answer::Settings(rows.collect()));
+    stage.answer(BackendReply::Settings(rows.collect()));
     Ok(())
 }
 
 fn show_choices(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/settings x")?;
-    stage.answer(Answer::Settings(vec![setting_row("x", "y", texts)]));
+    stage.answer(BackendReply::Settings(vec![setting_row("x", "y", texts)]));
     Ok(())
 }
 
@@ -169,7 +169,7 @@ fn theme_files(texts: &[String]) -> Vec<(String, String)> {
 
 fn list_themes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    stage.answer(Answer::Themes(theme_files(texts)));
+    stage.answer(BackendReply::Themes(theme_files(texts)));
     // What is wrong with them stands among what was said, behind the list.
     stage.draw();
     stage.command("/theme")?;
@@ -186,7 +186,7 @@ fn show_spinner(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let spinner = json!({ "frames": [frame], "messages": [message], "interval_ms": 100 });
     let theme = json!({ "name": "zz", "spinner": spinner }).to_string();
     stage.write("")?;
-    stage.answer(Answer::Themes(vec![("x".to_owned(), theme)]));
+    stage.answer(BackendReply::Themes(vec![("x".to_owned(), theme)]));
     stage.command("/theme zz")?;
     stage.look_again();
     stage.event(AgentEvent::TurnStart { step: 1 });
@@ -195,12 +195,12 @@ fn show_spinner(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 
 fn list_providers(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/login")?;
-    let provider = |(name, key): (&str, &str)| Provider {
+    let provider = |(name, key): (&str, &str)| LoginProvider {
         name: name.to_owned(),
         key: Some(key.to_owned()),
         stored: true,
     };
-    stage.answer(Answer::Providers(text_pairs(texts).map(provider).collect()));
+    stage.answer(BackendReply::Providers(text_pairs(texts).map(provider).collect()));
     Ok(())
 }
 
@@ -226,7 +226,7 @@ fn show_trusted(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
     let Some((project, items)) = texts.split_first() else { return Ok(()) };
     let (project, items, digest) = (project.clone(), items.to_vec(), "d".to_owned());
-    stage.answer(Answer::Trust(Ok(Trusted { project, granted: true, items, digest })));
+    stage.answer(BackendReply::Trust(Ok(Trusted { project, granted: true, items, digest })));
     Ok(())
 }
 
@@ -239,7 +239,7 @@ fn complete_command(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
 
 fn complete_file(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    stage.answer(Answer::Files(texts.iter().map(|text| format!("zz{text}")).collect()));
+    stage.answer(BackendReply::Files(texts.iter().map(|text| format!("zz{text}")).collect()));
     stage.type_text("@zz");
     Ok(())
 }

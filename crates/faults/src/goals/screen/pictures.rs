@@ -3,7 +3,7 @@
 use anyhow::Result;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
 use haft_tui::terminal::ImageProtocol;
 
@@ -37,7 +37,7 @@ fn show_image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [text, kind] = texts else { return Ok(()) };
     let data = STANDARD.encode(encode_gif(text.as_bytes())).into();
     // Both are words as long as it is not shown.
-    let content = vec![Content::text(text.clone()), Content::Image(Image { mime_type: kind.clone(), data })];
+    let content = vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
     stage.event(AgentEvent::UserMessage { content, time: time() });
     Ok(())
 }

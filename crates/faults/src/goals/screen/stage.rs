@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{self, EventLine, Failure, Line, Request, Response, RpcEvent};
+use haft_protocol::rpc::{self, EventLine, CommandFailure, ServerLine, RpcRequest, RpcResponse, RpcEvent};
 use haft_test_support::terminal::{OutputKind, forbidden_actions};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, State};
+use haft_tui::app::{self, BackendReply, BackendRequest, Effect, Event, Options, State};
 use haft_tui::keys::{Chord, ChordKey, Modifiers};
 use haft_tui::look::DrawContext;
 use haft_tui::terminal::Interface;
@@ -33,7 +33,7 @@ pub(super) struct HeadlessInterface {
     look: DrawContext,
     hand: FramePainter,
     /// The requests without a reply.
-    requests: Vec<Request>,
+    requests: Vec<RpcRequest>,
     /// The number of the last question.
     number: u64,
     /// The defects of what was written.
@@ -75,7 +75,7 @@ impl HeadlessInterface {
             "protocol_version": 1, "version": "0.1.0", "provider": "p", "model": "m", "session": SESSION,
         });
         stage.reply("hello", &hello)?;
-        stage.update(Event::Answer(Answer::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
+        stage.update(Event::Answer(BackendReply::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
         Ok(stage)
     }
 
@@ -84,18 +84,18 @@ impl HeadlessInterface {
         self.carry_out(effects);
     }
 
-    pub(super) fn answer(&mut self, answer: Answer) {
+    pub(super) fn answer(&mut self, answer: BackendReply) {
         self.update(Event::Answer(answer));
     }
 
     pub(super) fn event(&mut self, event: AgentEvent) {
         let session = Some(SESSION.to_owned());
-        self.update(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.update(Event::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     pub(super) fn rpc_event(&mut self, event: RpcEvent) {
         let session = Some(SESSION.to_owned());
-        self.update(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.update(Event::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     /// Keys by name, with blanks between them.
@@ -146,8 +146,8 @@ impl HeadlessInterface {
     pub(super) fn reply<T: Serialize + ?Sized>(&mut self, command: &str, data: &T) -> Result<()> {
         let data = RawJson::from_value(data).context("write a reply")?;
         if let Some(request) = self.take(command) {
-            let reply = Response::done(request.id.clone(), request.command.kind(), data);
-            self.update(Event::Line(Box::new(Line::Reply(reply))));
+            let reply = RpcResponse::success_of_kind(request.id.clone(), request.command.kind(), data);
+            self.update(Event::Line(Box::new(ServerLine::Reply(reply))));
         }
         Ok(())
     }
@@ -155,13 +155,13 @@ impl HeadlessInterface {
     /// Refuses the last command of a name, if it was sent.
     pub(super) fn refuse(&mut self, command: &str, why: &str) {
         if let Some(request) = self.take(command) {
-            let failure = Failure::new(rpc::ErrorCode::Failed, why);
-            let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
-            self.update(Event::Line(Box::new(Line::Reply(reply))));
+            let failure = CommandFailure::new(rpc::ErrorCode::Failed, why);
+            let reply = RpcResponse::failure(request.id.clone(), request.command.kind(), failure);
+            self.update(Event::Line(Box::new(ServerLine::Reply(reply))));
         }
     }
 
-    fn take(&mut self, command: &str) -> Option<Request> {
+    fn take(&mut self, command: &str) -> Option<RpcRequest> {
         let at = self.requests.iter().rposition(|request| request.command.kind().name() == command)?;
         Some(self.requests.remove(at))
     }
@@ -185,7 +185,7 @@ impl HeadlessInterface {
                     self.requests.retain(|waiting| waiting.command.kind() != kind);
                     self.requests.push(*request);
                 }
-                Effect::Ask(Ask::Shell { number, .. } | Ask::Image { number, .. }) => self.number = number,
+                Effect::Ask(BackendRequest::Shell { number, .. } | BackendRequest::Image { number, .. }) => self.number = number,
                 Effect::Copy(text) => {
                     // What is too long is not sent.
                     for tmux in [false, true] {

@@ -5,11 +5,11 @@ mod reports;
 
 use anyhow::Result;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage};
+use haft_tui::app::{BackendReply, Event};
 
 use super::stage::{SESSION, HeadlessInterface};
 use super::{ScreenScene, around, scene, sink};
@@ -59,20 +59,20 @@ pub(super) const SCENES: &[ScreenScene] = &[
     scene("the shell", (60, 24), reports::SHELL),
 ];
 
-pub(super) fn time() -> Time {
-    Time("2026-01-02T03:04:05Z".to_owned())
+pub(super) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05Z".to_owned())
 }
 
 pub(super) fn show_user_messages(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        stage.event(AgentEvent::UserMessage { content: vec![Content::text(text.clone())], time: time() });
+        stage.event(AgentEvent::UserMessage { content: vec![ContentBlock::text(text.clone())], time: time() });
     }
     Ok(())
 }
 
 pub(super) fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        let content = vec![Content::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
+        let content = vec![ContentBlock::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
         stage.event(AgentEvent::UserMessage { content, time: time() });
     }
     Ok(())
@@ -81,7 +81,7 @@ pub(super) fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
 fn send_answer(stage: &mut HeadlessInterface, content: Vec<AssistantBlock>) {
     stage.event(AgentEvent::AssistantStart);
     stage.event(AgentEvent::AssistantMessage { content, time: time() });
-    stage.event(AgentEvent::TurnEnd { stop: Stop::End, error: None });
+    stage.event(AgentEvent::TurnEnd { stop: StopCause::End, error: None });
 }
 
 fn block(text: &str) -> AssistantBlock {
@@ -147,8 +147,8 @@ fn show_thinking(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
 }
 
 /// A setting is something now.
-pub(super) fn setting(name: &str, value: &str) -> Answer {
-    Answer::Set(Ok(super::lists::setting_row(name, value, &[])))
+pub(super) fn setting(name: &str, value: &str) -> BackendReply {
+    BackendReply::Set(Ok(super::lists::setting_row(name, value, &[])))
 }
 
 const BLOCKS: [&str; 14] = [
@@ -199,19 +199,19 @@ fn restore_session(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()
     let thinking = AssistantBlock::Thinking { text: thought.clone() };
     let content = vec![thinking, block(&format!("{thought} {said}")), AssistantBlock::ToolCall(call)];
     let messages = vec![
-        Message::User { content: vec![Content::text(asked.clone())], time: time() },
+        Message::User { content: vec![ContentBlock::text(asked.clone())], time: time() },
         Message::Assistant(AssistantMessage { content, time: time(), native: None }),
         Message::Tool(ToolMessage {
             call_id: ToolCallId::new("1"),
             name: "bash".to_owned(),
-            content: vec![Content::text(output.clone())],
+            content: vec![ContentBlock::text(output.clone())],
             is_error: false,
             extension: Some(around::extension_name("x")),
             details: None,
             time: time(),
         }),
     ];
-    stage.answer(Answer::Conversation(SESSION.to_owned(), Ok(messages.into())));
+    stage.answer(BackendReply::Conversation(SESSION.to_owned(), Ok(messages.into())));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
-use haft_tools::{Environment, HostEnvironment, Parents};
+use haft_tools::{Environment, HostEnvironment, ParentPolicy};
 use serde_json::json;
 
 use super::ToolSession;
@@ -91,7 +91,7 @@ fn exchange(_: &Path, _: &Path) -> std::io::Result<()> {
 /// The tools may write in the working directory only.
 pub(super) async fn stays_below_root(world: &mut World) -> Result<()> {
     let mut race = SwapRace::begin(world)?;
-    let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
+    let environment = HostEnvironment::new(&race.work).with_backup_dir(world.dir.join("backups"));
     let session = ToolSession::with_environment(environment.with_root(&race.work)?);
     let mut tally = WriteTally::default();
     let path = format!("dir/{FILE}");
@@ -109,12 +109,12 @@ pub(super) async fn stays_below_root(world: &mut World) -> Result<()> {
 /// They may write anywhere, and follow links; but what was found to be inside is written inside.
 pub(super) async fn follows_links_inside(world: &mut World) -> Result<()> {
     let mut race = SwapRace::begin(world)?;
-    let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
+    let environment = HostEnvironment::new(&race.work).with_backup_dir(world.dir.join("backups"));
     let mut tally = WriteTally::default();
     while race.goes_on(&tally) {
         let name = if tally.attempts() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.attempts()) };
         let path = race.work.join("dir").join(name);
-        let Ok(mut file) = environment.claim(&path, Parents::Exist).await else { continue };
+        let Ok(mut file) = environment.claim(&path, ParentPolicy::Exist).await else { continue };
         let inside = file.key().await.is_ok_and(|key| key.path == path);
         tally.read(inside);
         if inside && file.read(1_000).await.is_ok() {

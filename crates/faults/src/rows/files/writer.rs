@@ -65,7 +65,7 @@ pub(super) fn new_content() -> String {
 
 /// Calls a tool in a directory, with tools that know nothing yet but what `read` names.
 pub(super) async fn call(dir: &Path, read: Option<&str>, name: &str, args: &Value) -> Result<ToolOutput> {
-    let environment = HostEnvironment::new(dir.join("work")).with_state(dir.join("backups"));
+    let environment = HostEnvironment::new(dir.join("work")).with_backup_dir(dir.join("backups"));
     let tools = builtin_tools(Arc::new(environment));
     let run = async |name: &str, args: &Value| -> Result<ToolOutput> {
         let tool = tools.iter().find(|tool| tool.spec().name == name).context("a tool of that name")?;

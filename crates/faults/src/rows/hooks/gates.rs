@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
@@ -191,7 +191,7 @@ async fn is_stalled(world: &mut World) -> Result<()> {
 fn add_missing(setup: &mut WorldSetup) {
     let spec = hook_spec(setup, EVIL, vec!["no-such-program-anywhere".to_owned()]);
     let spec = spec.expect("what it is asked has names");
-    assert!(matches!(spec.launch, Launch::Impossible { .. }), "somebody has installed it");
+    assert!(matches!(spec.launch, LaunchPlan::Impossible { .. }), "somebody has installed it");
     setup.add(spec);
 }
 

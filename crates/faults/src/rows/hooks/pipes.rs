@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haft_host::ExtensionState;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, hook_case, shorten_deadlines, set};
@@ -123,8 +123,8 @@ async fn nobody_waits(world: &mut World) -> Result<()> {
 
 async fn events(world: &World) -> Result<()> {
     let said = AgentEvent::UserMessage {
-        content: vec![Content::text("x".repeat(EVENT))],
-        time: Time("2026-01-01T00:00:00Z".to_owned()),
+        content: vec![ContentBlock::text("x".repeat(EVENT))],
+        time: Rfc3339Time("2026-01-01T00:00:00Z".to_owned()),
     };
     for _ in 0..EVENTS / BATCH {
         for _ in 0..BATCH {

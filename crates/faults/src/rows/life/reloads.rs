@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::{join, join_all};
-use haft_host::{ExtensionState, Found, ReloadStats};
-use haft_packages::Launch;
-use haft_packages::discovery::{Discovery, Search};
+use haft_host::{ExtensionState, DiscoveredExtensions, ReloadStats};
+use haft_packages::LaunchPlan;
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
 use serde_json::json;
 
 use crate::defence::{Defence, take_down};
@@ -156,10 +156,10 @@ fn write_text(dir: &Path, text: &str) -> Result<()> {
 }
 
 /// Discovers what there is after a change.
-fn discover_after(dir: &Path, change: impl FnOnce() -> Result<()>) -> Found {
+fn discover_after(dir: &Path, change: impl FnOnce() -> Result<()>) -> DiscoveredExtensions {
     // What could not be changed is found as it was, and the row fails.
     let _ = change();
-    Discovery::run(&Search { global: Some(extensions_dir(dir)), ..Search::default() }).into()
+    Discovery::run(&DiscoveryOptions { global: Some(extensions_dir(dir)), ..DiscoveryOptions::default() }).into()
 }
 
 /// Reloads after a change.
@@ -249,9 +249,9 @@ fn offers_new(world: &World) -> bool {
 }
 
 /// From now on the extension is this program.
-fn launch_instead(found: &mut Found, program: PathBuf, args: &[&str]) {
+fn launch_instead(found: &mut DiscoveredExtensions, program: PathBuf, args: &[&str]) {
     if let Some(spec) = found.specs.iter_mut().find(|spec| spec.name.as_str() == EVIL) {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        spec.launch = Launch::Process { program, args };
+        spec.launch = LaunchPlan::Process { program, args };
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use haft_core::tool::ToolOwner;
 use haft_host::ExtensionState;
 use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, find_program};
-use haft_packages::Origin;
+use haft_packages::ExtensionOrigin;
 
 use crate::defence::{Defence, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
@@ -53,7 +53,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(the_users_own_comes_first(world)),
             ..CASE
         }],
-        undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = Origin::Global)),
+        undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = ExtensionOrigin::Global)),
     },
     FaultRow {
         id: "L-15",
@@ -87,7 +87,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
 
 /// The project's is found first, and `user` twice.
 fn two_of_a_kind(setup: &mut WorldSetup) {
-    for (name, origin) in [("project", Origin::Project), ("user", Origin::Global), ("user", Origin::Project)]
+    for (name, origin) in [("project", ExtensionOrigin::Project), ("user", ExtensionOrigin::Global), ("user", ExtensionOrigin::Project)]
     {
         let mut spec = misbehaving_spec(setup, "good", name);
         spec.origin = origin;

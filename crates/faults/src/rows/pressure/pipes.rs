@@ -179,7 +179,7 @@ async fn events_are_dropped(world: &mut World) -> Result<()> {
 /// Tells everybody one round of events. The canary does not count them: it counts those that it is told by itself.
 async fn events(world: &World) -> Result<()> {
     let event =
-        AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(EVENT)) };
+        AgentEvent::TurnEnd { stop: haft_protocol::message::StopCause::End, error: Some("x".repeat(EVENT)) };
     for _ in 0..EVENTS / BATCH {
         for _ in 0..BATCH {
             let observers = world.host.hook_source().hooks().observers;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use haft_packages::install::lock::How;
-use haft_packages::install::{Source, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{InstallSource, ExtensionStore};
 use serde_json::{Value, json};
 
 use super::project::{HostileProject, make_executable, write};
@@ -190,16 +190,16 @@ fn while_approved(hostile: &HostileProject, times: usize) -> Result<()> {
     write(&source.join("run.sh"), &hostile.firing_script("one"))?;
     make_executable(&source.join("run.sh"))?;
     let racer = FileSwapper::new(source.join("run.sh"), texts.clone());
-    let store = Store::of_home(&hostile.home.root_dir(), std::env::var_os("PATH"));
+    let store = ExtensionStore::for_home(&hostile.home.root_dir(), std::env::var_os("PATH"));
     let (mut approved, mut tries) = (0, 0);
     while tries < times || (approved == 0 && tries < MOST_RUNS) {
         tries += 1;
         // One whose files are gone in the middle is refused, and that is well.
-        let Ok(proposal) = store.propose(&Source::Directory(source.clone())) else { continue };
+        let Ok(proposal) = store.propose(&InstallSource::Directory(source.clone())) else { continue };
         let shown = proposal.entry().tree;
-        let accepted = proposal.accept(How::Yes, "faults").context("accept what was shown")?;
+        let accepted = proposal.accept(ApprovalMethod::Yes, "faults").context("accept what was shown")?;
         ensure!(accepted.entry.tree == shown, "another tree was approved than was shown");
-        let code = store.approved.trees().verify(&shown).context("what was approved is in the store")?;
+        let code = store.approved.tree_store().verify(&shown).context("what was approved is in the store")?;
         let runs = fs::read_to_string(accepted.dir.join("run.sh")).context("what would run")?;
         ensure!(texts.contains(&runs), "what would run is none of both: {runs:?}");
         let digest = haft_packages::install::digest_of(runs.as_bytes());
@@ -237,8 +237,8 @@ printf '{"name":"x","exec":"/bin/sh","args":["-c","echo worm >> %s"]}' "$1" > ne
 }
 
 fn approve_placed(hostile: &HostileProject, dir: &Path) -> Result<()> {
-    let store = Store::of_home(&hostile.home.root_dir(), std::env::var_os("PATH"));
-    store.propose_placed(dir)?.accept(How::Yes, "faults")?;
+    let store = ExtensionStore::for_home(&hostile.home.root_dir(), std::env::var_os("PATH"));
+    store.propose_in_place(dir)?.accept(ApprovalMethod::Yes, "faults")?;
     Ok(())
 }
 

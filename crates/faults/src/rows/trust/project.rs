@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use haft_packages::install::Store;
-use haft_packages::install::lock::How;
+use haft_packages::install::ExtensionStore;
+use haft_packages::install::lock::ApprovalMethod;
 use serde_json::{Value, json};
 
 use crate::world::{HaftHome, World, last_word};
@@ -61,8 +61,8 @@ impl HostileProject {
         write(&dir.join("extension.json"), &json!({"name": name, "exec": "./run.sh"}).to_string())?;
         write(&dir.join("run.sh"), &self.firing_script(leaves))?;
         make_executable(&dir.join("run.sh"))?;
-        let store = Store::of_home(&self.home.root_dir(), std::env::var_os("PATH"));
-        store.propose_placed(&dir)?.accept(How::Yes, "faults")?;
+        let store = ExtensionStore::for_home(&self.home.root_dir(), std::env::var_os("PATH"));
+        store.propose_in_place(&dir)?.accept(ApprovalMethod::Yes, "faults")?;
         Ok(())
     }
 

@@ -49,16 +49,16 @@ impl ExtensionView<'_> {
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
         let may_yet =
-            self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.spec.roles.names(hook));
+            self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.spec.roles.blocks_on_failure(hook));
         // What the manifest calls a gate is one, also when it never came up.
-        let due = self.is_subscribed_to(hook) || self.spec.roles.names(hook) && !self.is_alive();
+        let due = self.is_subscribed_to(hook) || self.spec.roles.blocks_on_failure(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
-        may_yet || due && counts() || self.spec.roles.guarded(hook)
+        may_yet || due && counts() || self.spec.roles.requires_hook(hook)
     }
 
     /// True if it should take part in this hook and did not subscribe to it.
     pub(super) fn is_missing_subscription(&self, hook: InterceptKind) -> bool {
-        self.spec.roles.guarded(hook) && self.is_alive() && !self.is_subscribed_to(hook)
+        self.spec.roles.requires_hook(hook) && self.is_alive() && !self.is_subscribed_to(hook)
     }
 
     /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
@@ -85,7 +85,7 @@ impl ExtensionView<'_> {
             Some(granted) if granted.may_intercept(InterceptKind::ToolCall) => {
                 granted.may_intercept_call(tool)
             }
-            Some(_) => self.spec.roles.guarded(InterceptKind::ToolCall),
+            Some(_) => self.spec.roles.requires_hook(InterceptKind::ToolCall),
         }
     }
 
@@ -94,7 +94,7 @@ impl ExtensionView<'_> {
         let as_gate = self.offers().is_some_and(|offers| offers.gates.contains(&hook));
         if self.spec.roles.gates.contains(&hook) || as_gate {
             InterceptorRole::Gate
-        } else if self.spec.roles.names(hook) {
+        } else if self.spec.roles.blocks_on_failure(hook) {
             InterceptorRole::Redactor
         } else {
             InterceptorRole::Plain

@@ -9,7 +9,7 @@ use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{
-    AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
+    AnswerError, EventInterceptResponse, InterceptHook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
     capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
@@ -120,7 +120,7 @@ impl BeforeToolExecute for ToolCallHook {
         self.decide(cancel, call, Some(caller)).await
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
 
@@ -142,7 +142,7 @@ impl BeforeToolExecute for ToolCallHook {
         self.record_failure(&detail);
     }
 
-    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
     }
 }
@@ -166,7 +166,7 @@ impl From<ToolCallQuery> for Intercept {
     }
 }
 
-impl Hook for ToolCallQuery {
+impl InterceptHook for ToolCallQuery {
     type Decision = EventInterceptResponse;
 
     const KIND: InterceptKind = InterceptKind::ToolCall;

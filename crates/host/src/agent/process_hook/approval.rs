@@ -1,7 +1,7 @@
 //! The hook that approves a tool.
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, Approval, ApproveTool};
+use haft_core::hooks::{AfterBlock, ApproverDecision, ApproveTool};
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_protocol::ids::ExtensionName;
@@ -17,7 +17,7 @@ const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 
 #[async_trait]
 impl ApproveTool for ProcessHookAdapter {
-    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         let question = Question {
             meta: self.turns.meta(Question::TRACE_PATH),
             context: self.turns.context(),
@@ -28,7 +28,7 @@ impl ApproveTool for ProcessHookAdapter {
         };
         let reason = match self.query(cancel, POINT, question).await {
             Ok(ApprovalDecision::Approve) | Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => {
-                return Approval::Approve;
+                return ApproverDecision::Approve;
             }
             Ok(ApprovalDecision::Deny { reason }) => bounds::reason(&reason),
             Err(UnansweredQuery { verdict: FailureEffect::Block, error }) => {
@@ -36,10 +36,10 @@ impl ApproveTool for ProcessHookAdapter {
                 denial_reason(self.entry.name(), &error)
             }
         };
-        Approval::Deny { by: self.hook_name(), reason: texts::denied_by_approval(&reason) }
+        ApproverDecision::Deny { by: self.hook_name(), reason: texts::denied_by_approval(&reason) }
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
 
@@ -47,7 +47,7 @@ impl ApproveTool for ProcessHookAdapter {
         self.entry.name().as_str()
     }
 
-    async fn denied(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_denial(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
     }
 }

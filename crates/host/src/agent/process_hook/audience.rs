@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::hooks::Observer;
 use haft_packages::{EventForm, HookSpec};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{Kind, LegacyKind, Meta, Occurrence, Payload};
+use haft_protocol::hook::{HookEventKind, LegacyKind, TurnMeta, TurnEvent, HookEventPayload};
 use tokio::time::Instant;
 
 use super::names::translate_occurrence;
@@ -45,13 +45,13 @@ impl HookEventBroadcaster {
     }
 
     /// Never waits: for one that does not read, what is too much is dropped.
-    fn broadcast(&self, meta: &Meta, payload: Payload) {
+    fn broadcast(&self, meta: &TurnMeta, payload: HookEventPayload) {
         let kind = payload.kind();
         let mut listeners = self.entries.iter().filter_map(|entry| listening_hook(entry, kind)).peekable();
         if listeners.peek().is_none() {
             return;
         }
-        let occurrence = Occurrence {
+        let occurrence = TurnEvent {
             time: jiff::Timestamp::now().to_string(),
             meta: meta.clone(),
             context: self.turns.context(),
@@ -67,16 +67,16 @@ impl HookEventBroadcaster {
     }
 }
 
-fn listening_hook(entry: &Arc<ManagedExtension>, kind: Kind) -> Option<(&Arc<ManagedExtension>, &HookSpec)> {
-    let hook = entry.spec.as_hook().filter(|hook| hook.watch.observed.wants(kind))?;
+fn listening_hook(entry: &Arc<ManagedExtension>, kind: HookEventKind) -> Option<(&Arc<ManagedExtension>, &HookSpec)> {
+    let hook = entry.spec.as_hook().filter(|hook| hook.watch.observed.includes(kind))?;
     Some((entry, hook))
 }
 
-fn encode_occurrence(occurrence: &Occurrence, form: EventForm, number: u64) -> Option<OutboundMessage> {
+fn encode_occurrence(occurrence: &TurnEvent, form: EventForm, number: u64) -> Option<OutboundMessage> {
     let words = match form {
-        EventForm::Runtime => occurrence.runtime(number).map(OutboundMessage::event),
-        EventForm::Name => occurrence.legacy(LegacyKind::Name).map(OutboundMessage::event),
-        EventForm::Number => occurrence.legacy(LegacyKind::Number).map(OutboundMessage::event),
+        EventForm::Runtime => occurrence.to_runtime_event(number).map(OutboundMessage::event),
+        EventForm::Name => occurrence.to_legacy_event(LegacyKind::Name).map(OutboundMessage::event),
+        EventForm::Number => occurrence.to_legacy_event(LegacyKind::Number).map(OutboundMessage::event),
     };
     // What this program builds has a form.
     words.ok()?.ok()

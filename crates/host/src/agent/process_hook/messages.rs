@@ -3,48 +3,48 @@
 
 use std::collections::HashMap;
 
-use haft_protocol::content::{Content, Image, ImageData, ToolCall as Call, joined_text};
-use haft_protocol::hook::{Message, MessageEdit, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ImageData, ToolCall as Call, joined_text};
+use haft_protocol::hook::{HookMessage, MessageEdit, HookToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message as Own, Time, ToolMessage, text_of, tool_calls_of,
+    AssistantBlock, AssistantMessage, Message as Own, Rfc3339Time, ToolMessage, text_of, tool_calls_of,
 };
 
 /// The beginning of a reference to an image of the conversation; the places of its message and of the image follow.
 /// Images are long, and hooks send back all that they are told.
 const OWN_IMAGE: &str = "media://message-";
 
-pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<Message> {
+pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<HookMessage> {
     let system =
-        Message { role: Message::SYSTEM.to_owned(), content: system.to_owned(), ..Message::default() };
+        HookMessage { role: HookMessage::SYSTEM.to_owned(), content: system.to_owned(), ..HookMessage::default() };
     let messages = messages.iter().enumerate().map(|(place, message)| to_hook_message(place, message));
     std::iter::once(system).chain(messages).collect()
 }
 
-fn to_hook_message(place: usize, message: &Own) -> Message {
+fn to_hook_message(place: usize, message: &Own) -> HookMessage {
     match message {
-        Own::User { content, time } => Message {
+        Own::User { content, time } => HookMessage {
             role: "user".to_owned(),
             content: joined_text(content),
             created_at: time.0.clone(),
             media: image_references(place, content),
-            ..Message::default()
+            ..HookMessage::default()
         },
-        Own::Assistant(message) => Message {
+        Own::Assistant(message) => HookMessage {
             role: "assistant".to_owned(),
             content: message.text(),
             created_at: message.time.0.clone(),
             reasoning_content: thinking_of(&message.content),
             tool_calls: to_hook_calls(&message.content),
-            ..Message::default()
+            ..HookMessage::default()
         },
-        Own::Tool(message) => Message {
+        Own::Tool(message) => HookMessage {
             role: "tool".to_owned(),
             content: joined_text(&message.content),
             created_at: message.time.0.clone(),
             media: image_references(place, &message.content),
             tool_call_id: message.call_id.as_str().to_owned(),
-            ..Message::default()
+            ..HookMessage::default()
         },
     }
 }
@@ -57,22 +57,22 @@ pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn to_hook_calls(content: &[AssistantBlock]) -> Vec<ToolCall> {
-    tool_calls_of(content).map(|call| ToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
+pub(super) fn to_hook_calls(content: &[AssistantBlock]) -> Vec<HookToolCall> {
+    tool_calls_of(content).map(|call| HookToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
 }
 
-fn image_references(place: usize, content: &[Content]) -> Vec<String> {
-    let images = content.iter().enumerate().filter(|(_, block)| matches!(block, Content::Image(_)));
+fn image_references(place: usize, content: &[ContentBlock]) -> Vec<String> {
+    let images = content.iter().enumerate().filter(|(_, block)| matches!(block, ContentBlock::Image(_)));
     images.map(|(at, _)| format!("{OWN_IMAGE}{place}-{at}")).collect()
 }
 
 /// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so. After an error nothing of
 /// it counts.
-pub(super) fn apply_edits(edits: Vec<MessageEdit>, own: &[Own], now: &Time) -> Result<Vec<Own>, String> {
+pub(super) fn apply_edits(edits: Vec<MessageEdit>, own: &[Own], now: &Rfc3339Time) -> Result<Vec<Own>, String> {
     let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(as_tool_result).collect();
     let edit = |edit| match edit {
         // The system prompt is none of the conversation's.
-        MessageEdit::Kept(place) => {
+        MessageEdit::Unchanged(place) => {
             let kept = place.checked_sub(1).and_then(|place| own.get(place));
             kept.cloned().ok_or_else(|| "it keeps a message that was not there".to_owned())
         }
@@ -89,12 +89,12 @@ fn as_tool_result(message: &Own) -> Option<(&ToolCallId, &ToolMessage)> {
 }
 
 fn build_message(
-    message: Message,
+    message: HookMessage,
     own: &[Own],
     results: &HashMap<&ToolCallId, &ToolMessage>,
-    now: &Time,
+    now: &Rfc3339Time,
 ) -> Result<Own, String> {
-    let Message { role, content, media, reasoning_content, tool_calls, tool_call_id, .. } = message;
+    let HookMessage { role, content, media, reasoning_content, tool_calls, tool_call_id, .. } = message;
     let time = now.clone();
     match role.as_str() {
         "user" => Ok(Own::User { content: with_media(content, &media, own), time }),
@@ -135,18 +135,18 @@ pub(super) fn text_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Text { text })
 }
 
-pub(super) fn read_call(call: &ToolCall) -> Result<Call, String> {
+pub(super) fn read_call(call: &HookToolCall) -> Result<Call, String> {
     let name = call.function.name.clone();
     let args = call.function.read_arguments();
     let args = args.map_err(|error| format!("its call of {name:?} has arguments that are wrong: {error}"))?;
     Ok(Call { id: ToolCallId::new(call.id.clone()), name, args })
 }
 
-fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<Content> {
-    let text = Some(Content::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
+fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<ContentBlock> {
+    let text = Some(ContentBlock::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
     let media = media.iter().map(|reference| match resolve_image(reference, own) {
-        Some(image) => Content::Image(image),
-        None => Content::text(format!("[media: {reference}]")),
+        Some(image) => ContentBlock::Image(image),
+        None => ContentBlock::text(format!("[media: {reference}]")),
     });
     text.into_iter().chain(media).collect()
 }
@@ -164,8 +164,8 @@ fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
         Own::Assistant(_) => return None,
     };
     match content.get(at.parse::<usize>().ok()?)? {
-        Content::Image(image) => Some(image.clone()),
-        Content::Text { .. } => None,
+        ContentBlock::Image(image) => Some(image.clone()),
+        ContentBlock::Text { .. } => None,
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) fn rebuild_answer(
     own: &[AssistantBlock],
     said: &str,
     reasoning: &str,
-    tool_calls: &[ToolCall],
+    tool_calls: &[HookToolCall],
 ) -> Result<Vec<AssistantBlock>, String> {
     let mut blocks = Vec::new();
     if said == text_of(own) && reasoning == thinking_of(own) {
@@ -193,11 +193,11 @@ pub(super) fn rebuild_answer(
 mod tests {
     use super::*;
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{BeforeLlm, LlmDecision, Question as _};
-    use haft_protocol::message::Native;
+    use haft_protocol::hook::{BeforeLlm, LlmDecision, HookQuestion as _};
+    use haft_protocol::message::NativeMessage;
 
-    fn time(text: &str) -> Time {
-        Time(text.to_owned())
+    fn time(text: &str) -> Rfc3339Time {
+        Rfc3339Time(text.to_owned())
     }
 
     /// A user with an image, an answer with thinking that only its provider reads, a result.
@@ -209,7 +209,7 @@ mod tests {
             args: RawJson::parse(r#"{"command":"ls"}"#).unwrap(),
         };
         vec![
-            Own::User { content: vec![Content::text("look"), Content::Image(image)], time: time("1") },
+            Own::User { content: vec![ContentBlock::text("look"), ContentBlock::Image(image)], time: time("1") },
             Own::Assistant(AssistantMessage {
                 content: vec![
                     AssistantBlock::Thinking { text: "hm".into() },
@@ -217,12 +217,12 @@ mod tests {
                     AssistantBlock::ToolCall(call),
                 ],
                 time: time("2"),
-                native: Some(Native { origin: "p/m".into(), data: RawJson::empty_object() }),
+                native: Some(NativeMessage { origin: "p/m".into(), data: RawJson::empty_object() }),
             }),
             Own::Tool(ToolMessage {
                 call_id: ToolCallId::new("c1"),
                 name: "bash".into(),
-                content: vec![Content::text("a.txt")],
+                content: vec![ContentBlock::text("a.txt")],
                 is_error: true,
                 extension: None,
                 details: None,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     /// What becomes of the conversation when a hook says this.
-    fn decided(messages: &[Message]) -> Result<Option<Vec<Own>>, String> {
+    fn decided(messages: &[HookMessage]) -> Result<Option<Vec<Own>>, String> {
         let result = serde_json::json!({"action": "modify", "request": {"messages": messages}});
         let decided = question().decide(&RawJson::from_value(&result).unwrap()).unwrap();
         assert_eq!(decided.reports, Vec::<String>::new());
@@ -299,23 +299,23 @@ mod tests {
         let mut messages = question().messages;
         messages[1].content = "look again".into();
         messages[3].content = "[redacted]".into();
-        messages.push(Message { role: "user".into(), content: "and then?".into(), ..Message::default() });
+        messages.push(HookMessage { role: "user".into(), content: "and then?".into(), ..HookMessage::default() });
         let own = conversation();
         let edited = decided(&messages).unwrap().unwrap();
         assert_eq!(edited[1], own[1], "with all that only its provider reads");
         let Own::User { content: before, .. } = &own[0] else { panic!() };
-        let content = vec![Content::text("look again"), before[1].clone()];
+        let content = vec![ContentBlock::text("look again"), before[1].clone()];
         assert_eq!(edited[0], Own::User { content, time: time("now") }, "the image is the one it was");
         let Own::Tool(before) = &own[2] else { panic!() };
-        let content = vec![Content::text("[redacted]")];
+        let content = vec![ContentBlock::text("[redacted]")];
         let redacted = ToolMessage { content, time: time("now"), ..before.clone() };
         assert_eq!(edited[2], Own::Tool(redacted));
-        assert_eq!(edited[3], Own::User { content: vec![Content::text("and then?")], time: time("now") });
+        assert_eq!(edited[3], Own::User { content: vec![ContentBlock::text("and then?")], time: time("now") });
     }
 
     #[test]
     fn a_role_that_nobody_knows_is_refused() {
-        let stranger = Message { role: "developer".into(), content: "x".into(), ..Message::default() };
+        let stranger = HookMessage { role: "developer".into(), content: "x".into(), ..HookMessage::default() };
         let error = decided(&[stranger]).unwrap_err();
         assert!(error.contains(r#"the role "developer""#), "{error}");
     }

@@ -7,14 +7,14 @@ use haft_core::hooks::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
 };
-use haft_core::model::{RequestOptions, Thinking};
-use haft_core::sanitize::for_model;
+use haft_core::model::{RequestOptions, ThinkingLevel};
+use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::hook::{
     AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
     ResponseDecision as After, ToolDefinition, UsageInfo,
 };
-use haft_protocol::message::{AssistantBlock, Stop, Time, text_of};
+use haft_protocol::message::{AssistantBlock, StopCause, Rfc3339Time, text_of};
 use tokio_util::sync::CancellationToken;
 
 use super::part::ProcessHookAdapter;
@@ -97,7 +97,7 @@ impl AfterModelResponse for ProcessHookAdapter {
 
     /// One that the user set up to look at answers may be there to redact them. Any other is asked only because hooks
     /// before the model and after it go together.
-    fn holds_back(&self) -> bool {
+    fn suppresses_deltas(&self) -> bool {
         self.hook.watch.intercepts.contains(&AFTER)
     }
 
@@ -109,13 +109,13 @@ impl AfterModelResponse for ProcessHookAdapter {
 /// The changes of a hook that make sense; the rest is reported.
 fn accept_edit(edit: LlmEdit, request: &OutgoingRequest, by: &str, report: impl Fn(&str)) -> RequestEdit {
     let LlmEdit { model, messages, add_tools, options } = edit;
-    let now = Time(format!("{:.3}", jiff::Timestamp::now()));
+    let now = Rfc3339Time(format!("{:.3}", jiff::Timestamp::now()));
     let messages = messages.and_then(|edits| {
         let edited = messages::apply_edits(edits, &request.messages, &now);
         edited.inspect_err(|detail| report(&format!("{detail}, so no message was changed"))).ok()
     });
     let thinking = options.as_ref().and_then(|options| {
-        let level = options.thinking_level.as_deref()?.parse::<Thinking>();
+        let level = options.thinking_level.as_deref()?.parse::<ThinkingLevel>();
         level.inspect_err(|error| report(&format!("thinking_level: {error}"))).ok()
     });
     let options =
@@ -136,13 +136,13 @@ fn tool_definition(tool: &Arc<ToolSpec>) -> ToolDefinition {
 
 fn llm_options(request: &OutgoingRequest) -> LlmOptions {
     let RequestOptions { max_tokens, temperature } = request.options;
-    let thinking_level = (request.thinking != Thinking::Default).then(|| request.thinking.name().to_owned());
+    let thinking_level = (request.thinking != ThinkingLevel::Default).then(|| request.thinking.name().to_owned());
     LlmOptions { max_tokens, temperature, thinking_level, ..LlmOptions::default() }
 }
 
 fn tool_spec(tool: ToolDefinition, owner: ToolOwner) -> ToolSpec {
     let FunctionDefinition { name, description, parameters } = tool.function;
-    let description = for_model(&description).text.into_owned();
+    let description = strip_hidden_chars(&description).text.into_owned();
     ToolSpec { owner, ..ToolSpec::new(name, description).with_schema(parameters) }
 }
 
@@ -176,11 +176,11 @@ fn to_llm_response(response: &ReceivedResponse) -> LlmResponse {
     }
 }
 
-const fn finish_reason(stop: Stop) -> &'static str {
+const fn finish_reason(stop: StopCause) -> &'static str {
     match stop {
-        Stop::End => "stop",
-        Stop::ToolUse => "tool_calls",
-        Stop::Length => "length",
-        Stop::Error | Stop::Aborted => "error",
+        StopCause::End => "stop",
+        StopCause::ToolUse => "tool_calls",
+        StopCause::Length => "length",
+        StopCause::Error | StopCause::Aborted => "error",
     }
 }

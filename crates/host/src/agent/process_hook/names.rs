@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use haft_packages::ToolNames;
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, LlmDecision, MessageEdit, Occurrence, Payload,
-    Question, ResponseDecision, ToolCall, ToolDecision,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, LlmDecision, MessageEdit, TurnEvent, HookEventPayload,
+    HookQuestion, ResponseDecision, HookToolCall, ToolDecision,
 };
 
 pub(super) fn translate_question<Q: TranslateToolNames + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
@@ -18,18 +18,18 @@ pub(super) fn translate_question<Q: TranslateToolNames + Clone>(names: ToolNames
     Cow::Owned(told)
 }
 
-pub(super) fn translate_occurrence(names: ToolNames, what: &Occurrence) -> Cow<'_, Occurrence> {
+pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_, TurnEvent> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
     }
     let mut told = what.clone();
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
     match &mut told.payload {
-        Payload::ToolExecStart(start) => translate_name(names, &mut start.tool),
-        Payload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
-        Payload::ToolExecSkipped(skipped) => translate_name(names, &mut skipped.tool),
-        Payload::FollowUpQueued(queued) => translate_name(names, &mut queued.source_tool),
-        Payload::TurnEnd(end) => {
+        HookEventPayload::ToolExecStart(start) => translate_name(names, &mut start.tool),
+        HookEventPayload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
+        HookEventPayload::ToolExecSkipped(skipped) => translate_name(names, &mut skipped.tool),
+        HookEventPayload::FollowUpQueued(queued) => translate_name(names, &mut queued.source_tool),
+        HookEventPayload::TurnEnd(end) => {
             end.tool_kinds.iter_mut().for_each(|name| translate_name(names, name));
             end.tool_executions.iter_mut().for_each(|ran| translate_name(names, &mut ran.name));
         }
@@ -39,17 +39,17 @@ pub(super) fn translate_occurrence(names: ToolNames, what: &Occurrence) -> Cow<'
 }
 
 fn translate_name(names: ToolNames, name: &mut String) {
-    let told = names.told(name);
+    let told = names.hook_name(name);
     if told != name {
         *name = told.to_owned();
     }
 }
 
-fn translate_calls(names: ToolNames, calls: &mut [ToolCall]) {
+fn translate_calls(names: ToolNames, calls: &mut [HookToolCall]) {
     calls.iter_mut().for_each(|call| translate_name(names, &mut call.function.name));
 }
 
-pub(super) trait TranslateToolNames: Question {
+pub(super) trait TranslateToolNames: HookQuestion {
     /// The question as the hook is asked it.
     fn translate(&mut self, names: ToolNames);
 
@@ -68,7 +68,7 @@ impl TranslateToolNames for BeforeTool {
     fn restore_names(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
         let ToolDecision::Modify { tool, arguments } = decision else { return decision };
         // It may say what is the same tool by the other name.
-        let tool = tool.map(|tool| names.meant(&tool).to_owned()).filter(|tool| *tool != self.tool);
+        let tool = tool.map(|tool| names.tool_name(&tool).to_owned()).filter(|tool| *tool != self.tool);
         match (&tool, &arguments) {
             (None, None) => ToolDecision::Continue,
             _ => ToolDecision::Modify { tool, arguments },
@@ -125,15 +125,15 @@ impl TranslateToolNames for AfterLlm {
 struct OriginalCalls<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> OriginalCalls<'a> {
-    fn from_calls(calls: impl Iterator<Item = &'a ToolCall>) -> Self {
+    fn from_calls(calls: impl Iterator<Item = &'a HookToolCall>) -> Self {
         Self(calls.map(|call| (call.id.as_str(), call.function.name.as_str())).collect())
     }
 
-    fn restore_names(&self, calls: &mut [ToolCall], names: ToolNames) {
+    fn restore_names(&self, calls: &mut [HookToolCall], names: ToolNames) {
         for call in calls {
-            let own = self.0.get(call.id.as_str()).filter(|own| names.told(own) == call.function.name);
+            let own = self.0.get(call.id.as_str()).filter(|own| names.hook_name(own) == call.function.name);
             call.function.name =
-                own.map_or_else(|| names.meant(&call.function.name).to_owned(), |own| (*own).to_owned());
+                own.map_or_else(|| names.tool_name(&call.function.name).to_owned(), |own| (*own).to_owned());
         }
     }
 }
@@ -142,7 +142,7 @@ impl<'a> OriginalCalls<'a> {
 mod tests {
     use super::*;
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{LlmResponse, Message, ToolDefinition};
+    use haft_protocol::hook::{LlmResponse, HookMessage, ToolDefinition};
 
     fn object(text: &str) -> RawJson {
         RawJson::parse(text).unwrap()
@@ -174,8 +174,8 @@ mod tests {
         check("exec", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
     }
 
-    fn call(id: &str, name: &str) -> ToolCall {
-        ToolCall::new(id, name, &RawJson::empty_object())
+    fn call(id: &str, name: &str) -> HookToolCall {
+        HookToolCall::new(id, name, &RawJson::empty_object())
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         let question = AfterLlm { response, ..AfterLlm::default() };
         let mut asked = question.clone();
         asked.translate(ToolNames::PicoClaw);
-        let names = |calls: &[ToolCall]| -> Vec<String> {
+        let names = |calls: &[HookToolCall]| -> Vec<String> {
             calls.iter().map(|call| call.function.name.clone()).collect()
         };
         assert_eq!(names(&asked.response.tool_calls), ["exec", "exec"]);
@@ -201,7 +201,7 @@ mod tests {
     fn a_request_is_told_by_the_names_that_the_hook_knows() {
         let mut tool = ToolDefinition::default();
         tool.function.name = "write".into();
-        let message = Message { tool_calls: vec![call("1", "edit")], ..Message::default() };
+        let message = HookMessage { tool_calls: vec![call("1", "edit")], ..HookMessage::default() };
         let mut question = BeforeLlm { tools: vec![tool], messages: vec![message], ..BeforeLlm::default() };
         question.translate(ToolNames::PicoClaw);
         assert_eq!(question.tools[0].function.name, "write_file");
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn what_happened_is_told_by_the_names_that_the_hook_knows() {
-        use haft_protocol::hook::{Meta, ToolExecStart, TurnEnd};
-        let told = |names: ToolNames, payload: Payload| {
-            let what = Occurrence { time: String::new(), meta: Meta::default(), context: None, payload };
+        use haft_protocol::hook::{TurnMeta, ToolExecStart, TurnEnd};
+        let told = |names: ToolNames, payload: HookEventPayload| {
+            let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
             translate_occurrence(names, &what).into_owned().payload
         };
         let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };

@@ -1,9 +1,9 @@
 //! Converts a tool's result into PicoClaw's form and back.
 
-use haft_core::tool::{Display, ToolOutput};
-use haft_protocol::content::{Content, Image, ImageData, joined_text};
-use haft_protocol::ext::{ResultBlock, ToolResult as Blocks};
-use haft_protocol::hook::{InterceptPoint, ToolResult};
+use haft_core::tool::{DisplayText, ToolOutput};
+use haft_protocol::content::{ContentBlock, Image, ImageData, joined_text};
+use haft_protocol::ext::{ResultBlock, ToolResultFrame as Blocks};
+use haft_protocol::hook::{InterceptPoint, HookToolResult};
 use haft_protocol::ids::RequestId;
 
 use super::bounds;
@@ -14,15 +14,15 @@ use crate::agent::tool::SanitizedToolResult;
 /// that they are told.
 const OWN_IMAGE: &str = "media://image-";
 
-pub(super) fn to_hook_result(output: &ToolOutput) -> ToolResult {
-    let images = output.content.iter().filter(|block| matches!(block, Content::Image(_))).count();
-    ToolResult {
+pub(super) fn to_hook_result(output: &ToolOutput) -> HookToolResult {
+    let images = output.content.iter().filter(|block| matches!(block, ContentBlock::Image(_))).count();
+    HookToolResult {
         for_llm: joined_text(&output.content),
         for_user: output.display.as_ref().map(|display| display.text.clone()).unwrap_or_default(),
         is_error: output.is_error,
         response_handled: output.handled,
         media: (0..images).map(|number| format!("{OWN_IMAGE}{number}")).collect(),
-        ..ToolResult::default()
+        ..HookToolResult::default()
     }
 }
 
@@ -32,7 +32,7 @@ pub(super) async fn read_result(
     hook: &ProcessHookAdapter,
     point: InterceptPoint,
     tool: &str,
-    result: &ToolResult,
+    result: &HookToolResult,
     own: Option<&ToolOutput>,
 ) -> ToolOutput {
     let (name, context) = (hook.entry.name(), &hook.context);
@@ -51,11 +51,11 @@ pub(super) async fn read_result(
     let handled = result.response_handled && result.media.is_empty();
     let shown = !result.silent && !result.for_user.is_empty();
     let display =
-        shown.then(|| Display { by: name.clone(), text: bounds::shorten_for_user(&result.for_user, limits, own) });
+        shown.then(|| DisplayText { by: name.clone(), text: bounds::shorten_for_user(&result.for_user, limits, own) });
     ToolOutput { handled, display, ..read.into_output(kept.as_deref()) }
 }
 
-fn result_blocks(result: &ToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
+fn result_blocks(result: &HookToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
     let mut blocks = vec![ResultBlock::Text { text: result.for_llm.clone() }];
     for reference in &result.media {
         blocks.push(match resolve_image(reference, own) {
@@ -71,8 +71,8 @@ fn result_blocks(result: &ToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlo
 fn resolve_image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
     if let Some(number) = reference.strip_prefix(OWN_IMAGE) {
         let mut images = own?.content.iter().filter_map(|block| match block {
-            Content::Image(image) => Some(image),
-            Content::Text { .. } => None,
+            ContentBlock::Image(image) => Some(image),
+            ContentBlock::Text { .. } => None,
         });
         return images.nth(number.parse().ok()?).cloned();
     }
@@ -84,8 +84,8 @@ fn resolve_image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
 mod tests {
     use super::*;
 
-    fn png(data: &str) -> Content {
-        Content::Image(Image { mime_type: "image/png".into(), data: ImageData::from(data.to_owned()) })
+    fn png(data: &str) -> ContentBlock {
+        ContentBlock::Image(Image { mime_type: "image/png".into(), data: ImageData::from(data.to_owned()) })
     }
 
     fn shown(blocks: &[ResultBlock]) -> Vec<String> {
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn images_of_a_result_come_back_by_their_number() {
         let own =
-            ToolOutput { content: vec![png("a"), Content::text("fog"), png("b")], ..ToolOutput::text("") };
+            ToolOutput { content: vec![png("a"), ContentBlock::text("fog"), png("b")], ..ToolOutput::text("") };
         let mut result = to_hook_result(&own);
         assert_eq!((result.for_llm.as_str(), result.media.len()), ("fog", 2));
         result.media.reverse();

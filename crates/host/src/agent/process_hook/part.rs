@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_core::hooks::Refusal;
 use haft_packages::HookSpec;
 use haft_protocol::RawJson;
-use haft_protocol::hook::{Decided, InterceptPoint, Question, texts};
+use haft_protocol::hook::{ParsedDecision, InterceptPoint, HookQuestion, texts};
 use tokio_util::sync::CancellationToken;
 
 use super::bounds;
@@ -99,14 +99,14 @@ impl ProcessHookAdapter {
         self.classify_failure(point, CallError::BadResponse { detail })
     }
 
-    fn read<Q: Question>(
+    fn read<Q: HookQuestion>(
         &self,
         point: InterceptPoint,
         question: &Q,
         result: &RawJson,
     ) -> Result<Q::Decision, CallError> {
         match question.decide(result) {
-            Ok(Decided { decision, reports, notes }) => {
+            Ok(ParsedDecision { decision, reports, notes }) => {
                 reports.iter().for_each(|report| self.report_fault(point, report));
                 for note in notes {
                     tracing::debug!(extension = %self.entry.name(), point = point.name(), note);
@@ -148,11 +148,11 @@ impl ProcessHookAdapter {
     }
 
     pub(super) fn refuse_turn(&self, reason: &str) -> Refusal {
-        Refusal::of_turn(self.hook_name(), abort_reason(reason))
+        Refusal::for_turn(self.hook_name(), abort_reason(reason))
     }
 
     pub(super) fn discard_turn(&self, reason: &str) -> Refusal {
-        Refusal::discarding(self.hook_name(), abort_reason(reason))
+        Refusal::for_discarded_turn(self.hook_name(), abort_reason(reason))
     }
 }
 
@@ -174,14 +174,14 @@ async fn query_process(
     entry: &ManagedExtension,
     cancel: &CancellationToken,
     point: InterceptPoint,
-    question: &(impl Question + Sync),
+    question: &(impl HookQuestion + Sync),
     hook: &HookSpec,
 ) -> Result<RawJson, CallError> {
     let _floor = match decision_subject(point) {
         Some(_) => None,
         None => Some(cancel.run_until_cancelled(entry.query_lock.lock()).await.ok_or(CallError::Cancelled)?),
     };
-    let deadline = Deadline::after(hook.time_for(point));
+    let deadline = Deadline::after(hook.timeout_for(point));
     let instance = entry.acquire_handle(cancel, deadline).await?;
     instance.query_process_hook(cancel, question, format!("{} hook", point.name()), deadline).await
 }

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, joined_text};
+use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
 use haft_protocol::hook::{
-    ContextCompress, ErrorEvent, InterruptReceived, LlmRequest, LlmResponded, LlmRetry, Payload,
+    ContextCompress, ErrorEvent, InterruptReceived, LlmRequest, LlmResponded, LlmRetry, HookEventPayload,
     SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
     TurnStart,
 };
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Stop, text_of};
+use haft_protocol::message::{StopCause, text_of};
 
 use super::{CHANNEL, CHAT};
 
@@ -45,7 +45,7 @@ enum CallStage {
 }
 
 impl TrackedCall {
-    fn start_payload(&self) -> Payload {
+    fn start_payload(&self) -> HookEventPayload {
         ToolExecStart { tool: self.tool.clone(), arguments: Some(self.args.clone()) }.into()
     }
 }
@@ -61,21 +61,21 @@ impl TurnEventMapper {
     }
 
     /// Returns the payloads for an event between turns: a summary is made then only because the user wants one.
-    pub(super) fn map_between_turns(event: &AgentEvent) -> Vec<Payload> {
+    pub(super) fn map_between_turns(event: &AgentEvent) -> Vec<HookEventPayload> {
         compaction_payloads(CompactReason::Manual, event)
     }
 
     /// A turn that begins with this, and what is told of that.
-    pub(super) fn new(event: &AgentEvent, workspace: &str, at: Instant) -> (Self, Payload) {
+    pub(super) fn new(event: &AgentEvent, workspace: &str, at: Instant) -> (Self, HookEventPayload) {
         #[expect(clippy::wildcard_enum_match_arm, reason = "others have no message")]
-        let content: &[Content] = match event {
+        let content: &[ContentBlock] = match event {
             AgentEvent::UserMessage { content, .. } => content,
             _ => &[],
         };
         let user_message = joined_text(content);
         let start = TurnStart {
             user_message: user_message.clone(),
-            media_count: content.iter().filter(|block| matches!(block, Content::Image(_))).count(),
+            media_count: content.iter().filter(|block| matches!(block, ContentBlock::Image(_))).count(),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
@@ -89,15 +89,15 @@ impl TurnEventMapper {
         self.end.iterations
     }
 
-    pub(super) fn map_event(&mut self, event: &AgentEvent, at: Instant) -> Vec<Payload> {
+    pub(super) fn map_event(&mut self, event: &AgentEvent, at: Instant) -> Vec<HookEventPayload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "what needs no memory is told below")]
         match event {
             AgentEvent::TurnStart { step } => self.end.iterations = *step,
             AgentEvent::AssistantMessage { content, .. } => self.end.final_content = text_of(content),
-            AgentEvent::TurnEnd { stop: Stop::Aborted, .. } | AgentEvent::TurnDiscarded { .. } => {
+            AgentEvent::TurnEnd { stop: StopCause::Aborted, .. } | AgentEvent::TurnDiscarded { .. } => {
                 TurnEnd::ABORTED.clone_into(&mut self.end.status);
             }
-            AgentEvent::TurnEnd { stop: Stop::Error, .. } if self.end.status == TurnEnd::COMPLETED => {
+            AgentEvent::TurnEnd { stop: StopCause::Error, .. } if self.end.status == TurnEnd::COMPLETED => {
                 TurnEnd::ERROR.clone_into(&mut self.end.status);
             }
             AgentEvent::CompactionStart { reason } => self.compaction = Some(*reason),
@@ -120,7 +120,7 @@ impl TurnEventMapper {
         Vec::new()
     }
 
-    fn map_other_event(&mut self, event: &AgentEvent) -> Vec<Payload> {
+    fn map_other_event(&mut self, event: &AgentEvent) -> Vec<HookEventPayload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are told of these kinds and no other")]
         match event {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
@@ -160,7 +160,7 @@ impl TurnEventMapper {
         }
     }
 
-    fn skip_call(&mut self, id: &ToolCallId, reason: &str) -> Vec<Payload> {
+    fn skip_call(&mut self, id: &ToolCallId, reason: &str) -> Vec<HookEventPayload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         call.stage = CallStage::Skipped;
         vec![ToolExecSkipped { tool: call.tool.clone(), reason: reason.to_owned() }.into()]
@@ -168,7 +168,7 @@ impl TurnEventMapper {
 
     /// Notes the begin of a call, with the tool and the arguments that run, whatever was reported before. A call of an
     /// extension is not told.
-    fn start_call(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<Payload> {
+    fn start_call(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<HookEventPayload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         *call = TrackedCall { tool: tool.to_owned(), args: args.clone(), stage: CallStage::Running(at) };
         vec![call.start_payload()]
@@ -187,10 +187,10 @@ impl TurnEventMapper {
         &mut self,
         id: &ToolCallId,
         is_error: bool,
-        content: &[Content],
+        content: &[ContentBlock],
         is_answered: bool,
         at: Instant,
-    ) -> Vec<Payload> {
+    ) -> Vec<HookEventPayload> {
         let Some(call) = self.calls.remove(id) else { return Vec::new() };
         let text = joined_text(content);
         let (start, took) = match call.stage {
@@ -219,7 +219,7 @@ impl TurnEventMapper {
         });
     }
 
-    fn on_queue_update(&mut self, steering: &[String]) -> Vec<Payload> {
+    fn on_queue_update(&mut self, steering: &[String]) -> Vec<HookEventPayload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
         let Some(last) = steering.last().filter(|_| steering.len() > before) else { return Vec::new() };
         let told = InterruptReceived {
@@ -232,7 +232,7 @@ impl TurnEventMapper {
         vec![told.into()]
     }
 
-    fn finish_turn(&mut self, at: Instant) -> Payload {
+    fn finish_turn(&mut self, at: Instant) -> HookEventPayload {
         // Which step was the last is asked once more: where this belongs.
         let mut end = self.end.clone();
         end.duration = nanoseconds(at.saturating_duration_since(self.began));
@@ -241,7 +241,7 @@ impl TurnEventMapper {
     }
 }
 
-fn compaction_payloads(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
+fn compaction_payloads(reason: CompactReason, event: &AgentEvent) -> Vec<HookEventPayload> {
     let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
     else {
         return Vec::new();
@@ -264,7 +264,7 @@ fn compaction_payloads(reason: CompactReason, event: &AgentEvent) -> Vec<Payload
     vec![compress.into(), summarize.into()]
 }
 
-fn model_payload(event: &AgentEvent) -> Option<Payload> {
+fn model_payload(event: &AgentEvent) -> Option<HookEventPayload> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the caller has chosen these")]
     match event {
         AgentEvent::ModelRequest { model, messages, tools, max_tokens, temperature, .. } => {

@@ -52,7 +52,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
         }
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
 
@@ -64,15 +64,15 @@ impl BeforeToolExecute for ProcessHookAdapter {
         Some(HookRole::Ordered)
     }
 
-    fn patience(&self) -> Option<Duration> {
-        Some(self.hook.time_for(BEFORE))
+    fn decision_time(&self) -> Option<Duration> {
+        Some(self.hook.timeout_for(BEFORE))
     }
 
-    fn takes_unknown(&self) -> bool {
+    fn handles_unknown_tools(&self) -> bool {
         true
     }
 
-    fn vouches(&self, tool: &str) -> bool {
+    fn bypasses_approval(&self, tool: &str) -> bool {
         self.hook.vouches_for(tool)
     }
 
@@ -82,7 +82,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
         self.record_failure(BEFORE, &detail);
     }
 
-    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{Inbound, Meta, Payload, Scope, TurnContext};
+use haft_protocol::hook::{InboundMessage, TurnMeta, HookEventPayload, SessionScope, TurnContext};
 use haft_protocol::ids::ExtensionName;
 
 use super::story::TurnEventMapper;
@@ -49,12 +49,12 @@ impl TurnTracker {
         self.lock_state().session = session;
     }
 
-    pub(super) fn meta(&self, trace_path: &str) -> Meta {
+    pub(super) fn meta(&self, trace_path: &str) -> TurnMeta {
         self.meta_at(&self.lock_state(), trace_path)
     }
 
-    fn meta_at(&self, now: &HookTurnState, trace_path: &str) -> Meta {
-        Meta {
+    fn meta_at(&self, now: &HookTurnState, trace_path: &str) -> TurnMeta {
+        TurnMeta {
             agent_id: AGENT.to_owned(),
             turn_id: format!("{AGENT}-turn-{}-{}", self.run, now.number),
             parent_turn_id: String::new(),
@@ -67,14 +67,14 @@ impl TurnTracker {
 
     #[expect(clippy::unnecessary_wraps, reason = "as every question has it")]
     pub(super) fn context(&self) -> Option<Box<TurnContext>> {
-        let inbound = Inbound {
+        let inbound = InboundMessage {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
             chat_type: CHAT.to_owned(),
             sender_id: self.sender.clone(),
-            ..Inbound::default()
+            ..InboundMessage::default()
         };
-        let scope = Scope {
+        let scope = SessionScope {
             version: 1,
             agent_id: AGENT.to_owned(),
             channel: CHANNEL.to_owned(),
@@ -86,7 +86,7 @@ impl TurnTracker {
     }
 
     /// Something happened: what hooks are told of it, and where that belongs. The path follows from what it is.
-    pub(super) fn record_event(&self, event: &AgentEvent, workspace: &str, at: Instant) -> (Meta, Vec<Payload>) {
+    pub(super) fn record_event(&self, event: &AgentEvent, workspace: &str, at: Instant) -> (TurnMeta, Vec<HookEventPayload>) {
         let mut now = self.lock_state();
         if let AgentEvent::Session { id, .. } = event {
             now.session.clone_from(id);

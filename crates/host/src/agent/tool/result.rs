@@ -4,19 +4,19 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use haft_core::image;
-use haft_core::sanitize::for_model;
+use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::ext::{Limits, ResultBlock, ToolResult};
+use haft_protocol::ext::{Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
 
 /// The parts of a result that have been read. The limits hold for all its texts together.
 #[derive(Debug, Default)]
 pub(crate) struct SanitizedToolResult {
     limits: Limits,
-    content: Vec<Content>,
+    content: Vec<ContentBlock>,
     is_error: bool,
     bytes: usize,
     lines: usize,
@@ -31,7 +31,7 @@ pub(crate) struct SanitizedToolResult {
 }
 
 impl SanitizedToolResult {
-    pub(crate) fn new(extension: &ExtensionName, tool: &str, result: ToolResult, limits: Limits) -> Self {
+    pub(crate) fn new(extension: &ExtensionName, tool: &str, result: ToolResultFrame, limits: Limits) -> Self {
         let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
             match block {
@@ -54,7 +54,7 @@ impl SanitizedToolResult {
     /// Returns the output for the model, when `kept` is the file with the whole text.
     pub(crate) fn into_output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
-            self.content.push(Content::text("(extension returned no content)"));
+            self.content.push(ContentBlock::text("(extension returned no content)"));
         }
         if self.omitted > 0 {
             let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
@@ -76,26 +76,26 @@ impl SanitizedToolResult {
     }
 
     fn add_text(&mut self, text: String) {
-        let read = for_model(&text);
+        let read = strip_hidden_chars(&text);
         self.hidden += read.hidden;
         let text = match read.text {
             Cow::Borrowed(_) => text,
             Cow::Owned(text) => text,
         };
-        let room = truncate::Limits {
+        let room = truncate::TruncationLimits {
             bytes: self.limits.max_result_text.saturating_sub(self.bytes),
             lines: self.limits.max_result_lines.saturating_sub(self.lines),
         };
-        let endless = truncate::Limits { bytes: usize::MAX, lines: usize::MAX };
+        let endless = truncate::TruncationLimits { bytes: usize::MAX, lines: usize::MAX };
         let room = if is_up(Defence::ResultLimits) { room } else { endless };
         // Behind a gap nothing follows: it would look as if it belonged to what is before.
-        let room = if self.omitted > 0 { truncate::Limits { bytes: 0, lines: 0 } } else { room };
+        let room = if self.omitted > 0 { truncate::TruncationLimits { bytes: 0, lines: 0 } } else { room };
         let kept = truncate::head(&text, room);
         self.bytes += kept.text.len();
         self.lines += kept.kept_lines;
         self.omitted += kept.omitted_bytes;
         if !kept.text.is_empty() {
-            self.content.push(Content::text(kept.text));
+            self.content.push(ContentBlock::text(kept.text));
         }
         self.texts.push(text);
     }
@@ -111,7 +111,7 @@ impl SanitizedToolResult {
             _ => Err(format!("more than {most} images")),
         };
         match checked {
-            Ok(()) => self.content.push(Content::Image(image)),
+            Ok(()) => self.content.push(ContentBlock::Image(image)),
             Err(detail) => {
                 self.add_note(format!(
                     "extension {extension}/{tool} returned an image that cannot be used: {detail}"
@@ -123,11 +123,11 @@ impl SanitizedToolResult {
 
     fn add_note(&mut self, note: String) {
         match self.content.last_mut() {
-            Some(Content::Text { text }) => {
+            Some(ContentBlock::Text { text }) => {
                 let separator = if text.ends_with('\n') { "" } else { "\n" };
                 text.push_str(&format!("{separator}{note}"));
             }
-            Some(Content::Image(_)) | None => self.content.push(Content::text(note)),
+            Some(ContentBlock::Image(_)) | None => self.content.push(ContentBlock::text(note)),
         }
     }
 }
@@ -170,10 +170,10 @@ mod tests {
         assert_eq!((output.is_error, rejected), (expect_error, expect_error));
     }
 
-    fn shown(content: &Content) -> String {
+    fn shown(content: &ContentBlock) -> String {
         match content {
-            Content::Text { text } => text.clone(),
-            Content::Image(image) => format!("<{}>", image.mime_type),
+            ContentBlock::Text { text } => text.clone(),
+            ContentBlock::Image(image) => format!("<{}>", image.mime_type),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use haft_protocol::codec;
-use haft_protocol::ext::{Event, HostFrame};
+use haft_protocol::ext::{LifecycleEvent, HostFrame};
 
 use crate::session::filter::ToolFilter;
 use crate::session::offers::{ExtensionOffers, EventTopic};
@@ -44,7 +44,7 @@ pub(crate) struct BatchBuilder {
 
 impl BatchBuilder {
     /// Encodes an event for extensions that take lines up to this length.
-    pub(crate) fn add(&mut self, topic: EventTopic<'_>, event: Option<Event>, longest: usize) {
+    pub(crate) fn add(&mut self, topic: EventTopic<'_>, event: Option<LifecycleEvent>, longest: usize) {
         let line = event.and_then(|event| codec::encode(&HostFrame::Event(event)).ok());
         let line = line.filter(|line| line.len() <= longest).unwrap_or_default();
         self.text.extend_from_slice(line.as_bytes());
@@ -125,7 +125,7 @@ impl EventFilter {
 
 /// The bit of an event's name; none for one that this version never sends.
 pub(super) fn kind(name: &str) -> EventKinds {
-    Event::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
+    LifecycleEvent::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
 }
 
 #[cfg(test)]
@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn every_event_has_a_bit_of_its_own() {
-        let all = Event::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
-        assert_eq!(all.count_ones() as usize, Event::NAMES.len());
+        let all = LifecycleEvent::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
+        assert_eq!(all.count_ones() as usize, LifecycleEvent::NAMES.len());
         assert_eq!(kind("later_event"), 0);
     }
 

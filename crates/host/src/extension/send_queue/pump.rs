@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use haft_protocol::ext::{Event, Limits};
+use haft_protocol::ext::{LifecycleEvent, Limits};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
@@ -71,7 +71,7 @@ impl EventPump {
         &self,
         recipients: &Arc<dyn EventRecipients>,
         topic: EventTopic<'_>,
-        event: impl FnOnce() -> Option<Event>,
+        event: impl FnOnce() -> Option<LifecycleEvent>,
     ) {
         if self.watched.load(Ordering::Relaxed) & kind(topic.name) == 0 {
             return;

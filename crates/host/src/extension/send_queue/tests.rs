@@ -3,7 +3,7 @@
 use super::event::BatchBuilder;
 use super::pump::EventRecipients;
 use super::*;
-use haft_protocol::ext::Event;
+use haft_protocol::ext::LifecycleEvent;
 use tokio::io::{AsyncReadExt, DuplexStream};
 
 use crate::session::offers::{ExtensionOffers, EventTopic};
@@ -65,7 +65,7 @@ impl Bench {
 fn batch(events: &[(&str, u32)], longest: usize) -> EventBatch {
     let mut batch = BatchBuilder::default();
     for &(name, step) in events {
-        batch.add(EventTopic { name, tool: None }, Some(Event::turn_start(step)), longest);
+        batch.add(EventTopic { name, tool: None }, Some(LifecycleEvent::turn_start(step)), longest);
     }
     batch.take()
 }
@@ -204,7 +204,7 @@ async fn events_before_a_line_come_before_it_and_events_behind_it_behind() {
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     let tell = |step| {
         let topic = EventTopic { name: "turn_start", tool: None };
-        bench.pump.publish(&row, topic, || Some(Event::turn_start(step)));
+        bench.pump.publish(&row, topic, || Some(LifecycleEvent::turn_start(step)));
     };
     tell(1);
     tell(2);
@@ -221,7 +221,7 @@ async fn what_is_told_to_others_is_handed_out_before() {
     let rows: [Arc<dyn EventRecipients>; 2] = [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
     for (step, row) in [(1, 0), (2, 1), (3, 0)] {
         let topic = EventTopic { name: "turn_start", tool: None };
-        both.pump.publish(&rows[row], topic, || Some(Event::turn_start(step)));
+        both.pump.publish(&rows[row], topic, || Some(LifecycleEvent::turn_start(step)));
     }
     both.pump.distribute();
     assert_eq!(both.rest().await, line(1) + &line(2) + &line(3));
@@ -242,7 +242,7 @@ async fn events_leave_by_themselves() {
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     for step in [1, 2] {
         let topic = EventTopic { name: "turn_start", tool: None };
-        bench.pump.publish(&row, topic, || Some(Event::turn_start(step)));
+        bench.pump.publish(&row, topic, || Some(LifecycleEvent::turn_start(step)));
     }
     let expect = line(1) + &line(2);
     let mut all = vec![0; expect.len()];

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Callable, Called, Caller, ExtensionCall};
+use haft_core::tool::{ToolFailureKind, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{CallableTool, ExtensionCallResult, ExtensionToolRunner, ExtensionCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
@@ -33,7 +33,7 @@ pub(crate) struct HostCallServer {
     tools: OnceCell<Result<CallableTools, String>>,
 }
 
-type CallableTools = Vec<Arc<Callable>>;
+type CallableTools = Vec<Arc<CallableTool>>;
 
 impl HostCallServer {
     pub(crate) fn new(
@@ -71,7 +71,7 @@ impl HostCallServer {
         cancel: &CancellationToken,
         kind: HostCallKind,
         args: RawJson,
-    ) -> Result<Called, Called> {
+    ) -> Result<ExtensionCallResult, ExtensionCallResult> {
         let caller = self.wait_for_caller(cancel).await?;
         let tool = self.tool(kind).await?;
         let call = ExtensionCall {
@@ -86,19 +86,19 @@ impl HostCallServer {
     }
 
     /// Returns the caller. There is no agent yet while the first extensions start.
-    async fn wait_for_caller(&self, cancel: &CancellationToken) -> Result<Caller, Called> {
+    async fn wait_for_caller(&self, cancel: &CancellationToken) -> Result<ExtensionToolRunner, ExtensionCallResult> {
         let mut callers = self.provided.caller.subscribe();
         let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));
         match cancel.run_until_cancelled(there).await {
-            None => Err(Called::failed(HostCallError::Cancelled, "the call was cancelled before it ran")),
+            None => Err(ExtensionCallResult::from_error(HostCallError::Cancelled, "the call was cancelled before it ran")),
             Some(Ok(Ok(caller))) => caller.clone().ok_or_else(no_agent),
             Some(Ok(Err(_)) | Err(_)) => Err(no_agent()),
         }
     }
 
-    async fn tool(&self, kind: HostCallKind) -> Result<Arc<Callable>, Called> {
+    async fn tool(&self, kind: HostCallKind) -> Result<Arc<CallableTool>, ExtensionCallResult> {
         let tools = self.tools.get_or_init(|| self.open_tools()).await;
-        let unavailable = |why: String| Called::failed(HostCallError::Unavailable, why);
+        let unavailable = |why: String| ExtensionCallResult::from_error(HostCallError::Unavailable, why);
         let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
         let tool = tools.iter().find(|tool| tool.spec().name == kind.tool());
         tool.cloned().ok_or_else(|| unavailable(format!("there is no tool {} here", kind.tool())))
@@ -108,25 +108,25 @@ impl HostCallServer {
         let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
         let opened = spawn_blocking(move || provided.services.tools(&reach)).await;
         let tools = opened.map_err(|error| error.to_string())??;
-        let leased = |tool: Arc<dyn Tool>| -> Arc<Callable> {
+        let leased = |tool: Arc<dyn Tool>| -> Arc<CallableTool> {
             // A command has a time of its own, which its caller may set.
             let tool = match tool.spec().name == HostCallKind::Exec.tool() {
                 true => tool,
                 false => Arc::new(TimeLimitedTool { tool, time: self.timeouts.host_call }),
             };
-            Arc::new(Callable::new(tool))
+            Arc::new(CallableTool::new(tool))
         };
         Ok(tools.into_iter().map(leased).collect())
     }
 
-    fn log_outcome(&self, kind: HostCallKind, called: &Called) {
+    fn log_outcome(&self, kind: HostCallKind, called: &ExtensionCallResult) {
         let outcome = called.code.map_or_else(|| "done".to_owned(), |code| code.to_string());
         self.log.log_host_line(format_args!("host_call {}: {outcome}", kind.name()));
     }
 }
 
-fn no_agent() -> Called {
-    Called::failed(HostCallError::Unavailable, "there is no agent that could be asked about it")
+fn no_agent() -> ExtensionCallResult {
+    ExtensionCallResult::from_error(HostCallError::Unavailable, "there is no agent that could be asked about it")
 }
 
 /// A tool whose calls end after a while: whoever waits behind one for a file must not wait for ever.
@@ -157,7 +157,7 @@ impl Tool for TimeLimitedTool {
         // It says how far it got, or is dropped, and its place in the queue with it.
         match timeout(LEASE_GRACE, work).await {
             Ok(output) if !output.is_error => output,
-            Ok(_) | Err(_) => ToolOutput::failed(Failure::TimedOut, self.timeout_text(&name)),
+            Ok(_) | Err(_) => ToolOutput::failed(ToolFailureKind::TimedOut, self.timeout_text(&name)),
         }
     }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
-use haft_protocol::codec::Plain;
-use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
-use haft_protocol::hook::{ApproveTool, Hello, Mode};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, HostQuery};
+use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::session::dialect::{QueryAnswer, SessionDialect, OutboundMessage};
@@ -68,7 +68,7 @@ impl Bench {
     }
 
     pub(super) fn hook_within(limits: Limits) -> Self {
-        let speech = SessionDialect::Hook(Hello::new("gate", vec![Mode::Tool]));
+        let speech = SessionDialect::Hook(HookHello::new("gate", vec![HookMode::Tool]));
         let ids = speech.request_ids();
         let mut bench = Self::speaking(speech, ids, limits, None);
         bench.settle();
@@ -128,7 +128,7 @@ impl Bench {
 
     pub(super) fn bytes(&mut self, line: &[u8]) {
         self.note("←", &String::from_utf8_lossy(line));
-        self.session.handle_line(&Bytes::copy_from_slice(line), Plain::default(), self.now);
+        self.session.handle_line(&Bytes::copy_from_slice(line), PlainSpan::default(), self.now);
         self.session.handle_read(1, 0, self.now);
         self.settle();
     }
@@ -168,7 +168,7 @@ impl Bench {
         }
     }
 
-    pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
+    pub(super) fn ask(&mut self, ticket: &'static str, request: impl HostQuery, after: u64) -> RequestId {
         self.exchange(ticket, |_, id| request.into_frame(id).into(), after)
     }
 

@@ -1,13 +1,13 @@
 //! What may follow a command is asked while it is typed: nobody waits long for it, and nothing ends because of it.
 
-use haft_protocol::ext::CompleteCommand;
+use haft_protocol::ext::QueryCompletions;
 use insta::assert_snapshot;
 
 use super::bench::Bench;
 use super::*;
 
-fn typed(prefix: &str) -> CompleteCommand {
-    CompleteCommand { name: "todo".into(), prefix: prefix.into() }
+fn typed(prefix: &str) -> QueryCompletions {
+    QueryCompletions { name: "todo".into(), prefix: prefix.into() }
 }
 
 #[test]

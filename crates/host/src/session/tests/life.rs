@@ -64,7 +64,7 @@ fn any_sign_of_life_counts() {
 #[test]
 fn an_event_wants_a_sign_of_life_too() {
     let mut bench = pinged();
-    let event = || HostFrame::Event(haft_protocol::ext::Event::turn_start(1));
+    let event = || HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(1));
     bench.session.send_message(event(), bench.now);
     bench.settle();
     bench.pass(seconds(5));

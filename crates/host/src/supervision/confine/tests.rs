@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
-use haft_packages::{Dialect, Launch, Lifecycle, Origin, Roles};
+use haft_packages::{ExtensionDialect, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
 use haft_protocol::ids::ExtensionName;
 
 use super::*;
@@ -34,10 +34,10 @@ impl Ground {
             name: ExtensionName::new("x"),
             version: None,
             dir: at("ext"),
-            launch: Launch::Process { program: "/bin/sh".into(), args: Vec::new() },
-            dialect: Dialect::Native,
-            origin: Origin::Global,
-            roles: Roles::default(),
+            launch: LaunchPlan::Process { program: "/bin/sh".into(), args: Vec::new() },
+            dialect: ExtensionDialect::Native,
+            origin: ExtensionOrigin::Global,
+            roles: GuardRoles::default(),
             permissions: None,
             level: None,
             description: None,

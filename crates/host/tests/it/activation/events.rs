@@ -5,7 +5,7 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::QUEUE_FRAMES;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 
 use super::home::Home;
 use crate::support::{eventually, state};
@@ -32,7 +32,7 @@ fn turn() -> [AgentEvent; 3] {
     [
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::ToolCall { id, name: "bash".into(), args },
-        AgentEvent::TurnEnd { stop: Stop::End, error: None },
+        AgentEvent::TurnEnd { stop: StopCause::End, error: None },
     ]
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use haft_host::{Host, HostConfig, log_path};
 use haft_packages::manifest::Manifest;
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use tempfile::TempDir;
@@ -66,14 +66,14 @@ impl Home {
         let dir = root.path().join("extension");
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("run.sh"), format!("NAME={name}\n{PRELUDE}{body}\n")).unwrap();
-        let launch = Launch::Process { program: program(&["sh"]), args: vec!["run.sh".into()] };
+        let launch = LaunchPlan::Process { program: program(&["sh"]), args: vec!["run.sh".into()] };
         let mut manifest: serde_json::Value = serde_json::from_str(fields).unwrap();
         manifest["name"] = name.into();
         manifest["exec"] = "sh".into();
         let manifest = Manifest::parse(Path::new("extension.json"), &manifest.to_string(), false).unwrap();
         assert_eq!(manifest.ignored, Vec::<String>::new());
         let spec = ExtensionSpec {
-            origin: Origin::Global,
+            origin: ExtensionOrigin::Global,
             lifecycle: manifest.lifecycle,
             ..spec(name, &dir, launch)
         };

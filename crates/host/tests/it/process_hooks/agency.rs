@@ -18,7 +18,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -77,13 +77,13 @@ impl Model for Script {
         let content = script.says.pop_front().unwrap_or_else(|| vec![said(&last_result(&request))]);
         script.asked.push(request);
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
-        let stop = if calls { Stop::ToolUse } else { Stop::End };
+        let stop = if calls { StopCause::ToolUse } else { StopCause::End };
         let deltas = content.iter().filter_map(|block| match block {
             AssistantBlock::Text { text } => Some(ModelEvent::Text(text.clone())),
             AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
         });
         let mut events: Vec<_> = deltas.map(Ok).collect();
-        let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
+        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
         events.push(Ok(ModelEvent::Done(response)));
         Ok(stream::iter(events).boxed())
     }

@@ -82,7 +82,7 @@ async fn a_turn_that_is_cancelled_while_results_wait() {
     let stage = stage();
     let agent = stage.agent(&host).tool(tool("probe", secret)).build().unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let began = Instant::now();
     let turn = async {
         while run.next().await.is_some() {}

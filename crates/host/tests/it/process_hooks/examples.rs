@@ -20,7 +20,7 @@ fn policy(command: &[PathBuf]) -> ExtensionSpec {
     let command = command.iter().map(|word| word.display().to_string()).collect();
     let command = HookCommand { command, dir: None };
     let asked = hook(&["before_llm", "before_tool", "approve_tool"], &[]);
-    let mut spec = ExtensionSpec::hook(ExtensionName::new("policy"), asked, &command, Path::new("/"));
+    let mut spec = ExtensionSpec::from_hook(ExtensionName::new("policy"), asked, &command, Path::new("/"));
     spec.lifecycle.hello = Some(brisk().hello);
     spec
 }

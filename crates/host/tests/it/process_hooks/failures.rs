@@ -164,7 +164,7 @@ async fn one_that_never_started_guards_all_the_same() {
     for point in POINTS {
         let command = HookCommand { command: vec!["no-such-program-here".into()], dir: None };
         let name = ExtensionName::new("gate");
-        let spec = ExtensionSpec::hook(name, hook(&[point], &[]), &command, std::path::Path::new("/"));
+        let spec = ExtensionSpec::from_hook(name, hook(&[point], &[]), &command, std::path::Path::new("/"));
         let events = Events::default();
         let host = builder(&events).specs(vec![spec]).start().await;
         let ran = run(&host, one_call()).await;

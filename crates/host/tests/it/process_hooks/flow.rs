@@ -42,7 +42,7 @@ pub(super) fn python(name: &str, hook: HookSpec, script: &str, dir: &Path) -> Ex
     fs::write(dir.join("hook.py"), script).unwrap();
     let python = program(&["python3", "python"]).display().to_string();
     let command = HookCommand { command: vec![python, "hook.py".to_owned()], dir: Some(dir.to_owned()) };
-    patient(ExtensionSpec::hook(ExtensionName::new(name), hook, &command, Path::new("/")))
+    patient(ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, Path::new("/")))
 }
 
 pub(super) fn lines(text: &str) -> Vec<Value> {

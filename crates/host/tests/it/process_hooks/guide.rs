@@ -40,7 +40,7 @@ async fn turn(program: &str, intercept: &[&str], tool: &str, args: serde_json::V
     let command =
         HookCommand { command: vec!["python3".into(), "hook.py".into()], dir: Some(dir.path().to_owned()) };
     let mut spec =
-        ExtensionSpec::hook(ExtensionName::new("gate"), hook(intercept, &[]), &command, Path::new("/"));
+        ExtensionSpec::from_hook(ExtensionName::new("gate"), hook(intercept, &[]), &command, Path::new("/"));
     spec.lifecycle.hello = Some(brisk().hello);
     let events = Events::default();
     let config = haft_host::HostConfig { timeouts: brisk(), ..config() };

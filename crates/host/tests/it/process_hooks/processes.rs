@@ -20,7 +20,7 @@ fn spec(name: &str, mut hook: HookSpec, dir: &Path, replies: &Value) -> Extensio
     let log = dir.join(format!("{name}.log"));
     let command = [peer.display().to_string(), log.display().to_string(), replies.to_string()];
     let command = HookCommand { command: command.to_vec(), dir: Some(dir.to_owned()) };
-    patient(ExtensionSpec::hook(ExtensionName::new(name), hook, &command, Path::new("/")))
+    patient(ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, Path::new("/")))
 }
 
 /// The machine may be busy.
@@ -119,7 +119,7 @@ async fn one_that_cannot_run_says_why_and_guards() {
     let command =
         HookCommand { command: vec!["sh".into(), "./broken.sh".into()], dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
+    let spec = patient(ExtensionSpec::from_hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
     host.wait_until_settled().await;
@@ -147,7 +147,7 @@ async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
     let command =
         HookCommand { command: vec!["sh".into(), "./gate.sh".into()], dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::hook(name.clone(), hook, &command, Path::new("/")));
+    let spec = patient(ExtensionSpec::from_hook(name.clone(), hook, &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
     host.wait_until_settled().await;

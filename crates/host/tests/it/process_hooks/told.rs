@@ -114,8 +114,8 @@ async fn one_that_does_not_read_holds_nobody_up() {
     let observers = host.hook_source().hooks().observers;
     let text = "x".repeat(16 * 1024);
     let said = AgentEvent::UserMessage {
-        content: vec![haft_protocol::content::Content::text(text)],
-        time: haft_protocol::message::Time(String::new()),
+        content: vec![haft_protocol::content::ContentBlock::text(text)],
+        time: haft_protocol::message::Rfc3339Time(String::new()),
     };
     for _ in 0..500 {
         observers.iter().for_each(|observer| observer.observe(&said));

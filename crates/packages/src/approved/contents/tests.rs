@@ -18,11 +18,11 @@ fn tree() -> tempfile::TempDir {
 #[track_caller]
 fn check(change: impl FnOnce(&Path), expect: &str) {
     let dir = tree();
-    let before = Contents::read(dir.path()).unwrap();
+    let before = TreeContents::read(dir.path()).unwrap();
     change(dir.path());
-    let now = Contents::read(dir.path()).unwrap();
+    let now = TreeContents::read(dir.path()).unwrap();
     assert_eq!(now.digest() == before.digest(), expect.is_empty());
-    assert_eq!(now.since(&before).to_string(), expect);
+    assert_eq!(now.difference_from(&before).to_string(), expect);
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn modes_and_links_count() {
 fn a_pipe_is_refused_and_not_waited_for() {
     let dir = tree();
     rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
-    let error = Contents::read(dir.path()).unwrap_err().to_string();
+    let error = TreeContents::read(dir.path()).unwrap_err().to_string();
     assert!(error.contains("neither a file nor a directory"), "{error}");
 }
 
 #[test]
 fn the_digest_is_that_of_every_version_and_machine() {
-    let contents = Contents::read(tree().path()).unwrap();
-    assert_eq!((contents.files(), contents.bytes()), (2, 6));
+    let contents = TreeContents::read(tree().path()).unwrap();
+    assert_eq!((contents.file_count(), contents.bytes()), (2, 6));
     assert_eq!(contents.file_digest(Path::new("run")), Some(digest_of(b"one")));
     insta::assert_snapshot!(
         contents.digest(),

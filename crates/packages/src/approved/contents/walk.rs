@@ -6,25 +6,25 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_repository};
+use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_git_dir_name};
 use super::super::digest::{self, Digest};
-use super::{InstallError, slashed};
-use crate::glance::Glance;
+use super::{InstallError, slash_separated};
+use crate::glance::FileStamp;
 
-type Visit<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
+type TreeVisitor<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
 
 /// Shows everything in a tree, directories before what is in them, but for what belongs to git. Links are not followed.
-pub(in super::super) fn walk(root: &Path, visit: &mut Visit<'_>) -> Result<(), InstallError> {
+pub(in super::super) fn walk_tree(root: &Path, visit: &mut TreeVisitor<'_>) -> Result<(), InstallError> {
     let mut entries = 0;
-    directory(root, Path::new(""), 1, &mut entries, visit)
+    walk_directory(root, Path::new(""), 1, &mut entries, visit)
 }
 
-fn directory(
+fn walk_directory(
     root: &Path,
     name: &Path,
     depth: usize,
     entries: &mut usize,
-    visit: &mut Visit<'_>,
+    visit: &mut TreeVisitor<'_>,
 ) -> Result<(), InstallError> {
     if depth > MAX_DEPTH {
         return Err(InstallError::too_large(
@@ -40,7 +40,7 @@ fn directory(
         if *entries > MAX_ENTRIES {
             return Err(InstallError::too_large(root, format!("more than {MAX_ENTRIES} files")));
         }
-        if !is_repository(&entry.file_name()) {
+        if !is_git_dir_name(&entry.file_name()) {
             names.push(name.join(entry.file_name()));
         }
     }
@@ -54,7 +54,7 @@ fn directory(
         }
         visit(&name, &path, &metadata)?;
         if metadata.is_dir() {
-            directory(root, &name, depth + 1, entries, visit)?;
+            walk_directory(root, &name, depth + 1, entries, visit)?;
         }
     }
     Ok(())
@@ -65,45 +65,45 @@ fn directory(
 /// A date tells nothing of a second change within its own step, so what changed within a step before it was looked at is
 /// not relied upon.
 #[derive(Debug)]
-pub(crate) struct Looks {
-    all: Sha256,
+pub(crate) struct TreeStampHasher {
+    hasher: Sha256,
     since: SystemTime,
-    tells: bool,
+    is_reliable: bool,
 }
 
-impl Looks {
+impl TreeStampHasher {
     /// Nothing looked at yet.
     pub(crate) fn begin() -> Self {
-        Self { all: Sha256::new_with_prefix(b"haft looks 1\n"), since: SystemTime::now(), tells: true }
+        Self { hasher: Sha256::new_with_prefix(b"haft looks 1\n"), since: SystemTime::now(), is_reliable: true }
     }
 
     pub(crate) fn add(&mut self, name: &Path, metadata: &Metadata) {
-        let glance = Glance::of(metadata);
-        self.tells &= metadata.is_dir() || glance.is_older_than(self.since);
-        let name = slashed(name);
-        self.all.update((name.len() as u64).to_le_bytes());
-        self.all.update(&name);
-        self.all.update(numbers(metadata, glance));
+        let glance = FileStamp::from_metadata(metadata);
+        self.is_reliable &= metadata.is_dir() || glance.is_older_than(self.since);
+        let name = slash_separated(name);
+        self.hasher.update((name.len() as u64).to_le_bytes());
+        self.hasher.update(&name);
+        self.hasher.update(stamp_bytes(metadata, glance));
     }
 
     /// Looks at a whole tree; as [`end`](Self::end).
-    pub(crate) fn of_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
+    pub(crate) fn stamp_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
         let mut looks = Self::begin();
-        walk(root, &mut |name, _, metadata| {
+        walk_tree(root, &mut |name, _, metadata| {
             looks.add(name, metadata);
             Ok(())
         })?;
-        Ok(looks.end())
+        Ok(looks.finish())
     }
 
     /// Returns the digest, and whether the same digest means that nothing has changed.
-    pub(crate) fn end(self) -> (Digest, bool) {
-        (digest::of(self.all), self.tells)
+    pub(crate) fn finish(self) -> (Digest, bool) {
+        (digest::digest_from_hasher(self.hasher), self.is_reliable)
     }
 }
 
 /// Of a directory only that it is one: what is in it is looked at itself.
-fn numbers(metadata: &Metadata, glance: Glance) -> Vec<u8> {
+fn stamp_bytes(metadata: &Metadata, glance: FileStamp) -> Vec<u8> {
     if metadata.is_dir() {
         return vec![b'd'];
     }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::contents::Item;
+use super::super::contents::TreeEntry;
 
 /// Deletes what has this name in a directory, if it is this item there, and if all directories on the way are real ones. What
 /// stays is in nobody's way.
-pub(super) fn delete(root: &Path, name: &Path, item: &Item) {
+pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) {
     _ = beneath::delete(root, name, item);
 }
 
@@ -28,27 +28,27 @@ mod beneath {
     use rustix::fs::{AtFlags, Mode, OFlags};
     use rustix::io::Errno;
 
-    use super::super::super::contents::Item;
-    use super::super::holds;
+    use super::super::super::contents::TreeEntry;
+    use super::super::file_matches;
 
     const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(KEPT);
     const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(KEPT);
     const KEPT: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-    pub(super) fn delete(root: &Path, name: &Path, item: &Item) -> rustix::io::Result<()> {
-        let (dir, name) = (opened(root, name.parent().unwrap_or(Path::new("")))?, last(name)?);
+    pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) -> rustix::io::Result<()> {
+        let (dir, name) = (open_directory_below(root, name.parent().unwrap_or(Path::new("")))?, final_name(name)?);
         match item {
-            Item::Directory => unlink(&dir, name, AtFlags::REMOVEDIR),
-            Item::Link(target) => {
+            TreeEntry::Directory => unlink(&dir, name, AtFlags::REMOVEDIR),
+            TreeEntry::Link(target) => {
                 let now = rustix::fs::readlinkat(&dir, name, Vec::new())?;
                 if now.as_bytes() == target.as_os_str().as_bytes() {
                     unlink(&dir, name, AtFlags::empty())?;
                 }
                 Ok(())
             }
-            Item::File { executable, digest } => {
+            TreeEntry::File { executable, digest } => {
                 let file = File::from(rustix::fs::openat(&dir, name, FILE, Mode::empty())?);
-                if holds(file, *executable, digest) {
+                if file_matches(file, *executable, digest) {
                     unlink(&dir, name, AtFlags::empty())?;
                 }
                 Ok(())
@@ -57,7 +57,7 @@ mod beneath {
     }
 
     /// A directory below `root`.
-    fn opened(root: &Path, below: &Path) -> rustix::io::Result<OwnedFd> {
+    fn open_directory_below(root: &Path, below: &Path) -> rustix::io::Result<OwnedFd> {
         let mut dir = rustix::fs::open(root, DIRECTORY, Mode::empty())?;
         for step in below.components() {
             let Component::Normal(step) = step else { return Err(Errno::INVAL) };
@@ -66,7 +66,7 @@ mod beneath {
         Ok(dir)
     }
 
-    fn last(name: &Path) -> rustix::io::Result<&OsStr> {
+    fn final_name(name: &Path) -> rustix::io::Result<&OsStr> {
         name.file_name().ok_or(Errno::INVAL)
     }
 
@@ -88,21 +88,21 @@ mod beneath {
     use std::fs;
     use std::path::Path;
 
-    use super::super::super::contents::Item;
-    use super::super::is_same;
+    use super::super::super::contents::TreeEntry;
+    use super::super::path_matches;
 
-    pub(super) fn delete(root: &Path, name: &Path, item: &Item) -> std::io::Result<()> {
+    pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) -> std::io::Result<()> {
         let path = root.join(name);
         if !super::is_within(root, &path) {
             return Ok(());
         }
         match item {
-            Item::Directory => fs::remove_dir(path),
-            Item::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
+            TreeEntry::Directory => fs::remove_dir(path),
+            TreeEntry::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
                 fs::remove_file(path)
             }
-            Item::File { executable, digest } if is_same(&path, *executable, digest) => fs::remove_file(path),
-            Item::Link(_) | Item::File { .. } => Ok(()),
+            TreeEntry::File { executable, digest } if is_same(&path, *executable, digest) => fs::remove_file(path),
+            TreeEntry::Link(_) | TreeEntry::File { .. } => Ok(()),
         }
     }
 }

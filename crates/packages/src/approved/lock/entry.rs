@@ -16,9 +16,9 @@ const MAX_PREVIOUS: usize = 3;
 /// The approval of one extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct LockEntry {
     /// Where it came from.
-    pub source: Came,
+    pub source: InstallOrigin,
     /// Its code: the name of a tree in the store.
     pub tree: Digest,
     /// Its `extension.json`.
@@ -48,22 +48,22 @@ pub struct Entry {
     pub enabled: bool,
     /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<PendingUpdate>,
     /// The user's word.
     pub approved: Approval,
     /// The previous approvals, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub previous: Vec<Entry>,
+    pub previous: Vec<LockEntry>,
 }
 
 /// A version that asks for more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Waiting {
+pub struct PendingUpdate {
     /// Its code.
     pub tree: Digest,
     /// Where it came from.
-    pub source: Came,
+    pub source: InstallOrigin,
     /// True if the extension ran until then.
     pub enabled: bool,
 }
@@ -71,7 +71,7 @@ pub struct Waiting {
 /// Where an extension came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Came {
+pub enum InstallOrigin {
     /// A repository.
     Git {
         /// Its address.
@@ -102,14 +102,14 @@ pub struct Approval {
     /// When, RFC 3339.
     pub at: String,
     /// In which way.
-    pub how: How,
+    pub how: ApprovalMethod,
     /// The version of haft that asked.
     pub haft: String,
 }
 
 /// In which way the user said yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
+pub enum ApprovalMethod {
     /// By an answer in a terminal.
     #[serde(rename = "terminal")]
     Terminal,
@@ -118,14 +118,14 @@ pub enum How {
     Yes,
 }
 
-impl Entry {
+impl LockEntry {
     /// True if it runs in a copy of its own, where it may keep its state beside its code.
     pub fn runs_in_copy(&self) -> bool {
         self.permissions.is_none()
     }
 
     /// True if the texts of a tool are other ones again and again, so that agreeing to some does not help.
-    pub fn is_unsteady(&self, tool: &str) -> bool {
+    pub fn has_changed_repeatedly(&self, tool: &str) -> bool {
         self.locks.get(tool).is_some_and(|times| *times > 1)
     }
 
@@ -155,7 +155,7 @@ impl Entry {
     }
 
     /// Takes the place of an older entry, which can be gone back to. That it was switched off stays.
-    pub(crate) fn replace(mut self, before: Option<Self>) -> Self {
+    pub(crate) fn replacing(mut self, before: Option<Self>) -> Self {
         let Some(mut before) = before else { return self };
         self.enabled = before.waiting.take().map_or(before.enabled, |waiting| waiting.enabled);
         self.previous = std::mem::take(&mut before.previous);
@@ -173,9 +173,9 @@ impl Entry {
     /// One of the versions before this one, counted from the newest, with this one behind it; none when there is none, or when
     /// the user keeps its files, which are not haft's to change. Going back is an answer to a newer version that waits for
     /// one: it runs if this one ran before that.
-    pub(crate) fn rolled_back(&self, index: usize) -> Option<Self> {
+    pub(crate) fn rollback_to(&self, index: usize) -> Option<Self> {
         let mut rest = self.previous.clone();
-        if rest.get(index).is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
+        if rest.get(index).is_none_or(|older| matches!(older.source, InstallOrigin::Placed { .. })) {
             return None;
         }
         let mut back = rest.remove(index);

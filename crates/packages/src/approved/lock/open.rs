@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use crate::glance::Glance;
+use crate::glance::FileStamp;
 use crate::open::open;
 
 /// The longest file that is read, in bytes: 64 MiB.
@@ -70,7 +70,7 @@ pub enum LockError {
 
 impl LockError {
     /// True if nothing is wrong with it but that others may write to it.
-    pub fn is_loose(&self) -> bool {
+    pub fn is_writable_by_others(&self) -> bool {
         matches!(self, Self::Foreign { what, .. } if *what == LOOSE)
     }
 }
@@ -78,7 +78,7 @@ impl LockError {
 /// The file's text, and what it looked like when that was read; none where there is no file.
 ///
 /// As with `trust.json`, which this crate knows nothing of: neither crate may depend on the other.
-pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
+pub(super) fn read_lock_file(path: &Path) -> Result<Option<(String, FileStamp)>, LockError> {
     let read = |source| LockError::Read { path: path.into(), source };
     let foreign = |what| LockError::Foreign { path: path.into(), what };
     let defended = is_up(Defence::LockFile);
@@ -94,17 +94,17 @@ pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
     if !metadata.is_file() {
         return Err(foreign("is no file"));
     }
-    if let Some(what) = others(&metadata).filter(|_| defended) {
+    if let Some(what) = untrusted_reason(&metadata).filter(|_| defended) {
         return Err(foreign(what));
     }
     let mut text = String::with_capacity(usize::try_from(metadata.len().min(MAX_FILE)).unwrap_or_default());
     file.take(MAX_FILE).read_to_string(&mut text).map_err(read)?;
-    Ok(Some((text, Glance::of(&metadata))))
+    Ok(Some((text, FileStamp::from_metadata(&metadata))))
 }
 
 /// Why somebody else may have written it.
 #[cfg(unix)]
-fn others(metadata: &Metadata) -> Option<&'static str> {
+fn untrusted_reason(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Some("belongs to another user");

@@ -1,13 +1,13 @@
 //! What is tested here is in the module above.
 
 use super::super::digest::digest_of;
-use super::super::tools::{LockedTools, agree_to_tools};
+use super::super::tools::{LockFileToolPins, approve_tools};
 use super::*;
 use crate::pins::ToolPins as _;
 
-fn entry(text: &str) -> Entry {
-    Entry {
-        source: Came::Directory { path: "/src".into() },
+fn entry(text: &str) -> LockEntry {
+    LockEntry {
+        source: InstallOrigin::Directory { path: "/src".into() },
         tree: digest_of(text.as_bytes()),
         manifest: digest_of(b"manifest"),
         interpreter: Some("/usr/bin/python3".into()),
@@ -19,14 +19,14 @@ fn entry(text: &str) -> Entry {
         changed: BTreeMap::new(),
         locks: BTreeMap::new(),
         waiting: None,
-        approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
+        approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: ApprovalMethod::Terminal, haft: "1".into() },
         previous: Vec::new(),
     }
 }
 
-fn approved() -> (tempfile::TempDir, Approved) {
+fn approved() -> (tempfile::TempDir, ApprovalStore) {
     let root = tempfile::tempdir().unwrap();
-    let approved = Approved::at(root.path().join("home"));
+    let approved = ApprovalStore::at(root.path().join("home"));
     approved.edit(|file| file.extensions.insert(ExtensionName::new("a"), entry("one"))).unwrap();
     (root, approved)
 }
@@ -40,9 +40,9 @@ fn what_is_written_is_read() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        assert_eq!(approved.file().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(approved.lock_file_path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let none = Approved::at(approved.root.join("nowhere"));
+    let none = ApprovalStore::at(approved.root.join("nowhere"));
     assert_eq!(none.load().unwrap(), LockFile::default());
 }
 
@@ -50,12 +50,12 @@ fn what_is_written_is_read() {
 #[track_caller]
 fn check(spoil: impl FnOnce(&Path), expect: &str) {
     let (_root, approved) = approved();
-    spoil(&approved.file());
+    spoil(&approved.lock_file_path());
     let error = approved.load().unwrap_err();
     assert!(error.to_string().contains(expect), "{error}");
-    let before = fs::read(approved.file()).ok();
+    let before = fs::read(approved.lock_file_path()).ok();
     approved.edit(|file| file.extensions.clear()).unwrap_err();
-    assert_eq!(fs::read(approved.file()).ok(), before, "what cannot be read is not written over");
+    assert_eq!(fs::read(approved.lock_file_path()).ok(), before, "what cannot be read is not written over");
 }
 
 fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
@@ -99,18 +99,18 @@ fn a_file_that_others_may_have_written_approves_nothing() {
 #[test]
 fn the_versions_before_can_be_gone_back_to() {
     let versions = ["one", "two", "three", "four", "five"].map(entry);
-    let newest = versions.into_iter().reduce(|before, next| next.replace(Some(before))).unwrap();
-    let trees = |entry: &Entry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
+    let newest = versions.into_iter().reduce(|before, next| next.replacing(Some(before))).unwrap();
+    let trees = |entry: &LockEntry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
     let expect = |texts: [&str; 4]| texts.map(|text| digest_of(text.as_bytes())).to_vec();
     assert_eq!(trees(&newest), expect(["five", "four", "three", "two"]));
-    let back = newest.rolled_back(0).unwrap();
+    let back = newest.rollback_to(0).unwrap();
     assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
-    assert_eq!(back.rolled_back(0).unwrap(), newest);
-    assert_eq!(entry("one").rolled_back(0), None);
+    assert_eq!(back.rollback_to(0).unwrap(), newest);
+    assert_eq!(entry("one").rollback_to(0), None);
     // The same code again is no other version.
-    assert_eq!(trees(&entry("one").replace(Some(entry("one")))).len(), 1);
-    let off = Entry { enabled: false, ..entry("one") };
-    assert!(!entry("two").replace(Some(off)).enabled);
+    assert_eq!(trees(&entry("one").replacing(Some(entry("one")))).len(), 1);
+    let off = LockEntry { enabled: false, ..entry("one") };
+    assert!(!entry("two").replacing(Some(off)).enabled);
 }
 
 #[test]
@@ -133,12 +133,12 @@ fn two_that_write_at_once_lose_nothing() {
 #[test]
 fn what_another_process_writes_is_seen_and_not_lost() {
     let (_root, one) = approved();
-    let two = Approved::at(one.root.clone());
-    let insert = |approved: &Approved, name: &str| {
+    let two = ApprovalStore::at(one.root.clone());
+    let insert = |approved: &ApprovalStore, name: &str| {
         approved.edit(|file| file.extensions.insert(ExtensionName::new(name), entry(name))).unwrap();
     };
-    let names = |approved: &Approved| {
-        let file = approved.current().unwrap();
+    let names = |approved: &ApprovalStore| {
+        let file = approved.load_cached().unwrap();
         file.extensions.keys().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
     };
     for (number, (writer, reader)) in [(&one, &two), (&two, &one), (&two, &one)].into_iter().enumerate() {
@@ -148,21 +148,21 @@ fn what_another_process_writes_is_seen_and_not_lost() {
     }
     insert(&one, "c");
     assert_eq!(names(&one), ["a", "b0", "b1", "b2", "c"]);
-    fs::remove_file(one.file()).unwrap();
+    fs::remove_file(one.lock_file_path()).unwrap();
     assert_eq!(names(&one), Vec::<String>::new());
 }
 
 #[test]
 fn what_did_not_change_is_not_read_again() {
     let (_root, approved) = approved();
-    let written = approved.current().unwrap();
-    assert!(Arc::ptr_eq(&written, &approved.clone().current().unwrap()), "by whoever looks");
+    let written = approved.load_cached().unwrap();
+    assert!(Arc::ptr_eq(&written, &approved.clone().load_cached().unwrap()), "by whoever looks");
     approved.edit(|file| file.extensions.clear()).unwrap();
-    assert!(approved.current().unwrap().extensions.is_empty() && written.extensions.len() == 1);
+    assert!(approved.load_cached().unwrap().extensions.is_empty() && written.extensions.len() == 1);
     #[cfg(unix)]
     {
-        fs::set_permissions(approved.file(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-        assert!(approved.current().unwrap_err().is_loose(), "whose word it is may have changed");
+        fs::set_permissions(approved.lock_file_path(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+        assert!(approved.load_cached().unwrap_err().is_writable_by_others(), "whose word it is may have changed");
     }
 }
 
@@ -176,36 +176,36 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
         schema: serde_json::json!({"type": "object", "title": text}).into(),
         guidelines: vec!["Be brief.".to_owned()],
     };
-    let pins = LockedTools::new(approved.clone(), |write| write());
-    assert_eq!(pins.pinned(&ExtensionName::new("b")), None);
-    assert_eq!(pins.pinned(&name), Some(BTreeMap::new()));
-    pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
+    let pins = LockFileToolPins::new(approved.clone(), |write| write());
+    assert_eq!(pins.pinned_tools(&ExtensionName::new("b")), None);
+    assert_eq!(pins.pinned_tools(&name), Some(BTreeMap::new()));
+    pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
     // What is there first counts.
-    pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))])).unwrap();
+    pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))])).unwrap();
     let expect = BTreeMap::from([("t".to_owned(), tool("one")), ("u".to_owned(), tool("u"))]);
-    assert_eq!(LockedTools::new(approved.clone(), |write| write()).pinned(&name), Some(expect));
+    assert_eq!(LockFileToolPins::new(approved.clone(), |write| write()).pinned_tools(&name), Some(expect));
     // Other texts wait beside those that count until somebody agrees.
     let other = BTreeMap::from([("t".to_owned(), tool("other"))]);
-    pins.locked(&name, other.clone()).unwrap();
+    pins.record_locked_tools(&name, other.clone()).unwrap();
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
     let shown = approved.load().unwrap().extensions[&name].clone();
-    assert!(agree_to_tools(&approved, &name, &shown).unwrap());
-    assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
-    assert!(!approved.load().unwrap().extensions[&name].is_unsteady("t"));
+    assert!(approve_tools(&approved, &name, &shown).unwrap());
+    assert_eq!(pins.pinned_tools(&name).unwrap()["t"], tool("other"));
+    assert!(!approved.load().unwrap().extensions[&name].has_changed_repeatedly("t"));
     // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
     for (text, unsteady) in [("third", true), ("third", true)] {
-        pins.locked(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
-        assert_eq!(approved.load().unwrap().extensions[&name].is_unsteady("t"), unsteady);
+        pins.record_locked_tools(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
+        assert_eq!(approved.load().unwrap().extensions[&name].has_changed_repeatedly("t"), unsteady);
     }
     let third = approved.load().unwrap().extensions[&name].clone();
-    let newer = Entry { tree: entry("newer").tree, ..third.clone() };
-    assert!(!agree_to_tools(&approved, &name, &newer).unwrap(), "nobody has seen the texts of what is there");
+    let newer = LockEntry { tree: entry("newer").tree, ..third.clone() };
+    assert!(!approve_tools(&approved, &name, &newer).unwrap(), "nobody has seen the texts of what is there");
     assert_eq!(approved.load().unwrap().extensions[&name], third);
-    assert!(agree_to_tools(&approved, &name, &third).unwrap());
+    assert!(approve_tools(&approved, &name, &third).unwrap());
     assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
     let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
     assert!(with_tools.changed.is_empty());
-    assert_eq!(entry("one").replace(Some(with_tools.clone())).tools.len(), 2);
-    let other = entry("two").replace(Some(with_tools));
+    assert_eq!(entry("one").replacing(Some(with_tools.clone())).tools.len(), 2);
+    let other = entry("two").replacing(Some(with_tools));
     assert!(other.tools.is_empty() && other.locks.is_empty(), "other code has other tools");
 }

@@ -13,7 +13,7 @@ use crate::timeouts::CLONE_LOOK;
 const KEPT_WORDS: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct ProcessLimits {
     pub(super) time: Duration,
     /// Of all files together.
     pub(super) bytes: u64,
@@ -21,44 +21,44 @@ pub(super) struct Bounds {
 }
 
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(super) enum ProcessEnd {
     /// It ended by itself, and said this on its standard error.
-    Itself(ExitStatus, String),
+    Exited(ExitStatus, String),
     Killed(String),
 }
 
 /// Runs a program until it ends or exceeds its bounds below `dir`; then it is killed with all it started.
-pub(super) fn run(mut command: Command, dir: &Path, bounds: Bounds) -> io::Result<Ended> {
+pub(super) fn run(mut command: Command, dir: &Path, bounds: ProcessLimits) -> io::Result<ProcessEnd> {
     let start = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    own_group(&mut command);
-    let mut group = Group(command.spawn()?);
+    set_process_group(&mut command);
+    let mut group = KillOnDropChild(command.spawn()?);
     let said = Arc::new(Mutex::new(Vec::new()));
-    let silent = listen(group.0.stderr.take(), Arc::clone(&said));
+    let silent = collect_stderr(group.0.stderr.take(), Arc::clone(&said));
     let words = || {
         let said = said.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&said).into_owned()
     };
     loop {
         match silent.recv_timeout(CLONE_LOOK) {
-            Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Itself(group.0.wait()?, words())),
+            Err(RecvTimeoutError::Disconnected) => return Ok(ProcessEnd::Exited(group.0.wait()?, words())),
             Ok(()) | Err(RecvTimeoutError::Timeout) => {}
         }
         // A helper that stays behind, as ssh may, holds on to the pipe.
         if let Some(status) = group.0.try_wait()? {
-            return Ok(Ended::Itself(status, words()));
+            return Ok(ProcessEnd::Exited(status, words()));
         }
         if start.elapsed() > bounds.time {
-            return Ok(Ended::Killed(format!("it took longer than {} s", bounds.time.as_secs())));
+            return Ok(ProcessEnd::Killed(format!("it took longer than {} s", bounds.time.as_secs())));
         }
-        if let Some(excess) = excess(dir, bounds) {
-            return Ok(Ended::Killed(excess));
+        if let Some(excess) = exceeded_limit(dir, bounds) {
+            return Ok(ProcessEnd::Killed(excess));
         }
     }
 }
 
 /// Keeps the end of what is said; the receiver is disconnected once nobody is left to say anything.
-fn listen(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<u8>>>) -> Receiver<()> {
+fn collect_stderr(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<u8>>>) -> Receiver<()> {
     let (speaks, silent) = channel();
     std::thread::spawn(move || {
         let _speaks = speaks;
@@ -78,7 +78,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<u8>>>) -
 }
 
 /// Returns the bound that a directory exceeds. What comes and goes in between is not counted.
-fn excess(dir: &Path, bounds: Bounds) -> Option<String> {
+fn exceeded_limit(dir: &Path, bounds: ProcessLimits) -> Option<String> {
     let (mut entries, mut bytes) = (0, 0);
     let mut dirs = vec![dir.to_path_buf()];
     while let Some(dir) = dirs.pop() {
@@ -101,10 +101,10 @@ fn excess(dir: &Path, bounds: Bounds) -> Option<String> {
 }
 
 /// A program in a group of its own; whatever is left of it is killed in the end.
-struct Group(Child);
+struct KillOnDropChild(Child);
 
 #[cfg(unix)]
-fn own_group(command: &mut Command) {
+fn set_process_group(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
     command.process_group(0);
 }
@@ -112,7 +112,7 @@ fn own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn own_group(_: &mut Command) {}
 
-impl Drop for Group {
+impl Drop for KillOnDropChild {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -129,21 +129,21 @@ impl Drop for Group {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { time: haft_test_support::PATIENCE, bytes: 1 << 20, entries: 20 };
+    const BOUNDS: ProcessLimits = ProcessLimits { time: haft_test_support::PATIENCE, bytes: 1 << 20, entries: 20 };
 
     #[expect(clippy::disallowed_methods, reason = "a program that does too much")]
-    fn ended(script: &str, dir: &Path, bounds: Bounds) -> Ended {
+    fn ended(script: &str, dir: &Path, bounds: ProcessLimits) -> ProcessEnd {
         let mut command = Command::new("sh");
         command.args(["-c", script]).current_dir(dir);
         run(command, dir, bounds).unwrap()
     }
 
     #[track_caller]
-    fn check(script: &str, bounds: Bounds, expect: &str) {
+    fn check(script: &str, bounds: ProcessLimits, expect: &str) {
         let dir = tempfile::tempdir().unwrap();
         match ended(script, dir.path(), bounds) {
-            Ended::Killed(why) => assert_eq!(why, expect),
-            Ended::Itself(status, said) => panic!("{status}: {said}"),
+            ProcessEnd::Killed(why) => assert_eq!(why, expect),
+            ProcessEnd::Exited(status, said) => panic!("{status}: {said}"),
         }
     }
 
@@ -160,9 +160,9 @@ mod tests {
         for seconds in [1, 5, 25, 100] {
             let dir = tempfile::tempdir().unwrap();
             let script = "sleep 600 & echo $! > pid; echo working >&2; wait";
-            let ended = ended(script, dir.path(), Bounds { time: Duration::from_secs(seconds), ..BOUNDS });
+            let ended = ended(script, dir.path(), ProcessLimits { time: Duration::from_secs(seconds), ..BOUNDS });
             let expect = format!("it took longer than {seconds} s");
-            assert!(matches!(&ended, Ended::Killed(why) if *why == expect), "{ended:?}");
+            assert!(matches!(&ended, ProcessEnd::Killed(why) if *why == expect), "{ended:?}");
             let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap_or_default();
             if !pid.is_empty() {
                 let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
@@ -178,7 +178,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let script = "yes 0123456789 | head -n 20000 >&2; echo the end >&2; exit 3";
         let ended = ended(script, dir.path(), BOUNDS);
-        let Ended::Itself(status, said) = ended else { panic!("{ended:?}") };
+        let ProcessEnd::Exited(status, said) = ended else { panic!("{ended:?}") };
         assert_eq!(status.code(), Some(3));
         assert!(said.ends_with("the end\n") && said.len() <= 2 * KEPT_WORDS, "{} bytes", said.len());
     }
@@ -187,6 +187,6 @@ mod tests {
     fn a_helper_that_stays_behind_keeps_nobody_waiting() {
         let dir = tempfile::tempdir().unwrap();
         let ended = ended("(trap '' HUP; sleep 600) & echo said >&2", dir.path(), BOUNDS);
-        assert!(matches!(&ended, Ended::Itself(status, _) if status.success()), "{ended:?}");
+        assert!(matches!(&ended, ProcessEnd::Exited(status, _) if status.success()), "{ended:?}");
     }
 }

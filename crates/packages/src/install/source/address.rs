@@ -14,8 +14,8 @@ pub(super) fn read(text: &str) -> Option<Result<(), String>> {
         return Some(Err(format!("`{helper}::` names a program that git would run; {KINDS}")));
     }
     match text.split_once("://") {
-        Some((scheme, rest)) if is_scheme(scheme) => Some(with_scheme(scheme, rest)),
-        Some(_) | None => short(text),
+        Some((scheme, rest)) if is_scheme(scheme) => Some(check_scheme_address(scheme, rest)),
+        Some(_) | None => check_scp_address(text),
     }
 }
 
@@ -24,7 +24,7 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-fn with_scheme(scheme: &str, rest: &str) -> Result<(), String> {
+fn check_scheme_address(scheme: &str, rest: &str) -> Result<(), String> {
     match scheme {
         "https" | "ssh" => {}
         "http" | "git" => return Err(format!("{scheme}:// is not encrypted; write https://{rest}")),
@@ -35,7 +35,7 @@ fn with_scheme(scheme: &str, rest: &str) -> Result<(), String> {
         "git+https" => return Err(format!("write https://{rest}")),
         _ => return Err(format!("this kind of address is not cloned from; {KINDS}")),
     }
-    plain(rest)?;
+    check_characters(rest)?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, place) = match authority.rsplit_once('@') {
         Some((user, place)) => (Some(user), place),
@@ -55,7 +55,7 @@ fn with_scheme(scheme: &str, rest: &str) -> Result<(), String> {
 }
 
 /// `git@host:path`, as sites show it.
-fn short(text: &str) -> Option<Result<(), String>> {
+fn check_scp_address(text: &str) -> Option<Result<(), String>> {
     let (user, rest) =
         text.split_once('@').filter(|(user, _)| !user.is_empty() && !user.contains(['/', ':', '.']))?;
     let (host, path) = match rest.split_once(':') {
@@ -66,11 +66,11 @@ fn short(text: &str) -> Option<Result<(), String>> {
     if user != "git" {
         return Some(Err(format!("write ssh://{user}@{host}/{}", path.trim_start_matches('/'))));
     }
-    Some(plain(rest).and_then(|()| check_host(host)).and_then(|()| check_path(path)))
+    Some(check_characters(rest).and_then(|()| check_host(host)).and_then(|()| check_path(path)))
 }
 
 /// Letters that are what they look like, and are for git what they are for haft.
-fn plain(rest: &str) -> Result<(), String> {
+fn check_characters(rest: &str) -> Result<(), String> {
     if rest.chars().any(char::is_whitespace) {
         return Err("it holds spaces; write %20 for a space that is meant".into());
     }
@@ -99,7 +99,7 @@ fn check_user(user: &str) -> Result<(), String> {
         return Err(problem.into());
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '~');
-    if user.is_empty() || option(user) || !user.chars().all(fits) {
+    if user.is_empty() || looks_like_option(user) || !user.chars().all(fits) {
         return Err(
             "what precedes the @ is no user name; write https://host/path or ssh://user@host/path".into()
         );
@@ -113,7 +113,7 @@ fn check_host(name: &str) -> Result<(), String> {
         Some(number) => number.parse::<std::net::Ipv6Addr>().is_ok(),
         None => name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')),
     };
-    if option(name) {
+    if looks_like_option(name) {
         Err("its host begins with `-`, which ssh would take for an option; write the name of a host".into())
     } else if name.is_empty() || !fits {
         Err("it has no usable host; write https://host/path, ssh://user@host/path or git@host:path".into())
@@ -125,7 +125,7 @@ fn check_host(name: &str) -> Result<(), String> {
 fn check_path(path: &str) -> Result<(), String> {
     if path.trim_matches('/').is_empty() {
         Err("it names a host and no repository; write https://host/path".into())
-    } else if path.split(['/', ':']).any(option) {
+    } else if path.split(['/', ':']).any(looks_like_option) {
         Err("a part of it begins with `-`, which git could take for an option; write %2D for it".into())
     } else if is_archive(path) {
         Err("archives are not unpacked; install the repository, or unpack it and install the directory"
@@ -135,7 +135,7 @@ fn check_path(path: &str) -> Result<(), String> {
     }
 }
 
-fn option(part: &str) -> bool {
+fn looks_like_option(part: &str) -> bool {
     part.starts_with('-')
 }
 

@@ -3,30 +3,30 @@
 use std::path::Path;
 
 use haft_launch::sandbox::NetworkAccess;
-use haft_protocol::ext::{Event, InterceptKind, Service};
+use haft_protocol::ext::{LifecycleEvent, InterceptKind, HostService};
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
 use serde::Deserialize;
 
 use super::{
-    Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Permissions, ToolPermissions,
+    ToolEffect, ExecPermission, FsPermissions, InterceptPermissionRole, InterceptPermission, Permissions, ToolPermissions,
 };
-use crate::environment::check_asked;
+use crate::environment::check_requested;
 use crate::grant::{GrantedPath, net_name};
-use crate::manifest::{Fields, ManifestError, Object};
+use crate::manifest::{ObjectFields, ManifestError, JsonObject};
 
 /// The longest list: a person has to read it.
 const MAX_LISTED: usize = 128;
 
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Written(Object);
+pub(super) struct RawPermissions(JsonObject);
 
-impl TryFrom<Written> for Permissions {
+impl TryFrom<RawPermissions> for Permissions {
     type Error = ManifestError;
 
-    fn try_from(Written(object): Written) -> Result<Self, ManifestError> {
-        Self::read(&Fields::new(Path::new("permissions"), object)?)
+    fn try_from(RawPermissions(object): RawPermissions) -> Result<Self, ManifestError> {
+        Self::read(&ObjectFields::new(Path::new("permissions"), object)?)
     }
 }
 
@@ -35,52 +35,52 @@ impl Permissions {
     ///
     /// # Errors
     /// The field that this version does not know, or whose value makes no sense.
-    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, ManifestError> {
-        fields.only(&["tools", "events", "intercept", "host", "fs", "net", "env", "exec"])?;
+    pub(crate) fn read(fields: &ObjectFields<'_>) -> Result<Self, ManifestError> {
+        fields.reject_unknown_keys(&["tools", "events", "intercept", "host", "fs", "net", "env", "exec"])?;
         Ok(Self {
-            tools: tools(fields)?,
-            events: listed(fields, "events")?
+            tools: read_tools(fields)?,
+            events: bounded_list(fields, "events")?
                 .into_iter()
-                .map(|name| event(fields, name))
+                .map(|name| check_event(fields, name))
                 .collect::<Result<_, _>>()?,
-            intercept: intercepts(fields)?,
-            host: words(fields, "host", Service::ALL, |service| service.name())?.into_iter().collect(),
-            fs: fs(fields)?,
-            net: word(fields, "net", &[NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All], net_name)?.unwrap_or_default(),
-            env: variables(fields)?.into_iter().collect(),
-            exec: word(fields, "exec", ExecPermission::ALL, ExecPermission::name)?.unwrap_or_default(),
+            intercept: read_intercepts(fields)?,
+            host: read_keywords(fields, "host", HostService::ALL, |service| service.name())?.into_iter().collect(),
+            fs: read_fs(fields)?,
+            net: read_keyword(fields, "net", &[NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All], net_name)?.unwrap_or_default(),
+            env: read_variables(fields)?.into_iter().collect(),
+            exec: read_keyword(fields, "exec", ExecPermission::ALL, ExecPermission::name)?.unwrap_or_default(),
         })
     }
 }
 
-fn tools(fields: &Fields<'_>) -> Result<ToolPermissions, ManifestError> {
+fn read_tools(fields: &ObjectFields<'_>) -> Result<ToolPermissions, ManifestError> {
     let Some(fields) = fields.object("tools")? else { return Ok(ToolPermissions::default()) };
-    fields.only(&["register", "effects"])?;
+    fields.reject_unknown_keys(&["register", "effects"])?;
     Ok(ToolPermissions {
         register: tool_names(&fields, "register")?.into_iter().collect(),
-        effects: words(&fields, "effects", Effect::ALL, Effect::name)?.into_iter().collect(),
+        effects: read_keywords(&fields, "effects", ToolEffect::ALL, ToolEffect::name)?.into_iter().collect(),
     })
 }
 
-fn tool_names(fields: &Fields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
-    let names = listed(fields, field)?;
+fn tool_names(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
+    let names = bounded_list(fields, field)?;
     match names.iter().find(|name| !names::is_tool(name, MAX_NAME)) {
         None => Ok(names),
         Some(name) => Err(fields.error(field, &format!("names {name:?}, which no tool can be called"))),
     }
 }
 
-fn event(fields: &Fields<'_>, name: String) -> Result<String, ManifestError> {
-    match Event::NAMES.contains(&name.as_str()) {
+fn check_event(fields: &ObjectFields<'_>, name: String) -> Result<String, ManifestError> {
+    match LifecycleEvent::NAMES.contains(&name.as_str()) {
         true => Ok(name),
-        false => Err(fields.error("events", &unknown(&name, Event::NAMES.iter().copied()))),
+        false => Err(fields.error("events", &unknown_keyword_message(&name, LifecycleEvent::NAMES.iter().copied()))),
     }
 }
 
-fn intercepts(fields: &Fields<'_>) -> Result<Vec<InterceptPermission>, ManifestError> {
+fn read_intercepts(fields: &ObjectFields<'_>) -> Result<Vec<InterceptPermission>, ManifestError> {
     let mut all: Vec<InterceptPermission> = Vec::new();
     for entry in fields.objects("intercept")? {
-        let read = intercept(&entry)?;
+        let read = read_intercept(&entry)?;
         if all.iter().any(|other| (other.event, other.role) == (read.event, read.role)) {
             return Err(entry.error("event", "is there twice in this role; name all tools in one entry"));
         }
@@ -89,14 +89,14 @@ fn intercepts(fields: &Fields<'_>) -> Result<Vec<InterceptPermission>, ManifestE
     Ok(all)
 }
 
-fn intercept(entry: &Fields<'_>) -> Result<InterceptPermission, ManifestError> {
-    entry.only(&["event", "role", "tools", "timeout_ms", "on_timeout", "on_error"])?;
-    entry.only_block()?;
-    let event = word(entry, "event", InterceptKind::ALL, InterceptKind::name)?;
+fn read_intercept(entry: &ObjectFields<'_>) -> Result<InterceptPermission, ManifestError> {
+    entry.reject_unknown_keys(&["event", "role", "tools", "timeout_ms", "on_timeout", "on_error"])?;
+    entry.require_block_policy()?;
+    let event = read_keyword(entry, "event", InterceptKind::ALL, InterceptKind::name)?;
     let event = event.ok_or_else(|| entry.error("event", "is required"))?;
-    let role = word(entry, "role", InterceptAs::ALL, InterceptAs::name)?;
+    let role = read_keyword(entry, "role", InterceptPermissionRole::ALL, InterceptPermissionRole::name)?;
     let role = role.ok_or_else(|| entry.error("role", "is required: `gate`, `rewrite` or `redactor`"))?;
-    if !role.fits(event) {
+    if !role.applies_to(event) {
         return Err(entry.error("role", &format!("cannot be `{role}` for `{}`", event.name())));
     }
     let tools = tool_names(entry, "tools")?;
@@ -108,14 +108,14 @@ fn intercept(entry: &Fields<'_>) -> Result<InterceptPermission, ManifestError> {
     Ok(InterceptPermission { event, role, tools, timeout_ms })
 }
 
-fn fs(fields: &Fields<'_>) -> Result<FsPermissions, ManifestError> {
+fn read_fs(fields: &ObjectFields<'_>) -> Result<FsPermissions, ManifestError> {
     let Some(fields) = fields.object("fs")? else { return Ok(FsPermissions::default()) };
-    fields.only(&["read", "write"])?;
-    Ok(FsPermissions { read: paths(&fields, "read")?, write: paths(&fields, "write")? })
+    fields.reject_unknown_keys(&["read", "write"])?;
+    Ok(FsPermissions { read: read_paths(&fields, "read")?, write: read_paths(&fields, "write")? })
 }
 
-fn paths(fields: &Fields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
-    let paths = listed(fields, field)?;
+fn read_paths(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
+    let paths = bounded_list(fields, field)?;
     for path in &paths {
         // Any home will do: whether there is one is seen when the path is used.
         let home = Path::new("/");
@@ -125,52 +125,52 @@ fn paths(fields: &Fields<'_>, field: &str) -> Result<Vec<String>, ManifestError>
     Ok(paths)
 }
 
-fn variables(fields: &Fields<'_>) -> Result<Vec<String>, ManifestError> {
-    let names = listed(fields, "env")?;
+fn read_variables(fields: &ObjectFields<'_>) -> Result<Vec<String>, ManifestError> {
+    let names = bounded_list(fields, "env")?;
     for name in &names {
-        check_asked(name).map_err(|error| fields.error("env", &format!("cannot be granted: {error}")))?;
+        check_requested(name).map_err(|error| fields.error("env", &format!("cannot be granted: {error}")))?;
     }
     Ok(names)
 }
 
-fn listed(fields: &Fields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
-    let texts = fields.texts(field)?;
+fn bounded_list(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
+    let texts = fields.text_list(field)?;
     match texts.len() > MAX_LISTED {
         true => Err(fields.error(field, &format!("must have at most {MAX_LISTED} entries"))),
         false => Ok(texts),
     }
 }
 
-fn word<T: Copy>(
-    fields: &Fields<'_>,
+fn read_keyword<T: Copy>(
+    fields: &ObjectFields<'_>,
     field: &str,
     all: &[T],
     name: impl Fn(T) -> &'static str,
 ) -> Result<Option<T>, ManifestError> {
-    fields.text(field)?.map(|text| known(fields, field, &text, all, &name)).transpose()
+    fields.text(field)?.map(|text| parse_keyword(fields, field, &text, all, &name)).transpose()
 }
 
-fn words<T: Copy>(
-    fields: &Fields<'_>,
+fn read_keywords<T: Copy>(
+    fields: &ObjectFields<'_>,
     field: &str,
     all: &[T],
     name: impl Fn(T) -> &'static str,
 ) -> Result<Vec<T>, ManifestError> {
-    listed(fields, field)?.iter().map(|text| known(fields, field, text, all, &name)).collect()
+    bounded_list(fields, field)?.iter().map(|text| parse_keyword(fields, field, text, all, &name)).collect()
 }
 
-fn known<T: Copy>(
-    fields: &Fields<'_>,
+fn parse_keyword<T: Copy>(
+    fields: &ObjectFields<'_>,
     field: &str,
     text: &str,
     all: &[T],
     name: &impl Fn(T) -> &'static str,
 ) -> Result<T, ManifestError> {
     let found = all.iter().copied().find(|&one| name(one) == text);
-    found.ok_or_else(|| fields.error(field, &unknown(text, all.iter().map(|&one| name(one)))))
+    found.ok_or_else(|| fields.error(field, &unknown_keyword_message(text, all.iter().map(|&one| name(one)))))
 }
 
-fn unknown(text: &str, known: impl Iterator<Item = &'static str>) -> String {
+fn unknown_keyword_message(text: &str, known: impl Iterator<Item = &'static str>) -> String {
     let known: Vec<_> = known.map(|word| format!("`{word}`")).collect();
     format!("names {text:?}, which this version does not know; it knows {}", known.join(", "))
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::*;
-use crate::manifest::{Fields, Object};
+use crate::manifest::{ObjectFields, JsonObject};
 
 fn read(json: &str) -> Result<Permissions, String> {
-    let object: Object = serde_json::from_str(json).unwrap();
-    let fields = Fields::new(Path::new("m"), object).map_err(|error| error.to_string())?;
+    let object: JsonObject = serde_json::from_str(json).unwrap();
+    let fields = ObjectFields::new(Path::new("m"), object).map_err(|error| error.to_string())?;
     Permissions::read(&fields).map_err(|error| error.to_string())
 }
 
@@ -42,8 +42,8 @@ fn what_a_manifest_says_is_read_and_written_as_it_is() {
     let all = permissions(EVERYTHING);
     assert_eq!(all.host.len(), 3);
     assert_eq!((all.net, all.exec), (NetworkAccess::All, ExecPermission::Own));
-    assert_eq!(all.time_for(InterceptKind::ToolCall), Some(Duration::from_secs(5)));
-    assert_eq!(all.time_for(InterceptKind::TurnStart), None);
+    assert_eq!(all.timeout_for(InterceptKind::ToolCall), Some(Duration::from_secs(5)));
+    assert_eq!(all.timeout_for(InterceptKind::TurnStart), None);
     let text = serde_json::to_string(&all).unwrap();
     assert_eq!(serde_json::from_str::<Permissions>(&text).unwrap(), all);
     insta::assert_snapshot!(text, @r#"{"tools":{"register":["weather"],"effects":["net"]},"events":["tool_call","turn_start"],"intercept":[{"event":"tool_call","role":"gate","tools":["bash"],"timeout_ms":5000}],"host":["fs.read","fs.write","exec"],"fs":{"read":["$WORKSPACE"],"write":["$DATA"]},"net":"all","env":["WEATHER_TOKEN"],"exec":"own"}"#);
@@ -135,7 +135,7 @@ fn variables_that_run_other_code_or_that_all_have_cannot_be_asked_for() {
 #[track_caller]
 fn check_excess(asked: &str, granted: &str, expect: &[&str]) {
     let asked = permissions(asked);
-    let beyond = excess::beyond(&asked, &permissions(granted), Some(Path::new("/h/u")));
+    let beyond = excess::excess_permissions(&asked, &permissions(granted), Some(Path::new("/h/u")));
     let lines: Vec<_> = lines::lines(&beyond, &asked).into_iter().map(|line| line.text).collect();
     assert_eq!(lines, expect);
 }
@@ -144,7 +144,7 @@ fn check_excess(asked: &str, granted: &str, expect: &[&str]) {
 fn only_what_goes_beyond_the_grant_is_excess() {
     check_excess(EVERYTHING, EVERYTHING, &[]);
     check_excess("{}", EVERYTHING, &[]);
-    assert_eq!(permissions(EVERYTHING).excess(&Permissions::default()), permissions(EVERYTHING).lines());
+    assert_eq!(permissions(EVERYTHING).excess_over(&Permissions::default()), permissions(EVERYTHING).lines());
     check_excess(
         r#"{"tools":{"register":["a","b"]},"events":["turn_end"],"host":["fs.read","exec"],"env":["A","B"]}"#,
         r#"{"tools":{"register":["a"]},"host":["fs.read"],"env":["A"]}"#,

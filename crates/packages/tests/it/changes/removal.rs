@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_packages::install::lock::How;
-use haft_packages::install::{InstallError, State, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{InstallError, InstallStatus, ExtensionStore};
 
 use super::{PLAIN, World, extension, names, one};
 
@@ -49,7 +49,7 @@ fn what_nobody_approved_is_moved_aside_whole() {
     assert_eq!(names(&kept.to), ["extension.json", "run"]);
     // A project's own lies in a repository, and is deleted as it always was.
     let project = world.at("project");
-    let store = Store { project: Some(project.clone()), ..world.store.clone() };
+    let store = ExtensionStore { project: Some(project.clone()), ..world.store.clone() };
     extension(&project.join("x"), PLAIN, "one");
     let row = store.find("x", None).unwrap();
     assert_eq!(store.remove(&row).unwrap().kept, None);
@@ -60,7 +60,7 @@ fn what_nobody_approved_is_moved_aside_whole() {
 fn without_a_lock_file_that_can_be_changed_nothing_is_removed() {
     let world = World::new();
     let (dir, row) = (world.placed("dir"), world.row());
-    fs::write(world.store.approved.file(), "{").unwrap();
+    fs::write(world.store.approved.lock_file_path(), "{").unwrap();
     world.store.remove(&row).unwrap_err();
     assert_eq!(names(&dir), ["extension.json", "run"]);
     assert!(!world.store.global.join(".removed").exists());
@@ -89,7 +89,7 @@ fn with_library(dir: &Path) -> PathBuf {
 fn nothing_is_deleted_through_a_link_in_a_placed_directory() {
     let world = World::new();
     let dir = with_library(&world.store.global.join("dir"));
-    world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+    world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     let precious = lead_out(&world, &dir);
     let removed = world.store.remove(&world.row()).unwrap();
     assert_eq!(names(&removed.kept.unwrap().to), ["lib"], "the link is not what was approved");
@@ -124,7 +124,7 @@ fn a_directory_that_nobody_may_write_to_is_removed_whole() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     let dir = with_library(&world.store.global.join("dir"));
-    world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+    world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     for path in ["lib/deep", "lib", ""] {
         fs::set_permissions(dir.join(path), fs::Permissions::from_mode(0o500)).unwrap();
     }
@@ -142,7 +142,7 @@ fn what_was_approved_meanwhile_is_not_removed() {
     let second = world.install(PLAIN, "two").entry;
     let refused = |error| assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
     refused(world.store.remove(&shown).unwrap_err());
-    assert_eq!((world.entry(), world.row().state), (second, State::Enabled));
+    assert_eq!((world.entry(), world.row().state), (second, InstallStatus::Enabled));
     assert_eq!(names(&world.at("home/copies/x")), ["extension.json", "run"]);
     let shown = world.row();
     // What a person switches meanwhile is no other version.
@@ -160,10 +160,10 @@ fn what_was_approved_where_it_lies_meanwhile_is_not_removed() {
     let before = dirs();
     for run in ["one", "two"] {
         extension(&dir, PLAIN, run);
-        world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+        world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
         let error = world.store.remove(&shown).unwrap_err();
         assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
-        assert_eq!((dirs(), world.row().state), (before.clone(), State::Enabled));
+        assert_eq!((dirs(), world.row().state), (before.clone(), InstallStatus::Enabled));
     }
 }
 

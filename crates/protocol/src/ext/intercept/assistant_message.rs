@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
@@ -35,13 +35,13 @@ pub enum AssistantMessageDecision {
     },
 }
 
-impl Hook for InterceptAssistantMessage {
+impl InterceptHook for InterceptAssistantMessage {
     type Decision = AssistantMessageDecision;
 
     const KIND: InterceptKind = InterceptKind::AssistantMessage;
 
     fn read(response: EventInterceptResponse) -> Result<AssistantMessageDecision, AnswerError> {
-        Ok(if response.blocks() {
+        Ok(if response.is_blocking() {
             AssistantMessageDecision::Suppress { reason: response.reason }
         } else if response.replace_text.is_empty() {
             AssistantMessageDecision::Show
@@ -51,7 +51,7 @@ impl Hook for InterceptAssistantMessage {
     }
 
     fn respond(decision: AssistantMessageDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             AssistantMessageDecision::Show => {}
             AssistantMessageDecision::Replace { text } => response.replace_text = text,

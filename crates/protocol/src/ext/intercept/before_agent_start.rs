@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
@@ -37,13 +37,13 @@ pub enum BeforeAgentStartDecision {
     },
 }
 
-impl Hook for InterceptBeforeAgentStart {
+impl InterceptHook for InterceptBeforeAgentStart {
     type Decision = BeforeAgentStartDecision;
 
     const KIND: InterceptKind = InterceptKind::BeforeAgentStart;
 
     fn read(response: EventInterceptResponse) -> Result<BeforeAgentStartDecision, AnswerError> {
-        if response.blocks() {
+        if response.is_blocking() {
             return Err(AnswerError::new("before_agent_start cannot block; intercept turn_start for that"));
         }
         Ok(match (response.append_system_prompt, response.system_prompt) {
@@ -54,7 +54,7 @@ impl Hook for InterceptBeforeAgentStart {
     }
 
     fn respond(decision: BeforeAgentStartDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             BeforeAgentStartDecision::Unchanged => {}
             BeforeAgentStartDecision::Append { text } => response.append_system_prompt = text,

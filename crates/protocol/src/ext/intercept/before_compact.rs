@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::event::CompactReason;
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
@@ -73,13 +73,13 @@ pub enum BeforeCompactDecision {
     },
 }
 
-impl Hook for InterceptBeforeCompact {
+impl InterceptHook for InterceptBeforeCompact {
     type Decision = BeforeCompactDecision;
 
     const KIND: InterceptKind = InterceptKind::BeforeCompact;
 
     fn read(response: EventInterceptResponse) -> Result<BeforeCompactDecision, AnswerError> {
-        Ok(if response.blocks() {
+        Ok(if response.is_blocking() {
             BeforeCompactDecision::Cancel { reason: response.reason }
         } else if response.summary.trim().is_empty() {
             BeforeCompactDecision::Default
@@ -89,7 +89,7 @@ impl Hook for InterceptBeforeCompact {
     }
 
     fn respond(decision: BeforeCompactDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             BeforeCompactDecision::Default => {}
             BeforeCompactDecision::Cancel { reason } => {

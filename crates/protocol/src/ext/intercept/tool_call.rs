@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
@@ -47,13 +47,13 @@ pub enum ToolCallDecision {
     },
 }
 
-impl Hook for InterceptToolCall {
+impl InterceptHook for InterceptToolCall {
     type Decision = ToolCallDecision;
 
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
     fn read(response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
-        if response.blocks() {
+        if response.is_blocking() {
             return Ok(ToolCallDecision::Block { reason: response.reason });
         }
         match response.modified_args {
@@ -67,7 +67,7 @@ impl Hook for InterceptToolCall {
     }
 
     fn respond(decision: ToolCallDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             ToolCallDecision::Allow => {}
             ToolCallDecision::Rewrite { args } => response.modified_args = Some(args),

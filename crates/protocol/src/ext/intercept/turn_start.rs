@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
@@ -30,20 +30,20 @@ pub enum TurnStartDecision {
     },
 }
 
-impl Hook for InterceptTurnStart {
+impl InterceptHook for InterceptTurnStart {
     type Decision = TurnStartDecision;
 
     const KIND: InterceptKind = InterceptKind::TurnStart;
 
     fn read(response: EventInterceptResponse) -> Result<TurnStartDecision, AnswerError> {
-        Ok(match response.blocks() {
+        Ok(match response.is_blocking() {
             true => TurnStartDecision::Block { reason: response.reason },
             false => TurnStartDecision::Allow,
         })
     }
 
     fn respond(decision: TurnStartDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         if let TurnStartDecision::Block { reason } = decision {
             response.block = Some(true);
             response.reason = reason;

@@ -12,14 +12,14 @@ use crate::hook::fold;
 use crate::json::RawJson;
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident($payload:ident) = $name:literal, $legacy:literal, $trace:literal;)*) => {
+    ($kinds:ident, $payloads:ident; $($(#[$doc:meta])* $kind:ident($payload:ident) = $name:literal, $legacy:literal, $trace:literal;)*) => {
         /// What happened, by name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Kind {
+        pub enum $kinds {
             $($(#[$doc])* $kind,)*
         }
 
-        impl Kind {
+        impl $kinds {
             /// Every kind, in the order of the numbers.
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
 
@@ -42,26 +42,26 @@ macro_rules! kinds {
         /// What happened, with its particulars. All fields are always there; durations are in nanoseconds.
         #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(untagged)]
-        pub enum Payload {
+        pub enum $payloads {
             $($(#[$doc])* $kind($payload),)*
         }
 
-        impl Payload {
+        impl $payloads {
             /// Which kind it is of.
-            pub const fn kind(&self) -> Kind {
-                match self { $(Self::$kind(_) => Kind::$kind,)* }
+            pub const fn kind(&self) -> $kinds {
+                match self { $(Self::$kind(_) => $kinds::$kind,)* }
             }
 
             /// Reads the particulars of an event, as PicoClaw or haft writes them.
             ///
             /// # Errors
             /// Which field, and what is wrong with it.
-            pub fn read(kind: Kind, payload: &RawJson) -> Result<Self, String> {
-                match kind { $(Kind::$kind => fold::read(payload).map(Self::$kind),)* }
+            pub fn read(kind: $kinds, payload: &RawJson) -> Result<Self, String> {
+                match kind { $($kinds::$kind => fold::read(payload).map(Self::$kind),)* }
             }
         }
 
-        $(impl From<$payload> for Payload {
+        $(impl From<$payload> for $payloads {
             fn from(payload: $payload) -> Self {
                 Self::$kind(payload)
             }
@@ -69,7 +69,7 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
+kinds! { HookEventKind, HookEventPayload;
     /// A turn begins.
     TurnStart(TurnStart) = "agent.turn.start", "turn_start", "turn.start";
     /// A turn is over.
@@ -114,7 +114,7 @@ kinds! {
     Error(ErrorEvent) = "agent.error", "error", "turn.error";
 }
 
-impl Kind {
+impl HookEventKind {
     /// The kind of that name, in either scheme.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| name == kind.name() || name == kind.legacy_name())
@@ -134,7 +134,7 @@ impl Kind {
 /// The severity of an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum EventSeverity {
     /// For who looks for a fault.
     Debug,
     /// As usual.
@@ -146,18 +146,18 @@ pub enum Severity {
     Error,
 }
 
-impl Payload {
+impl HookEventPayload {
     /// Returns the severity of the event.
-    pub fn severity(&self) -> Severity {
+    pub fn severity(&self) -> EventSeverity {
         match self {
-            Self::Error(_) | Self::SubTurnOrphan(_) => Severity::Error,
-            Self::LlmRetry(_) | Self::ContextCompress(_) | Self::ToolExecSkipped(_) => Severity::Warn,
+            Self::Error(_) | Self::SubTurnOrphan(_) => EventSeverity::Error,
+            Self::LlmRetry(_) | Self::ContextCompress(_) | Self::ToolExecSkipped(_) => EventSeverity::Warn,
             Self::TurnEnd(end) => match end.status.as_str() {
-                TurnEnd::ERROR => Severity::Error,
-                TurnEnd::ABORTED => Severity::Warn,
-                _ => Severity::Info,
+                TurnEnd::ERROR => EventSeverity::Error,
+                TurnEnd::ABORTED => EventSeverity::Warn,
+                _ => EventSeverity::Info,
             },
-            Self::ToolExecEnd(end) if end.is_error => Severity::Warn,
+            Self::ToolExecEnd(end) if end.is_error => EventSeverity::Warn,
             Self::TurnStart(_)
             | Self::LlmRequest(_)
             | Self::LlmDelta(_)
@@ -170,7 +170,7 @@ impl Payload {
             | Self::InterruptReceived(_)
             | Self::SubTurnSpawn(_)
             | Self::SubTurnEnd(_)
-            | Self::SubTurnResultDelivered(_) => Severity::Info,
+            | Self::SubTurnResultDelivered(_) => EventSeverity::Info,
         }
     }
 }

@@ -3,8 +3,8 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Kind, Occurrence};
-use crate::hook::{Meta, TurnContext};
+use super::{HookEventKind, TurnEvent};
+use crate::hook::{TurnMeta, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.event`.
@@ -18,7 +18,7 @@ pub struct LegacyEvent {
     pub time: String,
     /// Which turn.
     #[serde(default)]
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn. Since PicoClaw 0.2.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
@@ -31,14 +31,14 @@ pub struct LegacyEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyKind {
     /// `"turn_end"`.
-    Name(Kind),
+    Name(HookEventKind),
     /// `1`.
-    Number(Kind),
+    Number(HookEventKind),
 }
 
 impl LegacyKind {
     /// The kind, however it is written.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> HookEventKind {
         match self {
             Self::Name(kind) | Self::Number(kind) => kind,
         }
@@ -57,8 +57,8 @@ impl Serialize for LegacyKind {
 impl<'de> Deserialize<'de> for LegacyKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = RawJson::deserialize(deserializer)?;
-        let named = || json.read::<String>().ok().and_then(|name| Kind::from_name(&name)).map(Self::Name);
-        let numbered = || json.read::<u64>().ok().and_then(Kind::from_number).map(Self::Number);
+        let named = || json.read::<String>().ok().and_then(|name| HookEventKind::from_name(&name)).map(Self::Name);
+        let numbered = || json.read::<u64>().ok().and_then(HookEventKind::from_number).map(Self::Number);
         named().or_else(numbered).ok_or_else(|| D::Error::custom(format_args!("{json} is no kind of event")))
     }
 }
@@ -69,8 +69,8 @@ impl schemars::JsonSchema for LegacyKind {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.legacy_name()).collect();
-        let numbers: Vec<_> = Kind::ALL.iter().map(|kind| kind.number()).collect();
+        let names: Vec<_> = HookEventKind::ALL.iter().map(|kind| kind.legacy_name()).collect();
+        let numbers: Vec<_> = HookEventKind::ALL.iter().map(|kind| kind.number()).collect();
         schemars::json_schema!({
             "description": "How a kind is written: PicoClaw's documents show a name, its code sends a number.",
             "anyOf": [{ "type": "string", "enum": names }, { "type": "integer", "enum": numbers }],
@@ -78,16 +78,16 @@ impl schemars::JsonSchema for LegacyKind {
     }
 }
 
-impl Occurrence {
+impl TurnEvent {
     /// In the form of PicoClaw to 0.2.8; `kind` is [`LegacyKind::Name`] or [`LegacyKind::Number`].
     ///
     /// # Errors
     /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn legacy(&self, kind: fn(Kind) -> LegacyKind) -> Result<LegacyEvent, serde_json::Error> {
+    pub fn to_legacy_event(&self, kind: fn(HookEventKind) -> LegacyKind) -> Result<LegacyEvent, serde_json::Error> {
         Ok(LegacyEvent {
             kind: kind(self.payload.kind()),
             time: self.time.clone(),
-            meta: Meta { trace_path: self.trace_path().to_owned(), ..self.meta.clone() },
+            meta: TurnMeta { trace_path: self.trace_path().to_owned(), ..self.meta.clone() },
             context: self.context.clone(),
             payload: Some(RawJson::from_value(&self.payload)?),
         })

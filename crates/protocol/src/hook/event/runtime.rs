@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Occurrence, Severity};
-use crate::hook::Meta;
+use super::{TurnEvent, EventSeverity};
+use crate::hook::TurnMeta;
 use crate::json::RawJson;
 
 /// The params of `hook.runtime_event`.
@@ -21,16 +21,16 @@ pub struct RuntimeEvent {
     /// The scope of the event.
     pub scope: EventScope,
     /// The correlation of the event.
-    pub correlation: Correlation,
+    pub correlation: EventCorrelation,
     /// The severity.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub severity: Option<Severity>,
+    pub severity: Option<EventSeverity>,
     /// The particulars: see [`Payload`](super::Payload).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<RawJson>,
     /// The rest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attrs: Option<Attrs>,
+    pub attrs: Option<EventAttributes>,
 }
 
 /// The source of an event.
@@ -92,7 +92,7 @@ pub struct EventScope {
 /// The correlation of an event. Absent parts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Correlation {
+pub struct EventCorrelation {
     /// Where in the turn: `meta.TracePath` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace_id: String,
@@ -110,7 +110,7 @@ pub struct Correlation {
 /// Further attributes of an event of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Attrs {
+pub struct EventAttributes {
     /// The part that acts: `meta.Source` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_source: String,
@@ -123,15 +123,15 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-impl Occurrence {
+impl TurnEvent {
     /// In the form of PicoClaw from 0.2.9 on, as the `number`th event of its process.
     ///
     /// # Errors
     /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn runtime(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
+    pub fn to_runtime_event(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
         let kind = self.payload.kind();
-        let Meta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;
-        let attrs = Attrs { agent_source: source.clone(), iteration: *iteration };
+        let TurnMeta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;
+        let attrs = EventAttributes { agent_source: source.clone(), iteration: *iteration };
         Ok(RuntimeEvent {
             id: format!("evt-{number}"),
             kind: kind.name().to_owned(),
@@ -143,14 +143,14 @@ impl Occurrence {
                 turn_id: turn_id.clone(),
                 ..self.inbound_scope()
             },
-            correlation: Correlation {
+            correlation: EventCorrelation {
                 trace_id: self.trace_path().to_owned(),
                 parent_turn_id: parent_turn_id.clone(),
-                ..Correlation::default()
+                ..EventCorrelation::default()
             },
             severity: Some(self.payload.severity()),
             payload: Some(RawJson::from_value(&self.payload)?),
-            attrs: (attrs != Attrs::default()).then_some(attrs),
+            attrs: (attrs != EventAttributes::default()).then_some(attrs),
         })
     }
 

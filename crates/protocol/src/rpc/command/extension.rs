@@ -45,7 +45,7 @@ pub struct ReloadExt {
 
 /// A key, while an extension's panel has the focus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PanelKey {
+pub struct PanelKeyCommand {
     /// The owner of the panel.
     pub extension: ExtensionName,
     /// Which panel.
@@ -60,7 +60,7 @@ pub struct PanelKey {
 
 /// The room of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PanelResize {
+pub struct PanelResizeCommand {
     /// The owner of the panel.
     pub extension: ExtensionName,
     /// Which panel.
@@ -73,7 +73,7 @@ pub struct PanelResize {
 
 /// The person closed a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PanelClose {
+pub struct PanelCloseCommand {
     /// The owner of the panel.
     pub extension: ExtensionName,
     /// Which panel.

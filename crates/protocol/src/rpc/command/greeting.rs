@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// Introduces the client and its capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Hello {
+pub struct HelloCommand {
     /// The token, where the process was started with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<Token>,
+    pub token: Option<AuthToken>,
     /// The client's name and version, for the log. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
+    pub client: Option<ClientInfo>,
     /// True if the client answers `ui_request`s. If not, every question has its default at once. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ui: Option<bool>,
@@ -25,7 +25,7 @@ pub struct Hello {
 /// A client's name and version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(expecting = "an object")]
-pub struct Client {
+pub struct ClientInfo {
     /// Its name.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
@@ -37,9 +37,9 @@ pub struct Client {
 /// The token that allows a client to drive the process. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
-pub struct Token(pub String);
+pub struct AuthToken(pub String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AuthToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
@@ -47,8 +47,8 @@ impl fmt::Debug for Token {
 
 /// A sign of life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Ping {}
+pub struct PingCommand {}
 
 /// Ends the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Shutdown {}
+pub struct ShutdownCommand {}

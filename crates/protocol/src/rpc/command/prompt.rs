@@ -7,7 +7,7 @@ use crate::read::null_is_default;
 
 /// A message for the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Prompt {
+pub struct PromptCommand {
     /// The text; may be empty beside images. One that begins with `/` and the name of a command or a template is run as
     /// that, if it is not `plain`.
     pub message: String,
@@ -21,7 +21,7 @@ pub struct Prompt {
 
 /// Something for the agent at work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Steer {
+pub struct SteerCommand {
     /// The text.
     pub message: String,
     /// Images for the model.
@@ -41,7 +41,7 @@ pub struct FollowUp {
 
 /// Comes to an end in good order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Interrupt {
+pub struct InterruptCommand {
     /// The text for the last request to the model; without it, a text of haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub hint: String,
@@ -53,7 +53,7 @@ pub struct TakeQueued {}
 
 /// Stops at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Abort {
+pub struct AbortCommand {
     /// True if waiting prompts are cancelled, too: each is replied to with `aborted` and never begins. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<bool>,

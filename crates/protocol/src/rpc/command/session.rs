@@ -25,7 +25,7 @@ pub struct ListSessions {}
 
 /// The same conversation up to some entry, in a session of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Fork {
+pub struct ForkCommand {
     /// The last entry that both have, as `tree` names it; absent: where the session stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
@@ -33,7 +33,7 @@ pub struct Fork {
 
 /// The entries of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Tree {}
+pub struct TreeCommand {}
 
 /// The session goes on from an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

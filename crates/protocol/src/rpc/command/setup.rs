@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::thinking::Thinking;
+use crate::thinking::ThinkingLevel;
 
 /// Another model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -20,7 +20,7 @@ pub struct GetModels {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetThinking {
     /// The level. One that the model does not have becomes its nearest.
-    pub level: Thinking,
+    pub level: ThinkingLevel,
 }
 
 /// The tools there are.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Sums up the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Compact {
+pub struct CompactCommand {
     /// Instructions for the summary. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -20,4 +20,4 @@ pub struct GetMessages {}
 
 /// Forgets the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Clear {}
+pub struct ClearCommand {}

@@ -40,7 +40,7 @@ pub struct CompletionsData {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandResult {
     /// The action of the command.
-    pub action: CommandAction,
+    pub action: CommandActionKind,
     /// The extension whose command it is; absent for a template or a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
@@ -49,7 +49,7 @@ pub struct CommandResult {
 /// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CommandAction {
+pub enum CommandActionKind {
     /// A prompt: it is worked on, or waits behind another one; events follow as for the command `prompt`.
     Prompt,
     /// A text for the editor: the event `insert` says it.

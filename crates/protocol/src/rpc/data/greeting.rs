@@ -23,7 +23,7 @@ pub struct HelloData {
 
 /// A sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Pong {
+pub struct PongData {
     /// Always `true`.
     pub pong: bool,
 }

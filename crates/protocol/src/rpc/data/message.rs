@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::content::{Content, ShownContent};
+use crate::content::{ContentBlock, ShownContent};
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
-use crate::message::{AssistantBlock, Message, Time};
+use crate::message::{AssistantBlock, Message, Rfc3339Time};
 
 /// The conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -23,21 +23,21 @@ pub enum ShownMessage {
         /// Text and images.
         content: Vec<ShownContent<'static>>,
         /// When.
-        time: Time,
+        time: Rfc3339Time,
     },
     /// An answer of the model.
     Assistant {
         /// The blocks in the model's order.
         content: Vec<AssistantBlock>,
         /// When the message was complete.
-        time: Time,
+        time: Rfc3339Time,
     },
     /// The result of a tool call.
     Tool {
         /// One block, of the type `tool_result`.
         content: Vec<ShownBlock>,
         /// When.
-        time: Time,
+        time: Rfc3339Time,
     },
 }
 
@@ -67,7 +67,7 @@ pub enum ShownBlock {
 impl From<&Message> for ShownMessage {
     fn from(message: &Message) -> Self {
         match message {
-            Message::User { content, time } => Self::User { content: shown(content), time: time.clone() },
+            Message::User { content, time } => Self::User { content: to_shown_content(content), time: time.clone() },
             Message::Assistant(said) => {
                 Self::Assistant { content: said.content.clone(), time: said.time.clone() }
             }
@@ -76,7 +76,7 @@ impl From<&Message> for ShownMessage {
                     call_id: result.call_id.clone(),
                     name: result.name.clone(),
                     is_error: result.is_error,
-                    content: shown(&result.content),
+                    content: to_shown_content(&result.content),
                     extension: result.extension.clone(),
                     details: result.details.clone(),
                 }],
@@ -88,11 +88,11 @@ impl From<&Message> for ShownMessage {
 
 impl MessagesData {
     /// These messages, as they are shown.
-    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+    pub fn from_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         Self { messages: messages.into_iter().map(ShownMessage::from).collect() }
     }
 }
 
-fn shown(content: &[Content]) -> Vec<ShownContent<'static>> {
+fn to_shown_content(content: &[ContentBlock]) -> Vec<ShownContent<'static>> {
     content.iter().map(|content| ShownContent::from(content).into_owned()).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Time, Usage};
+use crate::message::{Rfc3339Time, TokenUsage};
 
 /// A session that is open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -41,10 +41,10 @@ pub struct SessionInfo {
     /// The directory that it is about.
     pub cwd: String,
     /// When it began.
-    pub created: Time,
+    pub created: Rfc3339Time,
     /// When something was last said in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<Time>,
+    pub last: Option<Rfc3339Time>,
     /// The name that it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -57,7 +57,7 @@ pub struct SessionInfo {
     /// The number of messages it has, on all branches.
     pub messages: u64,
     /// The usage of all answers.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The session that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
@@ -105,5 +105,5 @@ pub struct EntryInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// When it was written.
-    pub time: Time,
+    pub time: Rfc3339Time,
 }

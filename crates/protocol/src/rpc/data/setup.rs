@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::ExtensionName;
 use crate::json::RawJson;
-use crate::thinking::Thinking;
+use crate::thinking::ThinkingLevel;
 
 /// The model that is asked from the next step on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -40,7 +40,7 @@ pub struct ModelInfo {
     pub name: Option<String>,
     /// The levels that it can be told to think at; absent when not known. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<Vec<Thinking>>,
+    pub thinking: Option<Vec<ThinkingLevel>>,
     /// True if it reads images; absent when not known. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
@@ -50,7 +50,7 @@ pub struct ModelInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ThinkingData {
     /// The level: the nearest to the wanted one that the model has.
-    pub level: Thinking,
+    pub level: ThinkingLevel,
 }
 
 /// The tools there are.

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Usage;
-use crate::thinking::Thinking;
+use crate::message::TokenUsage;
+use crate::thinking::ThinkingLevel;
 
 /// Work has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Started {
+pub struct StartedData {
     /// Always `true`.
     pub started: bool,
 }
@@ -40,14 +40,14 @@ pub struct StateData {
     /// True if a prompt is worked on, or the conversation is being summed up.
     pub busy: bool,
     /// The usage since the session began.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The session. Since haft.
     pub session: String,
     /// Its file, which is there as soon as something was said; absent when nothing is recorded. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The thinking level. Since haft.
-    pub thinking: Thinking,
+    pub thinking: ThinkingLevel,
     /// The use of the model's window. Since haft.
     pub context: ContextData,
     /// The number of prompts that wait behind the one that is worked on. Since haft.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use haft_protocol::codec::Plain;
-use haft_protocol::hook::{BOUNDS, Call, Kind, Line, Payload, Question, read_reply};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::hook::{BOUNDS, Call, HookEventKind, CallLine, HookEventPayload, HookQuestion, read_reply};
 use insta::assert_snapshot;
 
 use super::lines::line;
@@ -18,12 +18,12 @@ fn transcript(lines: &str) -> String {
     let mut out = String::new();
     for text in lines.lines() {
         if text.contains("\"method\"") {
-            let Line { id, call, .. } = line(text);
+            let CallLine { id, call, .. } = line(text);
             out += &format!("{}\n", call.method().name());
             calls.extend(id.map(|id| (id, call)));
             continue;
         }
-        let reply = read_reply(text.as_bytes(), BOUNDS, Plain::default()).unwrap();
+        let reply = read_reply(text.as_bytes(), BOUNDS, PlainSpan::default()).unwrap();
         let means = match (reply.outcome, calls.get(&reply.id)) {
             (Err(error), _) => format!("error {}: {error}", error.code),
             (Ok(result), Some(Call::Hello(asked))) => decision(asked, &result),
@@ -39,7 +39,7 @@ fn transcript(lines: &str) -> String {
     out
 }
 
-fn decision<Q: Question>(asked: &Q, result: &haft_protocol::RawJson) -> String
+fn decision<Q: HookQuestion>(asked: &Q, result: &haft_protocol::RawJson) -> String
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -118,16 +118,16 @@ fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
 
 #[test]
 fn both_ways_to_write_a_kind_are_read() {
-    let kinds: Vec<Kind> = [PICOCLAW, SEED]
+    let kinds: Vec<HookEventKind> = [PICOCLAW, SEED]
         .iter()
         .flat_map(|lines| lines.lines())
         .filter(|text| text.contains("hook.event"))
         .map(|text| {
             let Call::Event(event) = line(text).call else { panic!("no event: {text}") };
-            let payload = Payload::read(event.kind.kind(), &event.payload.unwrap()).unwrap();
+            let payload = HookEventPayload::read(event.kind.kind(), &event.payload.unwrap()).unwrap();
             assert_eq!(payload.kind(), event.kind.kind());
             event.kind.kind()
         })
         .collect();
-    assert_eq!(kinds, [Kind::ToolExecStart, Kind::ToolExecStart]);
+    assert_eq!(kinds, [HookEventKind::ToolExecStart, HookEventKind::ToolExecStart]);
 }

@@ -1,13 +1,13 @@
 //! What a result means for each question, wrong ones included.
 
-use haft_protocol::hook::{Hello, Question, ResponseDecision, ResultDecision};
+use haft_protocol::hook::{HookHello, HookQuestion, ResponseDecision, ResultDecision};
 
 use super::samples;
 use crate::samples::json;
 
 /// The decision, or what is wrong and the outline of what was there.
 #[track_caller]
-pub(crate) fn check<Q: Question>(question: &Q, result: &str, expect: Result<&str, (&str, &str)>)
+pub(crate) fn check<Q: HookQuestion>(question: &Q, result: &str, expect: Result<&str, (&str, &str)>)
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -16,7 +16,7 @@ where
         assert!(decided.reports.is_empty(), "{result}: {:?}", decided.reports);
         format!("{:?}", decided.decision)
     });
-    let wrong = |wrong: &haft_protocol::hook::Malformed| (wrong.detail.clone(), wrong.found.clone());
+    let wrong = |wrong: &haft_protocol::hook::MalformedReply| (wrong.detail.clone(), wrong.found.clone());
     let got = decided.as_ref().map(String::as_str).map_err(wrong);
     let expect = expect.map_err(|(detail, found)| (detail.to_owned(), found.to_owned()));
     assert_eq!(got, expect, "{result}");
@@ -24,7 +24,7 @@ where
 
 /// The one thing that is reported.
 #[track_caller]
-pub(crate) fn check_report<Q: Question>(question: &Q, result: &str, decision: &str, report: &str)
+pub(crate) fn check_report<Q: HookQuestion>(question: &Q, result: &str, decision: &str, report: &str)
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -35,7 +35,7 @@ where
 
 #[test]
 fn any_object_is_a_greeting() {
-    let hello = Hello::new("gate", Vec::new());
+    let hello = HookHello::new("gate", Vec::new());
     for result in ["{}", "null", r#"{"ok":false}"#, r#"{"name":7}"#] {
         check(&hello, result, Ok("()"));
     }
@@ -56,7 +56,7 @@ fn nothing_is_go_on() {
 }
 
 #[track_caller]
-fn check_echo<Q: Question>(question: &Q, field: &str)
+fn check_echo<Q: HookQuestion>(question: &Q, field: &str)
 where
     Q::Decision: std::fmt::Debug,
 {

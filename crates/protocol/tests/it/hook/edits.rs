@@ -1,7 +1,7 @@
 //! Requests that a hook changes.
 
 use haft_protocol::hook::{
-    BeforeLlm, Decided, LlmDecision, LlmEdit, LlmOptions, Message, MessageEdit, Question, ToolDefinition,
+    BeforeLlm, ParsedDecision, LlmDecision, LlmEdit, LlmOptions, HookMessage, MessageEdit, HookQuestion, ToolDefinition,
 };
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::samples::{before_llm, message, tool};
 use crate::samples::json as raw;
 
 #[track_caller]
-fn decide(request: &Value) -> Decided<LlmDecision> {
+fn decide(request: &Value) -> ParsedDecision<LlmDecision> {
     let result = json!({ "action": "modify", "request": request }).to_string();
     before_llm().decide(&raw(&result)).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
@@ -26,20 +26,20 @@ fn edit(request: &Value) -> LlmEdit {
     }
 }
 
-fn asked() -> Vec<Message> {
+fn asked() -> Vec<HookMessage> {
     before_llm().messages
 }
 
 #[track_caller]
-fn check_messages(said: &[Message], expect: Option<Vec<MessageEdit>>) {
+fn check_messages(said: &[HookMessage], expect: Option<Vec<MessageEdit>>) {
     assert_eq!(edit(&json!({ "messages": said })).messages, expect);
 }
 
 fn kept(places: &[usize]) -> Vec<MessageEdit> {
-    places.iter().copied().map(MessageEdit::Kept).collect()
+    places.iter().copied().map(MessageEdit::Unchanged).collect()
 }
 
-fn new(message: Message) -> MessageEdit {
+fn new(message: HookMessage) -> MessageEdit {
     MessageEdit::New(Box::new(message))
 }
 
@@ -83,39 +83,39 @@ fn messages_that_were_shown_are_found_again() {
     check_messages(&[user.clone(), system.clone(), call.clone(), result.clone()], None);
     check_messages(
         &[user.clone(), call.clone(), result.clone(), note.clone()],
-        Some(vec![MessageEdit::Kept(1), MessageEdit::Kept(2), MessageEdit::Kept(3), note_again.clone()]),
+        Some(vec![MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), MessageEdit::Unchanged(3), note_again.clone()]),
     );
     check_messages(
         &[note, user.clone(), call.clone(), result.clone()],
-        Some(vec![note_again, MessageEdit::Kept(1), MessageEdit::Kept(2), MessageEdit::Kept(3)]),
+        Some(vec![note_again, MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), MessageEdit::Unchanged(3)]),
     );
     check_messages(&[call.clone(), result.clone()], Some(kept(&[2, 3])));
     check_messages(&[result.clone(), call.clone(), user.clone()], Some(kept(&[3, 2, 1])));
-    let twice = vec![MessageEdit::Kept(1), new(user.clone())];
+    let twice = vec![MessageEdit::Unchanged(1), new(user.clone())];
     check_messages(&[user.clone(), user.clone()], Some(twice));
-    let redacted = Message { content: "***".into(), ..result.clone() };
+    let redacted = HookMessage { content: "***".into(), ..result.clone() };
     check_messages(
         &[user, call, redacted.clone()],
-        Some(vec![MessageEdit::Kept(1), MessageEdit::Kept(2), new(redacted)]),
+        Some(vec![MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), new(redacted)]),
     );
 }
 
 #[test]
 fn what_a_hook_does_not_know_of_a_message_is_no_change() {
     let [_, user, call, result] = asked().try_into().unwrap();
-    let forgetful = Message { reasoning_content: String::new(), ..call.clone() };
+    let forgetful = HookMessage { reasoning_content: String::new(), ..call.clone() };
     check_messages(&[user.clone(), forgetful, result.clone()], None);
     // What the model is shown is one.
-    let blind = Message { media: Vec::new(), ..result };
+    let blind = HookMessage { media: Vec::new(), ..result };
     check_messages(
         &[user, call, blind.clone()],
-        Some(vec![MessageEdit::Kept(1), MessageEdit::Kept(2), new(blind)]),
+        Some(vec![MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), new(blind)]),
     );
 }
 
 #[test]
 fn a_long_conversation_is_compared_quickly() {
-    let many: Vec<Message> = (0..20_000).map(|_| message("user", "same")).collect();
+    let many: Vec<HookMessage> = (0..20_000).map(|_| message("user", "same")).collect();
     let asked = BeforeLlm { messages: many.clone(), ..BeforeLlm::default() };
     let said = json!({ "request": { "messages": &many[1..] } }).to_string();
     let LlmDecision::Modify(edit) = asked.decide(&raw(&said)).unwrap().decision else {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use haft_protocol::codec::Plain;
-use haft_protocol::hook::{BOUNDS, Call, Line, Method, Question, Reply, Results, read_reply};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::hook::{BOUNDS, Call, CallLine, Method, HookQuestion, HookReply, HookResults, read_reply};
 use serde_json::Value;
 
 use super::samples;
@@ -12,8 +12,8 @@ const HOST: &str = include_str!("../../../fixtures/hook/host.jsonl");
 const HOOK: &str = include_str!("../../../fixtures/hook/hook.jsonl");
 
 #[track_caller]
-pub(crate) fn line(text: &str) -> Line {
-    Line::read(text.as_bytes(), BOUNDS).unwrap_or_else(|error| panic!("{error}: {text}"))
+pub(crate) fn line(text: &str) -> CallLine {
+    CallLine::read(text.as_bytes(), BOUNDS).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn lines_fit_the_schema() {
-    let schema = jsonschema::validator_for(schemars::schema_for!(Line).as_value()).unwrap();
+    let schema = jsonschema::validator_for(schemars::schema_for!(CallLine).as_value()).unwrap();
     for text in HOST.lines() {
         let value: Value = serde_json::from_str(text).unwrap();
         if let Err(error) = schema.validate(&value) {
@@ -44,7 +44,7 @@ fn lines_fit_the_schema() {
 }
 
 /// The question of a reply, by its id.
-fn asked(id: u64) -> Line {
+fn asked(id: u64) -> CallLine {
     samples::lines().into_iter().find(|line| line.id == Some(id)).unwrap()
 }
 
@@ -53,14 +53,14 @@ fn every_reply_is_written_like_this() {
     let written: String = samples::replies().iter().map(|reply| reply.encode().unwrap()).collect();
     assert_eq!(written, HOOK);
     for (text, sample) in HOOK.lines().zip(samples::replies()) {
-        assert_eq!(read_reply(text.as_bytes(), BOUNDS, Plain::default()).unwrap(), sample);
+        assert_eq!(read_reply(text.as_bytes(), BOUNDS, PlainSpan::default()).unwrap(), sample);
     }
 }
 
 #[test]
 fn results_fit_the_schema_of_their_method() {
-    let root = schemars::schema_for!(Results).to_value();
-    for Reply { id, outcome, .. } in samples::replies() {
+    let root = schemars::schema_for!(HookResults).to_value();
+    for HookReply { id, outcome, .. } in samples::replies() {
         let Ok(result) = outcome else { continue };
         let method = asked(id).call.method().name();
         let mut schema = root["properties"][method].clone();
@@ -76,7 +76,7 @@ fn results_fit_the_schema_of_their_method() {
 #[test]
 fn a_line_that_is_no_call_is_refused_with_its_id() {
     let check = |text: &str, expect: (Option<u64>, &str)| {
-        let unread = Line::read(text.as_bytes(), BOUNDS).unwrap_err();
+        let unread = CallLine::read(text.as_bytes(), BOUNDS).unwrap_err();
         assert_eq!((unread.id, unread.detail.as_str()), expect, "{text}");
     };
     check(r#"{"jsonrpc":"2.0","id":7,"method":"hook.later"}"#, (Some(7), "unknown method \"hook.later\""));
@@ -94,8 +94,8 @@ fn a_line_that_is_no_call_is_refused_with_its_id() {
 }
 
 #[track_caller]
-fn check_borrowed<Q: Question + Clone + Into<Call>>(question: &Q) {
-    assert_eq!(Line::asking(7, question).unwrap(), Line::request(7, question.clone()).encode().unwrap());
+fn check_borrowed<Q: HookQuestion + Clone + Into<Call>>(question: &Q) {
+    assert_eq!(CallLine::encode_question(7, question).unwrap(), CallLine::request(7, question.clone()).encode().unwrap());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Answers of the model and of tools that a hook changes in part.
 
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, LlmResponse, Question, ResponseDecision, ResultDecision, ToolCall, ToolResult,
+    AfterLlm, AfterTool, LlmResponse, HookQuestion, ResponseDecision, ResultDecision, HookToolCall, HookToolResult,
 };
 
 use super::decide::check;
@@ -16,7 +16,7 @@ fn response(result: &str) -> LlmResponse {
 }
 
 #[track_caller]
-fn result(said: &str) -> ToolResult {
+fn result(said: &str) -> HookToolResult {
     let decided = after_tool().decide(&json(said)).unwrap();
     let ResultDecision::Modify(result) = decided.decision else { panic!("{decided:?}") };
     result
@@ -65,7 +65,7 @@ fn calls_can_be_changed_and_added() {
     assert_eq!(second.function.read_arguments(), Ok(json("{}")));
     assert_eq!(
         *second,
-        ToolCall { function: second.function.clone(), ..ToolCall::new("new", "", &json("{}")) }
+        HookToolCall { function: second.function.clone(), ..HookToolCall::new("new", "", &json("{}")) }
     );
 }
 
@@ -117,15 +117,15 @@ fn an_answer_that_stands_one_level_too_high_is_refused() {
 fn a_part_of_a_result_leaves_the_rest() {
     let AfterTool { result: own, .. } = after_tool();
     let said = r#"{"action":"modify","result":{"result":{"for_llm":"***"}}}"#;
-    assert_eq!(result(said), ToolResult { for_llm: "***".into(), ..own.clone() });
+    assert_eq!(result(said), HookToolResult { for_llm: "***".into(), ..own.clone() });
     let said = r#"{"result":{"tool":"x","result":{"media":null,"is_error":true}}}"#;
-    assert_eq!(result(said), ToolResult { media: Vec::new(), is_error: true, ..own });
+    assert_eq!(result(said), HookToolResult { media: Vec::new(), is_error: true, ..own });
 }
 
 #[test]
 fn a_whole_result_takes_the_place_of_the_tool_s() {
     let said = r#"{"result":{"result":{"for_llm":"***","silent":false,"is_error":false,"async":false}}}"#;
-    assert_eq!(result(said), ToolResult { for_llm: "***".into(), ..ToolResult::default() });
+    assert_eq!(result(said), HookToolResult { for_llm: "***".into(), ..HookToolResult::default() });
 }
 
 #[test]

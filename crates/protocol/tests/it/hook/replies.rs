@@ -1,10 +1,10 @@
 //! Lines of hooks: which are replies, which are noise, and whose call a bad one fails.
 
-use haft_protocol::codec::{Bounds, Plain};
-use haft_protocol::hook::{BOUNDS, Reply, Unread, read_reply};
+use haft_protocol::codec::{LineLimits, PlainSpan};
+use haft_protocol::hook::{BOUNDS, HookReply, UnreadableLine, read_reply};
 
-fn read(line: &str) -> Result<Reply, Unread> {
-    read_reply(line.as_bytes(), BOUNDS, Plain::default())
+fn read(line: &str) -> Result<HookReply, UnreadableLine> {
+    read_reply(line.as_bytes(), BOUNDS, PlainSpan::default())
 }
 
 /// The id and the result, or the id and the error.
@@ -106,9 +106,9 @@ fn what_cannot_be_read_fails_the_call_it_was_meant_for() {
 #[test]
 fn text_is_mended_and_nothing_else() {
     let mended = read(r#"{"id":1,"result":{"result":{"for_llm":"\ud800"}}}"#).unwrap();
-    assert!(mended.mended);
+    assert!(mended.repaired);
     assert_eq!(mended.outcome.unwrap().as_str(), r#"{"result":{"for_llm":"\ufffd"}}"#);
-    assert!(!read(r#"{"id":1,"result":{"for_llm":"\ud83d\ude00"}}"#).unwrap().mended);
+    assert!(!read(r#"{"id":1,"result":{"for_llm":"\ud83d\ude00"}}"#).unwrap().repaired);
     for result in [
         r#"{"call":{"arguments":{"content":"\ud800"}}}"#,
         r#"{"call":{"tool":"\ud800"}}"#,
@@ -124,10 +124,10 @@ fn text_is_mended_and_nothing_else() {
 fn a_line_is_as_long_as_its_bounds() {
     let line = format!(r#"{{"id":1,"result":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
     assert!(read(&line).is_ok(), "longer than PicoClaw takes");
-    let unread = read_reply(line.as_bytes(), Bounds { line: 1024, ..BOUNDS }, Plain::default()).unwrap_err();
+    let unread = read_reply(line.as_bytes(), LineLimits { line: 1024, ..BOUNDS }, PlainSpan::default()).unwrap_err();
     assert_eq!((unread.id, unread.code), (None, "frame_too_long"));
     assert_eq!(
-        read_reply(b"{\"id\":1,\"result\":\"\xff\"}", BOUNDS, Plain::default()).unwrap_err().code,
+        read_reply(b"{\"id\":1,\"result\":\"\xff\"}", BOUNDS, PlainSpan::default()).unwrap_err().code,
         "frame_not_utf8"
     );
 }

@@ -1,6 +1,6 @@
 //! What clients of zot send is read, and what they rely on is in what they get.
 
-use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, Response, read_request};
+use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, RpcResponse, read_request};
 use serde_json::Value;
 
 use super::samples;
@@ -46,10 +46,10 @@ fn what_clients_of_zot_send_is_read() {
 #[test]
 fn replies_of_zot_are_read() {
     for line in lines(false).filter(|line| value(line)["type"] == "response") {
-        let response: Response = serde_json::from_str(line).unwrap();
+        let response: RpcResponse = serde_json::from_str(line).unwrap();
         match response.outcome {
             Ok(data) => {
-                let data = value(data.json().unwrap().as_str());
+                let data = value(data.to_json().unwrap().as_str());
                 assert_eq!(&data, value(line).get("data").unwrap_or(&serde_json::json!({})), "{line}");
             }
             Err(failure) => assert_eq!(failure.code, ErrorCode::Failed, "{line}"),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, Request, Response, RpcEvent, read_request,
+    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, RpcRequest, RpcResponse, RpcEvent, read_request,
 };
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn every_reply_and_every_event_is_written_like_this() {
     let lines = server();
     assert_eq!(lines, fixture("server.jsonl", &lines));
     for (text, sample) in lines.lines().zip(samples::replies()) {
-        assert_eq!(serde_json::from_str::<Response>(text).unwrap(), sample, "{text}");
+        assert_eq!(serde_json::from_str::<RpcResponse>(text).unwrap(), sample, "{text}");
     }
 }
 
@@ -80,17 +80,17 @@ fn lines_fit_their_schema() {
     let values = |lines: String| -> Vec<Value> {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    fits(schemars::schema_for!(Request).as_value(), values(client()).into_iter());
+    fits(schemars::schema_for!(RpcRequest).as_value(), values(client()).into_iter());
     let (replies, events): (Vec<_>, Vec<_>) =
         values(server()).into_iter().partition(|value| value["type"] == "response");
-    fits(schemars::schema_for!(Response).as_value(), replies.into_iter());
+    fits(schemars::schema_for!(RpcResponse).as_value(), replies.into_iter());
     fits(schemars::schema_for!(EventLine).as_value(), events.into_iter());
 }
 
 #[test]
 fn data_fits_the_schema_of_its_command() {
     let root = schemars::schema_for!(ReplyData).to_value();
-    for Response { command, outcome, .. } in samples::replies() {
+    for RpcResponse { command, outcome, .. } in samples::replies() {
         let Ok(data) = outcome else { continue };
         let mut schema = root["properties"][&command].clone();
         assert!(schema.is_object(), "{command} has no schema of its data");

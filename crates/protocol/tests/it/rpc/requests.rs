@@ -1,7 +1,7 @@
 //! Lines that are no requests, and what their senders are told; lines that are read although they look odd.
 
-use haft_protocol::codec::Bounds;
-use haft_protocol::rpc::{BOUNDS, Command, MAX_LINE, Ping, Request, SetTools, read_request};
+use haft_protocol::codec::LineLimits;
+use haft_protocol::rpc::{BOUNDS, Command, MAX_LINE, PingCommand, RpcRequest, SetTools, read_request};
 use insta::assert_snapshot;
 
 /// The reply to a line that is none.
@@ -94,7 +94,7 @@ fn a_long_line_is_refused_and_a_line_of_the_limit_is_not() {
     };
     assert!(read_request(line(MAX_LINE).as_bytes(), BOUNDS).is_ok());
     assert_snapshot!(reply(line(MAX_LINE + 1)), @r#"{"type":"response","command":"","success":false,"error":"malformed json: line longer than 16777216 bytes","code":"line_too_long"}"#);
-    let bounds = Bounds { line: 100, ..BOUNDS };
+    let bounds = LineLimits { line: 100, ..BOUNDS };
     assert!(read_request(line(100).as_bytes(), bounds).is_ok());
     assert!(read_request(line(101).as_bytes(), bounds).is_err());
     let deep = format!(r#"{{"id":"7","type":"ping","x":{}{}}}"#, "[".repeat(64), "]".repeat(64));
@@ -102,18 +102,18 @@ fn a_long_line_is_refused_and_a_line_of_the_limit_is_not() {
 }
 
 #[track_caller]
-fn reads(line: &str, expect: Request) {
+fn reads(line: &str, expect: RpcRequest) {
     assert_eq!(read_request(line.as_bytes(), BOUNDS), Ok(expect), "{line}");
 }
 
 #[test]
 fn null_is_absent_and_what_nobody_knows_is_ignored() {
-    let ping = Request::new(Ping {});
+    let ping = RpcRequest::new(PingCommand {});
     reads("{\"type\":\"ping\"}\r", ping.clone());
     reads(r#" {"new":{"a":[1]},"type":"ping","session":null,"id":null} "#, ping.clone());
     reads(r#"{"type":"\u0070ing","id":""}"#, ping);
-    reads(r#"{"type":"set_tools"}"#, Request::new(SetTools { tools: None }));
-    reads(r#"{"type":"set_tools","tools":null}"#, Request::new(SetTools { tools: None }));
+    reads(r#"{"type":"set_tools"}"#, RpcRequest::new(SetTools { tools: None }));
+    reads(r#"{"type":"set_tools","tools":null}"#, RpcRequest::new(SetTools { tools: None }));
     let prompt = |line: &str| {
         let request = read_request(line.as_bytes(), BOUNDS).unwrap();
         let Command::Prompt(prompt) = request.command else { panic!("{request:?}") };

@@ -54,7 +54,7 @@ struct Shell {
     /// How often each command was answered, by its id.
     answers: BTreeMap<String, usize>,
     /// What is done beside the work, and whether no job begins before that.
-    doing: Vec<(Ticket, bool)>,
+    doing: Vec<(CommandTicket, bool)>,
     works: bool,
     closed: bool,
     finished: bool,
@@ -70,20 +70,20 @@ impl Shell {
             Step::Command(at) => self.command(n.to_string(), COMMANDS[at]),
             Step::Done(at, fails) if !self.doing.is_empty() => {
                 let (ticket, _) = self.doing.remove(at % self.doing.len());
-                let failure = || Failure::new(ErrorCode::Failed, "x");
-                let outcome = if fails { Err(failure()) } else { Ok(Payload::of(NoData {})) };
-                let effects = self.desk.done(ticket, outcome);
+                let failure = || CommandFailure::new(ErrorCode::Failed, "x");
+                let outcome = if fails { Err(failure()) } else { Ok(ReplyPayload::from_value(NoData {})) };
+                let effects = self.desk.complete(ticket, outcome);
                 self.carry_out(effects);
             }
             Step::Add if !self.finished => {
-                if let Ok(effects) = self.desk.add(prompt("x")) {
+                if let Ok(effects) = self.desk.add_job(prompt("x")) {
                     self.waiting.push_back(None);
                     self.carry_out(effects);
                 }
             }
             Step::Ended if self.works => {
                 self.works = false;
-                let effects = self.desk.ended();
+                let effects = self.desk.job_ended();
                 self.carry_out(effects);
             }
             Step::Finish => {
@@ -99,8 +99,8 @@ impl Shell {
             }
             Step::Done(..) | Step::Add | Step::Ended => {}
         }
-        assert_eq!(self.desk.works(), self.works);
-        assert_eq!(self.desk.waiting(), self.waiting.len());
+        assert_eq!(self.desk.is_working(), self.works);
+        assert_eq!(self.desk.waiting_jobs(), self.waiting.len());
         let held = self.doing.iter().any(|(_, holds)| *holds);
         assert!(self.works || held || self.waiting.is_empty(), "something waits behind nothing");
     }
@@ -111,7 +111,7 @@ impl Shell {
         }
         self.answers.insert(id.clone(), 0);
         let effects = self.desk.command(request(&id, kind, fields));
-        let refused = |effect: &Effect| matches!(effect, Effect::Reply(reply) if reply.id.as_deref() == Some(&id) && reply.outcome.is_err());
+        let refused = |effect: &SchedulerEffect| matches!(effect, SchedulerEffect::Reply(reply) if reply.id.as_deref() == Some(&id) && reply.outcome.is_err());
         let is_job = matches!(kind, "prompt" | "compact") && !effects.iter().any(refused);
         if is_job {
             self.waiting.push_back(Some(id.clone()));
@@ -122,35 +122,35 @@ impl Shell {
         self.carry_out(effects);
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn carry_out(&mut self, effects: Vec<SchedulerEffect>) {
         for effect in effects {
-            assert!(!self.closed || matches!(effect, Effect::Reply(_)), "{effect:?} behind the end");
+            assert!(!self.closed || matches!(effect, SchedulerEffect::Reply(_)), "{effect:?} behind the end");
             match effect {
-                Effect::Reply(Response { id, outcome, command }) => {
+                SchedulerEffect::Reply(RpcResponse { id, outcome, command }) => {
                     let id = id.unwrap();
                     let begins = matches!(command.as_str(), "prompt" | "compact") && outcome.is_ok();
                     self.begins = begins.then(|| id.clone());
                     *self.answers.get_mut(&id).unwrap() += 1;
                     assert_eq!(self.answers[&id], 1, "{command} {id} is answered twice");
                 }
-                Effect::Do(ticket, command) => {
+                SchedulerEffect::Do(ticket, command) => {
                     let leaves = matches!(command, Command::Clear(_) | Command::MoveTo(_));
                     assert!(!leaves || !self.works, "left at work");
                     let moves = matches!(command, Command::MoveTo(_));
                     let holds = moves || matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
                     self.doing.push((ticket, holds));
                 }
-                Effect::Start(_) => {
+                SchedulerEffect::Start(_) => {
                     assert!(!self.works, "two things at a time");
                     assert!(self.doing.iter().all(|(_, holds)| !holds), "begun before a change was done");
                     self.works = true;
                     assert_eq!(self.waiting.pop_front(), Some(self.begins.take()), "not in order");
                 }
-                Effect::Stop => assert!(self.works, "nothing to stop"),
-                Effect::Close => {
+                SchedulerEffect::Stop => assert!(self.works, "nothing to stop"),
+                SchedulerEffect::Close => {
                     assert!(!self.works, "closed at work");
                     self.closed = true;
-                    let last = self.desk.closed();
+                    let last = self.desk.session_closed();
                     self.carry_out(last);
                 }
             }

@@ -30,7 +30,7 @@ fn what_is_under_way_has_a_bound() {
     let mut desk = CommandScheduler::default();
     for id in 0..MOST_OPEN {
         let effects = desk.command(request(&id.to_string(), "tree", ""));
-        assert!(matches!(effects.as_slice(), [Effect::Do(..)]));
+        assert!(matches!(effects.as_slice(), [SchedulerEffect::Do(..)]));
     }
     let full = "256 commands are under way already; wait for some of their replies";
     assert_eq!(turn(&mut desk, "x tree"), format!("x tree\n  x tree: queue_full: {full}\n"));

@@ -1,6 +1,6 @@
 //! What a person is asked: before tools run, and when a gate keeps failing.
 
-use haft_rpc::End;
+use haft_rpc::EndReason;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -74,7 +74,7 @@ async fn a_question_ends_with_what_it_is_about() {
 async fn a_client_that_says_nothing_more_answers_nothing_more() {
     let (client, _) = asked().await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
 }
 
@@ -107,7 +107,7 @@ async fn other_tools_and_later_ones_run_unasked() {
 }
 
 /// A gate that is gone fails three times; then the person decides.
-async fn failing(choice: Option<Value>) -> (End, String) {
+async fn failing(choice: Option<Value>) -> (EndReason, String) {
     let look = || Answer::Call("look", "{}");
     let (program, mut peer) = Program::new([look(), look(), look(), look()]).with_extension("guard");
     let mut client = Client::of(program);
@@ -135,28 +135,28 @@ async fn failing(choice: Option<Value>) -> (End, String) {
 #[tokio::test(start_paused = true)]
 async fn a_failing_gate_and_go_on_without_it() {
     let (end, said) = failing(Some(json!({"value": "continue_without"}))).await;
-    assert_eq!(end, End::Input);
+    assert_eq!(end, EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_gate_and_start_it_again() {
     let (end, said) = failing(Some(json!({"value": "restart"}))).await;
-    assert_eq!(end, End::Input);
+    assert_eq!(end, EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_gate_and_stop() {
     let (end, said) = failing(Some(json!({"value": "stop"}))).await;
-    assert_eq!(end, End::Stopped);
+    assert_eq!(end, EndReason::Stopped);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_gate_and_nobody_to_ask() {
     let (end, said) = failing(None).await;
-    assert_eq!(end, End::Stopped);
+    assert_eq!(end, EndReason::Stopped);
     assert_snapshot!(said);
 }
 
@@ -176,6 +176,6 @@ async fn a_failing_gate_ends_its_session_and_no_other() {
     client.send(json!({"id": "2", "type": "prompt", "message": "and here?"})).await;
     client.until("done").await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use haft_core::hooks::CancellationToken;
-use haft_rpc::{End, Options, ServeError, serve};
+use haft_rpc::{EndReason, ServeOptions, ServeError, serve};
 use insta::assert_snapshot;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
@@ -40,7 +40,7 @@ pub(super) async fn shut_down(drives: Drives) -> String {
     client.send(json!({"id": "4", "type": "ping"})).await;
     client.send(json!({"id": "5", "type": "prompt", "message": "too late"})).await;
     let (end, said) = client.heard().await;
-    assert_eq!((end.unwrap(), tasks()), (End::Requested, before));
+    assert_eq!((end.unwrap(), tasks()), (EndReason::Requested, before));
     said
 }
 
@@ -60,7 +60,7 @@ async fn what_nobody_answers_does_not_hold_up_the_end() {
     for id in ["1", "2"] {
         assert_eq!(client.reply(id).await["code"], "shutdown");
     }
-    assert_eq!((client.heard().await.0.unwrap(), tasks()), (End::Requested, before));
+    assert_eq!((client.heard().await.0.unwrap(), tasks()), (EndReason::Requested, before));
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +69,7 @@ async fn the_program_may_end_it() {
     let client = busy(Client::of).await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
-    assert_eq!((end.unwrap(), tasks()), (End::Cancelled, before));
+    assert_eq!((end.unwrap(), tasks()), (EndReason::Cancelled, before));
     assert_snapshot!(said);
 }
 
@@ -89,7 +89,7 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
     client.until("session_closed").await;
     gate.notify_one();
     let (end, said) = client.heard().await;
-    assert_eq!((end.unwrap(), tasks()), (End::Input, before));
+    assert_eq!((end.unwrap(), tasks()), (EndReason::Input, before));
     assert_snapshot!(said);
 }
 
@@ -102,7 +102,7 @@ async fn no_reply_comes_behind_the_last_line_of_a_session() {
         client.send(json!({"id": id.to_string(), "type": command})).await;
     }
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("no {text} in {said}"));
     let ends: Vec<usize> = said.match_indices("session_closed").map(|(at, _)| at).collect();
     assert_eq!(ends.len(), 3, "{said}");
@@ -123,7 +123,7 @@ async fn the_program_may_end_it_behind_the_end_of_the_input() {
     client.all_there_is().await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
-    assert_eq!(end.unwrap(), End::Cancelled);
+    assert_eq!(end.unwrap(), EndReason::Cancelled);
     assert_snapshot!(said);
 }
 
@@ -131,7 +131,7 @@ async fn the_program_may_end_it_behind_the_end_of_the_input() {
 async fn a_client_that_is_gone_ends_everything() {
     let before = tasks();
     let client = busy(Client::of).await;
-    assert_eq!(client.leave().await.unwrap(), End::Gone);
+    assert_eq!(client.leave().await.unwrap(), EndReason::Gone);
     assert_eq!(tasks(), before);
 }
 
@@ -142,7 +142,7 @@ async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
     client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
     client.until("text_delta").await;
     client.stop_reading();
-    assert_eq!(client.ended().await.unwrap(), End::Gone);
+    assert_eq!(client.ended().await.unwrap(), EndReason::Gone);
     assert_eq!(tasks(), before);
 }
 
@@ -152,10 +152,10 @@ async fn a_client_that_leaves_while_everything_ends_changes_nothing_about_the_en
     let mut client = busy(Client::of).await;
     client.cancel.cancel();
     client.stop_reading();
-    assert_eq!(client.ended().await.unwrap(), End::Cancelled);
+    assert_eq!(client.ended().await.unwrap(), EndReason::Cancelled);
     let mut client = busy(Client::of).await;
     client.send(json!({"id": "3", "type": "shutdown"})).await;
-    assert_eq!(client.leave().await.unwrap(), End::Requested);
+    assert_eq!(client.leave().await.unwrap(), EndReason::Requested);
     assert_eq!(tasks(), before);
 }
 
@@ -179,7 +179,7 @@ impl AsyncRead for Breaks {
 async fn what_was_read_before_the_input_broke_is_finished() {
     let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
     let (cancel, program, mut output) = (CancellationToken::new(), Program::new([]), Vec::new());
-    let options = Options::new("1.0.0");
+    let options = ServeOptions::new("1.0.0");
     let served = serve(&cancel, Arc::new(program), input.chain(Breaks), &mut output, options).await;
     assert!(matches!(served, Err(ServeError::Input(_))));
     let said = String::from_utf8(output).unwrap();
@@ -190,7 +190,7 @@ async fn what_was_read_before_the_input_broke_is_finished() {
 async fn what_was_said_before_the_input_broke_is_told_to_a_client_that_reads_slowly() {
     let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
     let (output, mut reader) = tokio::io::duplex(16);
-    let (cancel, program, options) = (CancellationToken::new(), Program::new([]), Options::new("1.0.0"));
+    let (cancel, program, options) = (CancellationToken::new(), Program::new([]), ServeOptions::new("1.0.0"));
     let served = serve(&cancel, Arc::new(program), input.chain(Breaks), output, options);
     let mut said = String::new();
     let (served, heard) = tokio::join!(served, reader.read_to_string(&mut said));

@@ -1,7 +1,7 @@
 //! Prompts: what is told of each, and the ways in which they end.
 
 use haft_protocol::content::Image;
-use haft_rpc::End;
+use haft_rpc::EndReason;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ pub(super) async fn with_a_tool(drives: Drives) -> String {
     client.ask(json!({"type": "get_messages"})).await;
     client.ask(json!({"type": "get_state"})).await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     said
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_rpc::{End, MOST_WAITING};
+use haft_rpc::{EndReason, MOST_WAITING};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -35,7 +35,7 @@ async fn what_is_said_at_the_end_of_the_input_is_finished() {
     client.send(prompt("3")).await;
     gate.notify_one();
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
 }
 

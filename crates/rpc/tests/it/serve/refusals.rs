@@ -1,7 +1,7 @@
 //! Lines that are no commands, commands that are wrong, and clients that may not come in.
 
 use haft_protocol::rpc::MAX_LINE;
-use haft_rpc::End;
+use haft_rpc::EndReason;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -125,7 +125,7 @@ async fn a_token_comes_first() {
     client.ask(json!({"type": "hello", "token": "secret"})).await;
     client.ask(json!({"type": "ping"})).await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     extension.await.unwrap();
     assert_snapshot!(said);
 }
@@ -135,7 +135,7 @@ async fn a_wrong_token_ends_everything() {
     let mut client = Client::with(Program::new([]), guarded);
     client.ask(json!({"type": "hello", "token": "guess"})).await;
     let (end, said) = client.heard().await;
-    assert_eq!(end.unwrap(), End::Refused);
+    assert_eq!(end.unwrap(), EndReason::Refused);
     assert_snapshot!(said);
 }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use haft_protocol::thinking::Thinking;
-use haft_rpc::{End, timeouts};
+use haft_protocol::thinking::ThinkingLevel;
+use haft_rpc::{EndReason, timeouts};
 use insta::assert_snapshot;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -70,12 +70,12 @@ async fn of_a_client_that_lets_much_wait_no_commands_are_read() {
     }
     client.send(json!({"id": "3", "type": "set_thinking", "level": "high"})).await;
     sleep(PAUSE).await;
-    assert_eq!(agents.lock().unwrap()[0].thinking(), Thinking::Default);
+    assert_eq!(agents.lock().unwrap()[0].thinking(), ThinkingLevel::Default);
     for _ in 0..100 {
         client.reply("2").await;
     }
     client.reply("3").await;
-    assert_eq!(agents.lock().unwrap()[0].thinking(), Thinking::High);
+    assert_eq!(agents.lock().unwrap()[0].thinking(), ThinkingLevel::High);
     client.end().await.0.unwrap();
 }
 
@@ -87,6 +87,6 @@ async fn a_client_that_reads_nothing_is_not_waited_for_in_the_end() {
     sleep(PAUSE).await;
     client.cancel.cancel();
     let (begun, end) = (Instant::now(), client.ended().await);
-    assert_eq!((end.unwrap(), begun.elapsed().as_secs()), (End::Cancelled, timeouts::LAST_WORDS.as_secs()));
+    assert_eq!((end.unwrap(), begun.elapsed().as_secs()), (EndReason::Cancelled, timeouts::LAST_WORDS.as_secs()));
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
 }

@@ -14,14 +14,14 @@ use crate::timeouts::HANDLER_GRACE;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Driven {
+pub(super) struct LazyThreadRuntime {
     handle: Handle,
     idle: Option<Runtime>,
     /// Dropping the first ends the thread, and then the other.
     stop: Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
 }
 
-impl Driven {
+impl LazyThreadRuntime {
     pub(super) fn new() -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { handle: runtime.handle().clone(), idle: Some(runtime), stop: None })
@@ -32,12 +32,12 @@ impl Driven {
         let result = self.handle.block_on(poll_fn(|_| Poll::Ready(work())));
         // A task that was left behind needs the thread as much as a handler that waits.
         if self.handle.metrics().num_alive_tasks() > 0 {
-            self.drive()?;
+            self.start_thread()?;
         }
         Ok(result)
     }
 
-    pub(super) fn drive(&mut self) -> io::Result<Handle> {
+    pub(super) fn start_thread(&mut self) -> io::Result<Handle> {
         if let Some(runtime) = self.idle.take() {
             let (stop, stopped) = oneshot::channel::<()>();
             let (ends, ended) = mpsc::channel::<()>();
@@ -66,7 +66,7 @@ impl Driven {
     }
 }
 
-impl Drop for Driven {
+impl Drop for LazyThreadRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.idle.take() {
             runtime.shutdown_background();

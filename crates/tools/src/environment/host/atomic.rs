@@ -26,6 +26,6 @@ mod temp;
 #[cfg(not(unix))]
 pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, open_within, read, replace};
 #[cfg(unix)]
-pub(super) use spot::{Root, create_above};
+pub(super) use spot::{PathBoundary, create_parents};
 #[cfg(unix)]
-pub(super) use swap::{Disk, Stamp, look, open_within, read, replace};
+pub(super) use swap::{SharedWriteState, FileStamp, read_stamp, open_within, read, replace};

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use haft_core::truncate::{self, Limits, MAX_BYTES};
+use haft_core::truncate::{self, TruncationLimits, MAX_BYTES};
 use tempfile::NamedTempFile;
 
 use super::private;
@@ -24,14 +24,14 @@ const MAX_FULL: u64 = 64 * 1024 * 1024;
 
 /// Where long output goes.
 #[derive(Debug, Clone)]
-pub(super) enum Scratch {
+pub(super) enum ScratchDir {
     /// A directory that somebody else looks after.
     Given(PathBuf),
     /// A directory of the user's, from which old files are removed here.
     Own(PathBuf),
 }
 
-impl Scratch {
+impl ScratchDir {
     /// Makes the directory if it is missing. Blocks.
     fn prepare(&self) -> io::Result<&Path> {
         match self {
@@ -40,7 +40,7 @@ impl Scratch {
                 Ok(dir)
             }
             Self::Own(dir) => {
-                private::make(dir)?;
+                private::create_private_dir(dir)?;
                 clear_results(dir, SystemTime::now());
                 Ok(dir)
             }
@@ -49,21 +49,21 @@ impl Scratch {
 }
 
 /// Takes output as it comes.
-pub(super) struct Collector {
+pub(super) struct OutputCollector {
     /// The last bytes, more than are shown, unless there are fewer.
     tail: Vec<u8>,
     lines: u64,
     bytes: u64,
     ends_in_line: bool,
-    scratch: Scratch,
-    spill: Option<Spill>,
+    scratch: ScratchDir,
+    spill: Option<SpillFile>,
     pending: Vec<u8>,
     skipped: bool,
 }
 
-impl Collector {
+impl OutputCollector {
     /// Long output goes to a new file in `scratch`.
-    pub(super) fn new(scratch: &Scratch) -> Self {
+    pub(super) fn new(scratch: &ScratchDir) -> Self {
         Self {
             tail: Vec::new(),
             lines: 0,
@@ -82,7 +82,7 @@ impl Collector {
         self.ends_in_line = piece.last().is_some_and(|&last| last != b'\n');
         self.tail.extend_from_slice(piece);
         self.pending.extend_from_slice(piece);
-        self.spill(piece);
+        self.spill_piece(piece);
         // Room for as much again, so that bytes are moved once in a while and not at every piece.
         if self.tail.len() > 2 * MAX_BYTES {
             self.tail.drain(..self.tail.len() - KEPT);
@@ -95,7 +95,7 @@ impl Collector {
 
     /// The output since the last call that ends with a whole character; empty when there is none.
     pub(super) fn take_piece(&mut self) -> String {
-        let whole = self.pending.len() - unfinished(&self.pending);
+        let whole = self.pending.len() - incomplete_suffix_len(&self.pending);
         let piece: Vec<u8> = self.pending.drain(..whole).collect();
         let text = String::from_utf8_lossy(&piece);
         match std::mem::take(&mut self.skipped) {
@@ -105,35 +105,35 @@ impl Collector {
     }
 
     pub(super) fn has_piece(&self) -> bool {
-        self.pending.len() > unfinished(&self.pending)
+        self.pending.len() > incomplete_suffix_len(&self.pending)
     }
 
     pub(super) fn finish(mut self, end: RunEnd, background: bool) -> RunReport {
-        let lines = self.all_lines();
+        let lines = self.line_count();
         let text = String::from_utf8_lossy(&self.tail);
-        let tail = truncate::tail(&text, Limits::default());
+        let tail = truncate::tail(&text, TruncationLimits::default());
         let cut = !tail.is_whole();
         let tail = tail.text.to_owned();
         if cut {
             // Bytes that are not UTF-8 take more room when they are shown than they took in the output.
             self.start_spill();
         }
-        let full = self.spill.and_then(Spill::finish);
+        let full = self.spill.and_then(SpillFile::finish);
         RunReport { end, tail, lines, bytes: self.bytes, cut, full, background }
     }
 
     /// Lines so far, one that has not ended included.
-    fn all_lines(&self) -> u64 {
+    fn line_count(&self) -> u64 {
         self.lines + u64::from(self.ends_in_line)
     }
 
     /// Nothing goes to the disk until there is more than a result can hold; then all of it does.
-    fn spill(&mut self, piece: &[u8]) {
+    fn spill_piece(&mut self, piece: &[u8]) {
         match &mut self.spill {
             Some(spill) => spill.push(piece),
             None => {
-                let limits = Limits::default();
-                if self.tail.len() > limits.bytes || self.all_lines() > limits.lines as u64 {
+                let limits = TruncationLimits::default();
+                if self.tail.len() > limits.bytes || self.line_count() > limits.lines as u64 {
                     self.start_spill();
                 }
             }
@@ -143,7 +143,7 @@ impl Collector {
     /// Puts all there was so far on the disk, unless it is there already.
     fn start_spill(&mut self) {
         if self.spill.is_none() {
-            let mut spill = Spill::start(&self.scratch);
+            let mut spill = SpillFile::start(&self.scratch);
             spill.push(&self.tail);
             self.spill = Some(spill);
         }
@@ -152,14 +152,14 @@ impl Collector {
 
 /// A file that is written by a thread of its own, so that a slow disk holds nobody up. What waits for the disk is
 /// bounded by what is written in all, [`MAX_FULL`].
-struct Spill {
+struct SpillFile {
     pieces: mpsc::Sender<Vec<u8>>,
     writer: JoinHandle<io::Result<NamedTempFile>>,
     room: u64,
 }
 
-impl Spill {
-    fn start(scratch: &Scratch) -> Self {
+impl SpillFile {
+    fn start(scratch: &ScratchDir) -> Self {
         let (pieces, queue) = mpsc::channel::<Vec<u8>>();
         let scratch = scratch.clone();
         let writer = std::thread::spawn(move || {
@@ -201,7 +201,7 @@ fn line_ends(bytes: &[u8]) -> u64 {
 }
 
 /// The number of bytes at the end that are the beginning of a character.
-fn unfinished(bytes: &[u8]) -> usize {
+fn incomplete_suffix_len(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
         // A chunk's invalid part at the very end may be a character that is still on its way.
         Some(chunk)
@@ -218,8 +218,8 @@ fn unfinished(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn given(dir: impl Into<PathBuf>) -> Scratch {
-        Scratch::Given(dir.into())
+    fn given(dir: impl Into<PathBuf>) -> ScratchDir {
+        ScratchDir::Given(dir.into())
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("own");
         let keep = |bytes: &[u8]| {
-            let mut spill = Spill::start(&Scratch::Own(dir.clone()));
+            let mut spill = SpillFile::start(&ScratchDir::Own(dir.clone()));
             spill.push(bytes);
             spill.finish().map(|full| full.path)
         };
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn pieces_end_with_whole_characters() {
-        let mut collector = Collector::new(&given("/nowhere"));
+        let mut collector = OutputCollector::new(&given("/nowhere"));
         let euro = "a€".as_bytes();
         collector.push(&euro[..2]);
         assert_eq!(collector.take_piece(), "a");
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_with_an_unfinished_one() {
-        let mut collector = Collector::new(&given("/nowhere"));
+        let mut collector = OutputCollector::new(&given("/nowhere"));
         collector.push(b"a\nb");
         let collected = collector.finish(RunEnd::Exited(0), false);
         assert_eq!((collected.lines, collected.bytes, collected.tail.as_str()), (2, 3, "a\nb"));
@@ -275,10 +275,10 @@ mod tests {
     #[test]
     fn what_fits_a_result_never_reaches_the_disk_and_one_more_does() {
         let dir = tempfile::tempdir().unwrap();
-        let mut collector = Collector::new(&given(dir.path()));
+        let mut collector = OutputCollector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         assert_eq!(collector.finish(RunEnd::Exited(0), false).full, None);
-        let mut collector = Collector::new(&given(dir.path()));
+        let mut collector = OutputCollector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         collector.push(b"y");
         let collected = collector.finish(RunEnd::Exited(0), false);
@@ -294,7 +294,7 @@ mod tests {
         let line = format!("{}\n", "x".repeat(60));
         let output = line.repeat(5_000);
         for size in [7, 1000, output.len()] {
-            let mut collector = Collector::new(&given(dir.path()));
+            let mut collector = OutputCollector::new(&given(dir.path()));
             output.as_bytes().chunks(size).for_each(|piece| collector.push(piece));
             let collected = collector.finish(RunEnd::Exited(0), false);
             assert!(collected.cut && collected.tail.starts_with(&line), "{size}: {:.70}", collected.tail);
@@ -305,7 +305,7 @@ mod tests {
     fn bytes_that_grow_when_they_are_shown_are_kept_whole() {
         let dir = tempfile::tempdir().unwrap();
         let binary = vec![0xff; MAX_BYTES - 1];
-        let mut collector = Collector::new(&given(dir.path()));
+        let mut collector = OutputCollector::new(&given(dir.path()));
         collector.push(&binary);
         let collected = collector.finish(RunEnd::Exited(0), false);
         assert!(collected.cut && collected.tail.len() <= MAX_BYTES);
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn the_disk_is_not_filled() {
         let dir = tempfile::tempdir().unwrap();
-        let mut spill = Spill::start(&given(dir.path()));
+        let mut spill = SpillFile::start(&given(dir.path()));
         spill.room = 3;
         spill.push(b"ab");
         spill.push(b"cd");

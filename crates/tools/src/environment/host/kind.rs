@@ -20,16 +20,16 @@ pub(super) fn kind(kind: FileType) -> FileKind {
 }
 
 /// Refuses everything that is not a regular file.
-pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
-    must_be_file(path, kind(data.file_type()))
+pub(super) fn require_regular_file(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
+    require_file_kind(path, kind(data.file_type()))
 }
 
-pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
+pub(super) fn too_long_error(path: &Path, len: u64, limit: u64) -> EnvironmentError {
     let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
     EnvironmentError::refused(path, reason)
 }
 
-pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
+pub(super) fn require_file_kind(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
     if !is_up(Defence::OnlyFiles) {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::HostEnvironment;
-use super::collector::Collector;
+use super::collector::OutputCollector;
 use crate::environment::off_thread;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
@@ -26,12 +26,12 @@ pub(super) async fn run(
     command: ShellCommand,
     progress: &(dyn Fn(String) + Send + Sync),
 ) -> Result<RunReport, EnvironmentError> {
-    let mut running = Running::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
+    let mut running = RunningCommand::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
     let end = tokio::select! {
         biased;
         () = cancel.cancelled() => RunEnd::Cancelled,
         () = sleep(command.timeout) => RunEnd::TimedOut,
-        end = running.until_end() => end.map_err(EnvironmentError::Start)?,
+        end = running.read_until_end() => end.map_err(EnvironmentError::Start)?,
     };
     match end {
         RunEnd::Cancelled | RunEnd::TimedOut => running.stop().await,
@@ -39,13 +39,13 @@ pub(super) async fn run(
         RunEnd::WantedTerminal => running.kill().await,
         RunEnd::Exited(_) | RunEnd::Signalled(_) => {}
     }
-    let background = timeout(timeouts::OUTPUT_GRACE, running.until_eof()).await.is_err();
-    let Running { child, mut collector, .. } = running;
+    let background = timeout(timeouts::OUTPUT_GRACE, running.read_until_eof()).await.is_err();
+    let RunningCommand { child, mut collector, .. } = running;
     // Whatever is left after a regular end was put into the background on purpose. A killed group is gone.
     child.release();
     report_rest(&mut collector, progress);
     let reads = host.reads.clone();
-    let report = off_thread(move || {
+    let report = run_blocking(move || {
         let report = collector.finish(end, background);
         // Whoever had it run may read all of it, wherever it is kept.
         if let (Some(reads), Some(full)) = (&reads, &report.full) {
@@ -56,18 +56,18 @@ pub(super) async fn run(
     report.await
 }
 
-fn report_rest(collector: &mut Collector, progress: &(dyn Fn(String) + Send + Sync)) {
+fn report_rest(collector: &mut OutputCollector, progress: &(dyn Fn(String) + Send + Sync)) {
     if collector.has_piece() {
         progress(collector.take_piece());
     }
 }
 
 /// A running command with its output so far.
-struct Running<'a> {
+struct RunningCommand<'a> {
     child: GroupChild,
     stdout: ChildStdout,
     buffer: Vec<u8>,
-    collector: Collector,
+    collector: OutputCollector,
     progress: &'a (dyn Fn(String) + Send + Sync),
     next_progress: Instant,
     status: Option<ExitStatus>,
@@ -76,15 +76,15 @@ struct Running<'a> {
     eof: bool,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningCommand<'a> {
     fn start(
         host: &HostEnvironment,
         command: &str,
         progress: &'a (dyn Fn(String) + Send + Sync),
     ) -> io::Result<Self> {
-        let (shell, flags) = shell()?;
+        let (shell, flags) = find_shell()?;
         let mut spec = SpawnOptions::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
-        spec.env = host.variables();
+        spec.env = host.env_policy();
         spec.stdout = StdioMode::Piped;
         spec.stderr = StderrMode::SameAsStdout;
         let mut child = GroupChild::spawn(spec)?;
@@ -95,7 +95,7 @@ impl<'a> Running<'a> {
             child,
             stdout,
             buffer: vec![0; BUFFER],
-            collector: Collector::new(&host.scratch),
+            collector: OutputCollector::new(&host.scratch),
             progress,
             next_progress: Instant::now(),
             status: None,
@@ -104,39 +104,39 @@ impl<'a> Running<'a> {
     }
 
     /// Reads output until the shell itself has ended, or waits for a terminal that it does not get.
-    async fn until_end(&mut self) -> io::Result<RunEnd> {
+    async fn read_until_end(&mut self) -> io::Result<RunEnd> {
         loop {
             if let Some(status) = self.status {
-                return Ok(ended(status));
+                return Ok(run_end(status));
             }
             if self.wants_terminal {
                 return Ok(RunEnd::WantedTerminal);
             }
-            self.step().await?;
+            self.wait_for_event().await?;
         }
     }
 
     /// Reads output until the shell itself has ended. May be dropped and called again.
-    async fn until_exit(&mut self) -> io::Result<ExitStatus> {
+    async fn read_until_exit(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.status {
                 return Ok(status);
             }
-            self.step().await?;
+            self.wait_for_event().await?;
         }
     }
 
     /// Reads output until nobody holds it any more. May be dropped and called again.
-    async fn until_eof(&mut self) {
+    async fn read_until_eof(&mut self) {
         while !self.eof {
-            if self.step().await.is_err() {
+            if self.wait_for_event().await.is_err() {
                 self.eof = true;
             }
         }
     }
 
     /// Waits for one thing to happen. Nothing is lost when this is dropped.
-    async fn step(&mut self) -> io::Result<()> {
+    async fn wait_for_event(&mut self) -> io::Result<()> {
         tokio::select! {
             status = self.child.wait(), if self.status.is_none() => self.status = Some(status?),
             read = self.stdout.read(&mut self.buffer), if !self.eof => match read {
@@ -155,24 +155,24 @@ impl<'a> Running<'a> {
 
     /// Asks politely, then kills; every process of the group is gone or going afterwards.
     async fn stop(&mut self) {
-        self.signal(GroupChild::terminate);
+        self.send_signal(GroupChild::terminate);
         self.wait_at_most(timeouts::STOP_GRACE).await;
         self.kill().await;
     }
 
     async fn kill(&mut self) {
-        self.signal(GroupChild::kill);
+        self.send_signal(GroupChild::kill);
         self.wait_at_most(timeouts::KILL_WAIT).await;
     }
 
-    fn signal(&mut self, signal: fn(&mut GroupChild) -> io::Result<()>) {
+    fn send_signal(&mut self, signal: fn(&mut GroupChild) -> io::Result<()>) {
         if let Err(error) = signal(&mut self.child) {
             tracing::warn!(pid = self.child.id(), %error, "command could not be signalled");
         }
     }
 
     async fn wait_at_most(&mut self, limit: Duration) {
-        if let Ok(Err(error)) = timeout(limit, self.until_exit()).await {
+        if let Ok(Err(error)) = timeout(limit, self.read_until_exit()).await {
             tracing::warn!(pid = self.child.id(), %error, "command could not be waited for");
         }
     }
@@ -181,7 +181,7 @@ impl<'a> Running<'a> {
 /// bash where there is one, because that is what models write; the user's own shell would make results differ
 /// from one machine to the next.
 #[cfg(unix)]
-fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
+fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     let bash = PathBuf::from("/bin/bash");
     let shell = if bash.exists() { bash } else { find_program("bash").unwrap_or_else(|_| "/bin/sh".into()) };
     Ok((shell, &["-c", "--"]))
@@ -197,7 +197,7 @@ fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
 }
 
 #[cfg(unix)]
-fn ended(status: ExitStatus) -> RunEnd {
+fn run_end(status: ExitStatus) -> RunEnd {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => RunEnd::Exited(code),

@@ -1,6 +1,6 @@
 //! Commands about keys and trust: `/login`, `/logout`, `/trust`.
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::intent::AnswerUse;
 use super::super::menu::Coming;
 use super::super::state::State;
@@ -9,7 +9,7 @@ use crate::dialog::{Question, AnswerKind};
 pub(super) fn login(state: &mut State, args: &str) {
     if args.is_empty() {
         state.coming = Some(Coming::Login);
-        state.out.ask(Ask::Providers);
+        state.out.ask(BackendRequest::Providers);
         return;
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
@@ -36,12 +36,12 @@ pub(super) fn login(state: &mut State, args: &str) {
 pub(super) fn logout(state: &mut State, args: &str) {
     if args.is_empty() {
         state.coming = Some(Coming::Logout);
-        state.out.ask(Ask::Providers);
+        state.out.ask(BackendRequest::Providers);
         return;
     }
-    state.out.ask(Ask::Logout { provider: args.to_owned() });
+    state.out.ask(BackendRequest::Logout { provider: args.to_owned() });
 }
 
 pub(super) fn trust(state: &mut State, _args: &str) {
-    state.out.ask(Ask::Trust);
+    state.out.ask(BackendRequest::Trust);
 }

@@ -1,8 +1,8 @@
 //! Commands about sessions: `/new`, `/resume`, `/tree`, `/fork`, `/name`, `/compact`, `/export`, `/clear`.
 
-use haft_protocol::rpc::{Clear, Compact, Fork, ListSessions, NewSession, SetName, SwitchSession, Tree};
+use haft_protocol::rpc::{ClearCommand, CompactCommand, ForkCommand, ListSessions, NewSession, SetName, SwitchSession, TreeCommand};
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::held::{Next, Origin};
 use super::super::intent::Intent;
 use super::super::pending::{Pending, Shown};
@@ -22,7 +22,7 @@ pub(super) fn resume(state: &mut State, args: &str) {
 pub(super) fn tree(state: &mut State, _args: &str) {
     match state.work.is_on() {
         true => state.error("the agent is at work; stop it with esc, and then go on from another place"),
-        false => state.out.send(Tree {}, Pending::Tree),
+        false => state.out.send(TreeCommand {}, Pending::Tree),
     }
 }
 
@@ -36,18 +36,18 @@ pub(super) fn name(state: &mut State, args: &str) {
 }
 
 pub(super) fn compact(state: &mut State, args: &str) {
-    state.out.send(Compact { instructions: given(args) }, Pending::Compacted);
+    state.out.send(CompactCommand { instructions: given(args) }, Pending::Compacted);
 }
 
 pub(super) fn export(state: &mut State, args: &str) {
     match state.out.session().map(str::to_owned) {
-        Some(session) => state.out.ask(Ask::Export { session, to: given(args) }),
+        Some(session) => state.out.ask(BackendRequest::Export { session, to: given(args) }),
         None => state.flash("there is no session yet"),
     }
 }
 
 pub(super) fn clear(state: &mut State, _args: &str) {
-    state.out.send(Clear {}, Pending::Cleared);
+    state.out.send(ClearCommand {}, Pending::Cleared);
 }
 
 fn given(args: &str) -> Option<String> {
@@ -73,7 +73,7 @@ fn open_new(state: &mut State) {
 
 fn open_fork(state: &mut State, entry: Option<String>) {
     if open_next(state, Origin::Fork(entry.clone())) {
-        state.out.send(Fork { entry }, Pending::Made);
+        state.out.send(ForkCommand { entry }, Pending::Made);
     }
 }
 

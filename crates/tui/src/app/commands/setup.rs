@@ -4,13 +4,13 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking, StatusItem,
 };
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::intent::ChoiceUse;
 use super::super::menu::Coming;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
-use super::super::{Ask, settings as table};
+use super::super::{BackendRequest, settings as table};
 use crate::picker::{PickerAbilities, PickerRow};
 
 pub(super) fn model(state: &mut State, args: &str) {
@@ -26,11 +26,11 @@ pub(super) fn model(state: &mut State, args: &str) {
 pub(super) fn thinking(state: &mut State, args: &str) {
     if args.is_empty() {
         // A model's own levels are beside what it does when nothing is said.
-        let own = levels(state).into_iter().filter(|level| *level != Thinking::Default);
-        let rows = std::iter::once(Thinking::Default).chain(own).map(|level| PickerRow {
+        let own = levels(state).into_iter().filter(|level| *level != ThinkingLevel::Default);
+        let rows = std::iter::once(ThinkingLevel::Default).chain(own).map(|level| PickerRow {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
-            detail: if level == Thinking::Default {
+            detail: if level == ThinkingLevel::Default {
                 "as the provider has it".to_owned()
             } else {
                 String::new()
@@ -42,7 +42,7 @@ pub(super) fn thinking(state: &mut State, args: &str) {
         state.pick("Thinking", rows, PickerAbilities::default(), ChoiceUse::Thinking);
         return;
     }
-    match args.parse::<Thinking>() {
+    match args.parse::<ThinkingLevel>() {
         Ok(level) => set_thinking(state, level),
         Err(error) => state.error(error.to_string()),
     }
@@ -91,7 +91,7 @@ pub(super) fn skills(state: &mut State, _args: &str) {
 pub(super) fn settings(state: &mut State, args: &str) {
     let one = Some(args).filter(|args| !args.is_empty()).map(str::to_owned);
     state.coming = Some(Coming::Settings(one));
-    state.out.ask(Ask::Settings);
+    state.out.ask(BackendRequest::Settings);
 }
 
 pub(super) fn theme(state: &mut State, args: &str) {
@@ -111,7 +111,7 @@ pub(super) fn theme(state: &mut State, args: &str) {
         return;
     }
     state.themes.choose(args);
-    state.out.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
+    state.out.ask(BackendRequest::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
 /// The number of names that are offered in place of one that nobody has.
@@ -153,12 +153,12 @@ pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
 }
 
 /// The levels that the model can be told to think at, as far as is known.
-fn levels(state: &State) -> Vec<Thinking> {
+fn levels(state: &State) -> Vec<ThinkingLevel> {
     let (provider, id) = (&state.session.provider, &state.session.model);
     let models = state.stack.composer.known().models.as_deref().unwrap_or_default();
     let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
     let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
-    levels.unwrap_or_else(|| Thinking::ALL.to_vec())
+    levels.unwrap_or_else(|| ThinkingLevel::ALL.to_vec())
 }
 
 /// The next level; behind the last comes the first.
@@ -172,7 +172,7 @@ pub(in crate::app) fn next_thinking(state: &mut State) {
     }
 }
 
-fn set_thinking(state: &mut State, level: Thinking) {
+fn set_thinking(state: &mut State, level: ThinkingLevel) {
     state.session.wanted_thinking = Some(level);
     state.out.send(SetThinking { level }, Pending::Thinking);
 }

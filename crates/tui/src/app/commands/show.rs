@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 
 use crate::keys::{Keymap, Section};
 
@@ -24,7 +24,7 @@ pub(super) fn copy(state: &mut State, _args: &str) {
 pub(super) fn cost(state: &mut State, _args: &str) {
     let session = &state.session;
     let usage = &session.usage;
-    let Usage { input, output, cache_read, cache_write, .. } = *usage;
+    let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
     if session.context == 0 && [input, output, cache_read, cache_write] == [0; 4] {
         return state.info("nothing was used yet");
     }

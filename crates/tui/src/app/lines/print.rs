@@ -100,9 +100,9 @@ impl Lines {
         let mut rows = Vec::new();
         for note in notes.iter().skip(skipped) {
             let kind = match note.level {
-                haft_protocol::event::Level::Error => "error: ",
-                haft_protocol::event::Level::Warn => "warning: ",
-                haft_protocol::event::Level::Info | haft_protocol::event::Level::Success => "",
+                haft_protocol::event::NoteLevel::Error => "error: ",
+                haft_protocol::event::NoteLevel::Warn => "warning: ",
+                haft_protocol::event::NoteLevel::Info | haft_protocol::event::NoteLevel::Success => "",
             };
             let mut kind = kind;
             for line in CleanText::new(&note.text).lines() {

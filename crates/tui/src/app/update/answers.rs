@@ -5,14 +5,14 @@ use super::super::view::below;
 use super::{approve, events, pick, prompt, shell};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::Failure;
+use haft_protocol::rpc::CommandFailure;
 
 use super::super::conversation::Following;
 use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{Coming, setting_row};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
-use super::super::{Answer, Ask, Provider, SettingRow, Trusted, settings};
+use super::super::{BackendReply, BackendRequest, LoginProvider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, AnswerKind};
 use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
@@ -26,44 +26,44 @@ fn first_words(messages: &[Message]) -> String {
     first.unwrap_or_else(|| "a new session".to_owned())
 }
 
-pub(super) fn answer(state: &mut State, answer: Answer) {
+pub(super) fn answer(state: &mut State, answer: BackendReply) {
     match answer {
-        Answer::Conversation(session, messages) => show_messages(state, &session, messages),
-        Answer::Files(files) => {
+        BackendReply::Conversation(session, messages) => show_messages(state, &session, messages),
+        BackendReply::Files(files) => {
             state.stack.composer.set_files(files);
         }
-        Answer::Branch(branch) => state.status.set_branch(branch),
-        Answer::History(Ok(text)) => {
+        BackendReply::Branch(branch) => state.status.set_branch(branch),
+        BackendReply::History(Ok(text)) => {
             state.stack.composer.set_history(&text);
         }
-        Answer::History(Err(failure)) => state.error(failure.error),
-        Answer::Image(number, image) => prompt::image_read(state, number, image),
-        Answer::Providers(providers) => show_providers(state, providers),
-        Answer::Login(outcome) | Answer::Logout(outcome) => {
+        BackendReply::History(Err(failure)) => state.error(failure.error),
+        BackendReply::Image(number, image) => prompt::image_read(state, number, image),
+        BackendReply::Providers(providers) => show_providers(state, providers),
+        BackendReply::Login(outcome) | BackendReply::Logout(outcome) => {
             state.stack.composer.known_mut().providers = None;
             state.stack.composer.known_mut().models = None;
             told(state, outcome);
         }
-        Answer::Export(Ok(path)) => state.info(format!("written to {}", path.display())),
-        Answer::Export(Err(failure)) => state.error(failure.error),
-        Answer::Delete(Ok(_)) => {
+        BackendReply::Export(Ok(path)) => state.info(format!("written to {}", path.display())),
+        BackendReply::Export(Err(failure)) => state.error(failure.error),
+        BackendReply::Delete(Ok(_)) => {
             state.flash("deleted");
             state.out.send(ListSessions {}, Pending::Sessions(Shown::No));
         }
-        Answer::Delete(Err(failure)) => state.error(failure.error),
-        Answer::Rename(Ok((session, name))) => pick::renamed(state, &session, name),
-        Answer::Rename(Err(failure)) => state.error(failure.error),
-        Answer::Trust(Ok(trusted)) => trust(state, trusted),
-        Answer::Trust(Err(failure)) => state.error(failure.error),
-        Answer::Grant(outcome) => granted(state, outcome),
-        Answer::ShellOutput(number, text) => {
+        BackendReply::Delete(Err(failure)) => state.error(failure.error),
+        BackendReply::Rename(Ok((session, name))) => pick::renamed(state, &session, name),
+        BackendReply::Rename(Err(failure)) => state.error(failure.error),
+        BackendReply::Trust(Ok(trusted)) => trust(state, trusted),
+        BackendReply::Trust(Err(failure)) => state.error(failure.error),
+        BackendReply::Grant(outcome) => granted(state, outcome),
+        BackendReply::ShellOutput(number, text) => {
             state.stack.conversation.transcript_mut().shell_output(number, &text)
         }
-        Answer::ShellEnd(number, outcome) => shell::shell_end(state, number, outcome),
-        Answer::Settings(rows) => settings_rows(state, rows),
-        Answer::Set(Ok(row)) => setting(state, &row),
-        Answer::Set(Err(failure)) => state.error(failure.error),
-        Answer::Themes(files) => {
+        BackendReply::ShellEnd(number, outcome) => shell::shell_end(state, number, outcome),
+        BackendReply::Settings(rows) => settings_rows(state, rows),
+        BackendReply::Set(Ok(row)) => setting(state, &row),
+        BackendReply::Set(Err(failure)) => state.error(failure.error),
+        BackendReply::Themes(files) => {
             let problems = state.themes.set_files(files);
             state.stack.composer.known_mut().themes = state.themes.names();
             let missing = state
@@ -75,14 +75,14 @@ pub(super) fn answer(state: &mut State, answer: Answer) {
     }
 }
 
-fn told(state: &mut State, outcome: Result<String, Failure>) {
+fn told(state: &mut State, outcome: Result<String, CommandFailure>) {
     match outcome {
         Ok(text) => state.info(text),
         Err(failure) => state.error(failure.error),
     }
 }
 
-fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
+fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, CommandFailure>) {
     if state.out.session() != Some(session) {
         return;
     }
@@ -111,7 +111,7 @@ pub(super) fn follow(state: &mut State) {
     }
 }
 
-fn show_providers(state: &mut State, providers: Vec<Provider>) {
+fn show_providers(state: &mut State, providers: Vec<LoginProvider>) {
     let (purpose, title) = match state.coming.take() {
         Some(Coming::Login) => (ChoiceUse::Login, "Store a key for"),
         Some(Coming::Logout) => (ChoiceUse::Logout, "Remove the key of"),
@@ -166,12 +166,12 @@ fn trust(state: &mut State, trusted: Trusted) {
     state.ask_person(question, AnswerUse::Grant { digest });
 }
 
-fn granted(state: &mut State, outcome: Result<String, Failure>) {
+fn granted(state: &mut State, outcome: Result<String, CommandFailure>) {
     let granted = outcome.is_ok();
     told(state, outcome);
     if granted {
-        state.out.ask(Ask::Branch);
-        state.out.ask(Ask::Themes);
+        state.out.ask(BackendRequest::Branch);
+        state.out.ask(BackendRequest::Themes);
         let question = Question {
             owner: None,
             wanted: AnswerKind::Confirm,

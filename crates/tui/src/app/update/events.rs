@@ -2,15 +2,15 @@
 
 use haft_protocol::content::joined_text;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::Usage;
-use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
+use haft_protocol::message::TokenUsage;
+use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
 use super::super::held::Queued;
 use super::super::intent::AnswerUse;
 use super::super::notes::Note;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
-use super::super::{Ask, Effect};
+use super::super::{BackendRequest, Effect};
 use crate::dialog::Question;
 
 pub(super) fn event_line(state: &mut State, line: EventLine) {
@@ -23,8 +23,8 @@ pub(super) fn event_line(state: &mut State, line: EventLine) {
 }
 
 /// Keeps an event of another session, if that will be shown.
-fn of_another(state: &mut State, session: String, event: Event) {
-    if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
+fn of_another(state: &mut State, session: String, event: ClientEvent) {
+    if let ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) = &event {
         state.stack.dialogs.close(id);
     }
     if let Some(next) = &mut state.held.next {
@@ -32,10 +32,10 @@ fn of_another(state: &mut State, session: String, event: Event) {
     }
 }
 
-pub(super) fn session_event(state: &mut State, event: Event, session: Option<String>) {
+pub(super) fn session_event(state: &mut State, event: ClientEvent, session: Option<String>) {
     match event {
-        Event::Agent(event) => agent_event(state, event),
-        Event::Rpc(event) => rpc_event(state, event, session),
+        ClientEvent::Agent(event) => agent_event(state, event),
+        ClientEvent::Rpc(event) => rpc_event(state, event, session),
     }
 }
 
@@ -78,7 +78,7 @@ fn facts_of(state: &mut State, event: &AgentEvent) {
         }
         AgentEvent::ModelFallback { to, .. } => state.session.set_model(to),
         AgentEvent::Usage { usage, cumulative } => {
-            let Usage { input, output, cache_read, cache_write, .. } = *usage;
+            let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
             state.session.context = input + output + cache_read + cache_write;
             state.session.usage = *cumulative;
         }
@@ -106,7 +106,7 @@ fn done(state: &mut State) {
     state.work.ends();
     state.stack.composer.forget_files();
     // They may have gone to another branch, too.
-    state.out.ask(Ask::Branch);
+    state.out.ask(BackendRequest::Branch);
     state.ask_state();
     if state.settings.bell() {
         state.out.effect(Effect::Bell);

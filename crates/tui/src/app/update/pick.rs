@@ -9,7 +9,7 @@ use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{session_rows, tool_row, tree_rows};
 use super::super::pending::Pending;
 use super::super::state::State;
-use super::super::{Ask, SettingRow, settings};
+use super::super::{BackendRequest, SettingRow, settings};
 use crate::dialog::{Question, AnswerKind};
 use crate::picker::{PickerAbilities, PickerRow};
 
@@ -24,7 +24,7 @@ pub(super) fn menu_closed(state: &mut State, purpose: &ChoiceUse) {
 pub(super) fn rename(state: &mut State, session: String, name: String, is_open: bool) {
     let shown = state.out.shows(&session);
     if !is_open && !shown {
-        state.out.ask(Ask::Rename { session, name });
+        state.out.ask(BackendRequest::Rename { session, name });
         return;
     }
     let given = Some(name.clone()).filter(|name| !name.is_empty());
@@ -55,10 +55,10 @@ pub(super) fn picked(state: &mut State, purpose: ChoiceUse, key: &str) {
                 pick_value(state, row);
             }
         }
-        ChoiceUse::Value(name) => state.out.ask(Ask::Set { name, value: key.to_owned() }),
+        ChoiceUse::Value(name) => state.out.ask(BackendRequest::Set { name, value: key.to_owned() }),
         ChoiceUse::Theme => {
             state.themes.choose(key);
-            state.out.ask(Ask::Set { name: settings::THEME.to_owned(), value: key.to_owned() });
+            state.out.ask(BackendRequest::Set { name: settings::THEME.to_owned(), value: key.to_owned() });
         }
         ChoiceUse::Login => commands::run(state, "login", key),
         ChoiceUse::Logout => commands::run(state, "logout", key),

@@ -1,9 +1,9 @@
 //! Messages of the person: prompts, commands, and what waits.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Failure, FollowUp, Prompt as Said, RunCommand, Steer};
+use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand as Said, RunCommand, SteerCommand};
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::commands::{self, Command};
 use super::super::held::{Form, Unsent};
 use super::super::pending::{Pending, Taken};
@@ -141,7 +141,7 @@ fn nearly(state: &State, name: &str) -> Option<String> {
 fn remember(state: &mut State, submission: &Submission) {
     state.stack.panel.allow_all();
     if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.history_text) {
-        state.out.ask(Ask::Remember(submission.history_text.clone()));
+        state.out.ask(BackendRequest::Remember(submission.history_text.clone()));
     }
 }
 
@@ -153,7 +153,7 @@ fn deliver(state: &mut State, submission: Submission, when: DeliveryTime, plain:
     }
     let ask = |path: &std::path::PathBuf| {
         let number = state.out.next_number();
-        state.out.ask(Ask::Image { number, path: path.clone() });
+        state.out.ask(BackendRequest::Image { number, path: path.clone() });
         number
     };
     let images = submission.images.iter().map(ask).collect();
@@ -161,7 +161,7 @@ fn deliver(state: &mut State, submission: Submission, when: DeliveryTime, plain:
 }
 
 /// Takes an image that was read, for what is pasted or sent.
-pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, Failure>) {
+pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, CommandFailure>) {
     if state.stack.composer.image(number, &image, &mut state.out) {
         return;
     }
@@ -195,7 +195,7 @@ fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, wh
         DeliveryTime::Steer => {
             state.held.told += 1;
             state.queue.push_prompt(&kept);
-            state.out.send(Steer { message, images }, Pending::Said(kept));
+            state.out.send(SteerCommand { message, images }, Pending::Said(kept));
         }
         DeliveryTime::FollowUp => {
             state.held.told += 1;

@@ -6,21 +6,21 @@ use super::super::view::below;
 use super::{answers, approve, pick, prompt, switch};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    CommandAction, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, Failure,
-    HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, Payload, QueueData,
-    QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
+    CommandActionKind, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, CommandFailure,
+    HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, ReplyPayload, QueueData,
+    QueuedData, ReloadData, RpcResponse, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
     ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::held::Queued;
 use super::super::pending::{Pending, Shown, Taken};
 use super::super::state::State;
 use crate::editor::{EditorContent, Submission};
 use crate::timeouts;
 
-pub(super) fn reply(state: &mut State, reply: Response) {
+pub(super) fn reply(state: &mut State, reply: RpcResponse) {
     let Some(pending) = reply.id.as_deref().and_then(|id| state.out.take_pending(id)) else {
         // What it was about is not known, and yet it was not done.
         if let (None, Err(failure)) = (reply.id, reply.outcome) {
@@ -35,7 +35,7 @@ pub(super) fn reply(state: &mut State, reply: Response) {
 }
 
 /// Reads the data of a reply; where it is not what it should be, that is said.
-fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut State, data: &Payload) -> Option<T> {
+fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut State, data: &ReplyPayload) -> Option<T> {
     match data.read() {
         Ok(data) => Some(data),
         Err(error) => {
@@ -45,7 +45,7 @@ fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut State, data: &Pa
     }
 }
 
-fn succeeded(state: &mut State, pending: Pending, data: Payload) {
+fn succeeded(state: &mut State, pending: Pending, data: ReplyPayload) {
     match pending {
         Pending::Hello => with_data(state, &data, greeted),
         Pending::State { begun, told } => {
@@ -110,7 +110,7 @@ fn succeeded(state: &mut State, pending: Pending, data: Payload) {
 
 fn with_data<T: DeserializeOwned + Clone + 'static>(
     state: &mut State,
-    data: &Payload,
+    data: &ReplyPayload,
     then: impl FnOnce(&mut State, T),
 ) {
     if let Some(data) = read_data(state, data) {
@@ -118,7 +118,7 @@ fn with_data<T: DeserializeOwned + Clone + 'static>(
     }
 }
 
-fn failed(state: &mut State, pending: Pending, failure: Failure) {
+fn failed(state: &mut State, pending: Pending, failure: CommandFailure) {
     match pending {
         Pending::Prompt(submission) => {
             state.work.prompts = state.work.prompts.saturating_sub(1);
@@ -132,7 +132,7 @@ fn failed(state: &mut State, pending: Pending, failure: Failure) {
         Pending::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
             let name = submission.text.split_whitespace().next().unwrap_or_default();
             let error = format!("there is no command {name}; /help shows them");
-            not_sent(state, &submission, &Failure { error, ..failure });
+            not_sent(state, &submission, &CommandFailure { error, ..failure });
         }
         Pending::Command(submission) if failure.code == ErrorCode::LineTooLong => {
             not_sent(state, &submission, &failure);
@@ -187,7 +187,7 @@ fn failed(state: &mut State, pending: Pending, failure: Failure) {
 }
 
 /// It comes back into the editor. What the person took back is nothing that went wrong.
-fn not_sent(state: &mut State, submission: &Submission, failure: &Failure) {
+fn not_sent(state: &mut State, submission: &Submission, failure: &CommandFailure) {
     if failure.code != ErrorCode::Aborted {
         state.error(failure.error.clone());
     }
@@ -281,13 +281,13 @@ fn said(state: &mut State, data: QueuedData) {
 
 fn command_done(state: &mut State, data: CommandResult) {
     match data.action {
-        CommandAction::Prompt => {
+        CommandActionKind::Prompt => {
             state.work.begins();
             state.notes.clear();
         }
-        CommandAction::Noop => state.flash("done"),
+        CommandActionKind::Noop => state.flash("done"),
         // Events show them.
-        CommandAction::Insert | CommandAction::Display | CommandAction::OpenPanel => {}
+        CommandActionKind::Insert | CommandActionKind::Display | CommandActionKind::OpenPanel => {}
     }
 }
 
@@ -330,7 +330,7 @@ fn reloaded(state: &mut State, data: ReloadData) {
         let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
         state.info(format!("{} {extensions} failed", errors.len()));
     }
-    state.out.ask(Ask::Themes);
+    state.out.ask(BackendRequest::Themes);
     state.out.send(ListCommands {}, Pending::Commands);
     state.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
 }
@@ -345,5 +345,5 @@ fn moved(state: &mut State, MovedData { text, .. }: MovedData) {
         state.stack.composer.give_back([&EditorContent::from_text(&text)]);
         state.stack.composer.close_popup();
     }
-    state.out.ask(Ask::Branch);
+    state.out.ask(BackendRequest::Branch);
 }

@@ -1,8 +1,8 @@
 //! Commands of the person's for the shell.
 
-use haft_protocol::rpc::{Failure, Steer};
+use haft_protocol::rpc::{CommandFailure, SteerCommand};
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::pending::Pending;
 use super::super::state::State;
 use super::super::work::Shell;
@@ -12,16 +12,16 @@ pub(super) fn shell(state: &mut State, command: String, kept: bool) {
     let number = state.out.next_number();
     state.stack.conversation.transcript_mut().start_shell(number, &command, kept, state.now);
     state.work.shells.push(Shell { number, command: command.clone(), kept });
-    state.out.ask(Ask::Shell { number, command });
+    state.out.ask(BackendRequest::Shell { number, command });
 }
 
-pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String, Option<i32>), Failure>) {
+pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String, Option<i32>), CommandFailure>) {
     let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
     let Shell { command, kept, .. } = state.work.shells.remove(at);
     let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
     state.stack.conversation.transcript_mut().finish_shell(number, shown, state.now);
     // It may have gone to another branch.
-    state.out.ask(Ask::Branch);
+    state.out.ask(BackendRequest::Branch);
     if let Ok((output, status)) = outcome
         && kept
     {
@@ -39,5 +39,5 @@ pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String,
 pub(super) fn say_printed(state: &mut State, printed: QueuedShellOutput) {
     state.held.told += 1;
     state.queue.push_shell_output(&printed);
-    state.out.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
+    state.out.send(SteerCommand { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
 }

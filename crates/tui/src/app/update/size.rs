@@ -1,7 +1,7 @@
 //! The greatest size of a message.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{MAX_LINE, Prompt, Request};
+use haft_protocol::rpc::{MAX_LINE, PromptCommand, RpcRequest};
 
 /// Beside what is said, a request says what it is, and about which session.
 const REST: usize = 1024;
@@ -19,8 +19,8 @@ pub(super) fn fits(message: &str, images: &[Image]) -> Result<(), String> {
     if message.len() * ESCAPED + of_images + REST <= MAX_LINE {
         return Ok(());
     }
-    let said = Prompt { message: message.to_owned(), images: images.to_vec(), plain: Some(true) };
-    let length = Request::new(said).encode().map_or(usize::MAX, |line| line.len());
+    let said = PromptCommand { message: message.to_owned(), images: images.to_vec(), plain: Some(true) };
+    let length = RpcRequest::new(said).encode().map_or(usize::MAX, |line| line.len());
     if length + REST <= MAX_LINE {
         return Ok(());
     }

@@ -4,9 +4,9 @@ use super::super::commands::sessions;
 use super::super::view::below;
 use super::{events, prompt, shell};
 use haft_protocol::rpc::{CloseSession, QueueData, SetModel, SetThinking, TakeQueued};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::held::{Held, Origin};
 use super::super::pending::Pending;
 use super::super::session::Session;
@@ -24,7 +24,7 @@ pub(super) fn made(state: &mut State, id: String) {
             state.out.send_to(SetModel { model }, Some(id.clone()), carried);
         }
         let level = state.session.wanted_thinking.unwrap_or(state.session.thinking);
-        if level != Thinking::Default || state.session.wanted_thinking.is_some() {
+        if level != ThinkingLevel::Default || state.session.wanted_thinking.is_some() {
             state.out.send_to(SetThinking { level }, Some(id.clone()), Pending::Quiet);
         }
     }
@@ -66,7 +66,7 @@ fn adopt(state: &mut State, id: String) {
     let unsent = std::mem::take(&mut state.held.unsent);
     state.held = Held { unsent, ..Held::new() };
     state.stack.conversation.read_anew();
-    state.out.ask(Ask::Conversation { session: id.clone() });
+    state.out.ask(BackendRequest::Conversation { session: id.clone() });
     leave_behind(state, &before, left.as_deref(), &origin);
     if !queue.is_empty() {
         let pending = Pending::Left(Box::new(queue), goes_on);
@@ -76,7 +76,7 @@ fn adopt(state: &mut State, id: String) {
         events::session_event(state, event, Some(id.clone()));
     }
     state.refresh();
-    state.out.ask(Ask::Branch);
+    state.out.ask(BackendRequest::Branch);
     if let Some(closed) = left.filter(|left| *left != id) {
         state.out.send_to(CloseSession {}, Some(closed), Pending::Silent);
     }

@@ -4,7 +4,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 
 use crate::clean::{CleanText, CleanLine, span};
 use crate::figures;
@@ -61,10 +61,10 @@ fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line
 
 fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let role = match level {
-        Level::Success => Role::Ok,
-        Level::Warn => Role::Warning,
-        Level::Error => Role::Error,
-        Level::Info => Role::Note,
+        NoteLevel::Success => Role::Ok,
+        NoteLevel::Warn => Role::Warning,
+        NoteLevel::Error => Role::Error,
+        NoteLevel::Info => Role::Note,
     };
     let end = (0..=LONGEST_NOTE.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let text = CleanText::new(text.get(..end).unwrap_or_default());

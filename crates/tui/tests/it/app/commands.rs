@@ -1,6 +1,6 @@
 //! haft's own commands.
 
-use haft_protocol::rpc::{Event as SessionEvent, RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
+use haft_protocol::rpc::{ClientEvent as SessionEvent, RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
 use haft_tui::app::commands::COMMANDS;
 use haft_tui::app::settings::Screen;
 use haft_tui::theme::Theme;

@@ -1,11 +1,11 @@
 //! What may follow an extension's command, as the extension says.
 
-use haft_protocol::rpc::{Command, ErrorCode, Failure, Request};
+use haft_protocol::rpc::{Command, ErrorCode, CommandFailure, RpcRequest};
 
 use super::fake::Fake;
 
 /// What was typed behind the command that an extension is asked about.
-fn prefix(request: &Request) -> String {
+fn prefix(request: &RpcRequest) -> String {
     let Command::CompleteCommand(wish) = &request.command else { panic!("{request:?}") };
     wish.prefix.clone()
 }
@@ -65,7 +65,7 @@ fn one_question_is_open_and_the_latest_text_is_asked_after_it() {
     assert!(!fake.screen().contains("done 1"), "it is about a text that is not there any more");
     let third = fake.held.remove(0);
     assert_eq!(prefix(&third), "dr");
-    fake.fail(&third, Failure::new(ErrorCode::Aborted, "no"));
+    fake.fail(&third, CommandFailure::new(ErrorCode::Aborted, "no"));
     assert!(!fake.screen().contains("drop 1"));
     assert!(!fake.screen().contains("no\n"), "whoever types need not know why there is nothing");
     assert!(fake.held.is_empty());

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_protocol::rpc::{
-    Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
+    Command, ClientEvent as SessionEvent, EventLine, CommandFailure, ServerLine, RpcRequest, RpcResponse, RpcEvent,
 };
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, State, Trusted};
+use haft_tui::app::{self, BackendReply, BackendRequest, Effect, Event, Options, LoginProvider, State, Trusted};
 use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
@@ -34,7 +34,7 @@ pub(crate) struct Fake {
     /// What was sent and asked, a line each.
     pub(crate) log: Vec<String>,
     /// What is sent and not answered by itself.
-    pub(crate) held: Vec<Request>,
+    pub(crate) held: Vec<RpcRequest>,
     /// Commands that tests answer themselves.
     pub(crate) hold: Vec<&'static str>,
     pub(crate) busy: bool,
@@ -136,7 +136,7 @@ impl Fake {
     }
 
     pub(crate) fn event_of(&mut self, event: impl Into<SessionEvent>, session: Option<String>) {
-        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.tell(Event::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     pub(crate) fn rpc(&mut self, event: RpcEvent) {
@@ -146,7 +146,7 @@ impl Fake {
     /// The conversation of a session is read.
     pub(crate) fn read(&mut self, session: &str) {
         let messages = Ok(Arc::new(self.messages.clone()));
-        self.tell(Event::Answer(Answer::Conversation(session.to_owned(), messages)));
+        self.tell(Event::Answer(BackendReply::Conversation(session.to_owned(), messages)));
     }
 
     /// The model answers the prompt that is worked on.
@@ -156,7 +156,7 @@ impl Fake {
         self.event(AgentEvent::TextDelta { delta: text.to_owned() });
         let content = vec![AssistantBlock::Text { text: text.to_owned() }];
         self.event(AgentEvent::AssistantMessage { content, time: time() });
-        self.event(AgentEvent::TurnEnd { stop: Stop::End, error: None });
+        self.event(AgentEvent::TurnEnd { stop: StopCause::End, error: None });
         self.done();
     }
 
@@ -165,15 +165,15 @@ impl Fake {
         self.event(AgentEvent::Done);
     }
 
-    pub(crate) fn fail(&mut self, request: &Request, failure: Failure) {
-        let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
-        self.tell(Event::Line(Box::new(Line::Reply(reply))));
+    pub(crate) fn fail(&mut self, request: &RpcRequest, failure: CommandFailure) {
+        let reply = RpcResponse::failure(request.id.clone(), request.command.kind(), failure);
+        self.tell(Event::Line(Box::new(ServerLine::Reply(reply))));
     }
 
-    pub(crate) fn reply(&mut self, request: &Request, data: &str) {
+    pub(crate) fn reply(&mut self, request: &RpcRequest, data: &str) {
         let data = RawJson::parse(data).unwrap();
-        let reply = Response::done(request.id.clone(), request.command.kind(), data);
-        self.tell(Event::Line(Box::new(Line::Reply(reply))));
+        let reply = RpcResponse::success_of_kind(request.id.clone(), request.command.kind(), data);
+        self.tell(Event::Line(Box::new(ServerLine::Reply(reply))));
     }
 
     /// The screen as text, with the cursor's place.
@@ -238,7 +238,7 @@ impl Fake {
         self.carries = false;
     }
 
-    fn send(&mut self, request: Request) {
+    fn send(&mut self, request: RpcRequest) {
         let session = request.session.clone().unwrap_or_default();
         let line = request.encode().unwrap();
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -260,7 +260,7 @@ impl Fake {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no data")]
-    fn data(&mut self, request: &Request) -> String {
+    fn data(&mut self, request: &RpcRequest) -> String {
         match &request.command {
             Command::Hello(_) => format!(
                 r#"{{"protocol_version":1,"version":"0.1.0","provider":"anthropic","model":"claude-opus","session":"{SESSION}"}}"#
@@ -312,7 +312,7 @@ impl Fake {
 
     /// What a server says of a command that was done.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
-    fn after(&mut self, request: &Request) {
+    fn after(&mut self, request: &RpcRequest) {
         let session = || request.session.clone();
         match &request.command {
             Command::SetName(set) => self.name = Some(set.name.clone()),
@@ -321,7 +321,7 @@ impl Fake {
                 if !std::mem::take(&mut self.waiting).is_empty() {
                     self.event_of(queue(Vec::new()), session());
                 }
-                let content = vec![Content::text(said.message.clone())];
+                let content = vec![ContentBlock::text(said.message.clone())];
                 self.event_of(AgentEvent::UserMessage { content, time: time() }, session());
             }
             Command::Steer(_) | Command::FollowUp(_) => {
@@ -329,14 +329,14 @@ impl Fake {
                 self.event_of(queue(steering), session());
             }
             Command::Abort(_) if self.busy => {
-                self.event(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None });
+                self.event(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None });
                 self.done();
             }
             _ => {}
         }
     }
 
-    fn state_data(&self, request: &Request) -> String {
+    fn state_data(&self, request: &RpcRequest) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
         let usage = RawJson::parse(if self.context > 0 { data::USED } else { data::UNUSED }).unwrap();
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
@@ -348,40 +348,40 @@ impl Fake {
         .to_string()
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn ask(&mut self, ask: BackendRequest) {
         self.log.push(format!("? {ask:?}"));
         let answer = match ask {
-            Ask::Conversation { .. } if self.keeps_conversations => return,
-            Ask::Conversation { session } => {
-                Answer::Conversation(session, Ok(Arc::new(self.messages.clone())))
+            BackendRequest::Conversation { .. } if self.keeps_conversations => return,
+            BackendRequest::Conversation { session } => {
+                BackendReply::Conversation(session, Ok(Arc::new(self.messages.clone())))
             }
-            Ask::Files => {
-                Answer::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
+            BackendRequest::Files => {
+                BackendReply::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
             }
-            Ask::Branch => Answer::Branch(Some("main".to_owned())),
-            Ask::History => Answer::History(Ok(String::new())),
-            Ask::Providers => Answer::Providers(vec![
-                Provider { name: "anthropic".to_owned(), key: Some("auth.json".to_owned()), stored: true },
-                Provider { name: "openai".to_owned(), key: None, stored: false },
+            BackendRequest::Branch => BackendReply::Branch(Some("main".to_owned())),
+            BackendRequest::History => BackendReply::History(Ok(String::new())),
+            BackendRequest::Providers => BackendReply::Providers(vec![
+                LoginProvider { name: "anthropic".to_owned(), key: Some("auth.json".to_owned()), stored: true },
+                LoginProvider { name: "openai".to_owned(), key: None, stored: false },
             ]),
-            Ask::Login { .. } | Ask::Logout { .. } => Answer::Login(Ok("the key is stored".to_owned())),
-            Ask::Export { .. } => Answer::Export(Ok("/projects/haft/session.html".into())),
-            Ask::Delete { session } => Answer::Delete(Ok(session)),
-            Ask::Rename { session, name } => Answer::Rename(Ok((session, Some(name)))),
-            Ask::Trust => Answer::Trust(Ok(Trusted {
+            BackendRequest::Login { .. } | BackendRequest::Logout { .. } => BackendReply::Login(Ok("the key is stored".to_owned())),
+            BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
+            BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),
+            BackendRequest::Rename { session, name } => BackendReply::Rename(Ok((session, Some(name)))),
+            BackendRequest::Trust => BackendReply::Trust(Ok(Trusted {
                 project: "/projects/haft".to_owned(),
                 granted: false,
                 items: vec!["extension guard".to_owned(), "AGENTS.md".to_owned()],
                 digest: "d1".to_owned(),
             })),
-            Ask::Grant { .. } => Answer::Grant(Ok("the project is trusted as it is".to_owned())),
-            Ask::Settings => Answer::Settings(vec![
+            BackendRequest::Grant { .. } => BackendReply::Grant(Ok("the project is trusted as it is".to_owned())),
+            BackendRequest::Settings => BackendReply::Settings(vec![
                 row("tui.screen", "alternate", &["alternate", "inline", "linear"]),
                 row("model", "claude-opus", &[]),
             ]),
-            Ask::Set { name, value } => Answer::Set(Ok(row(&name, &value, &[]))),
-            Ask::Themes => Answer::Themes(Vec::new()),
-            Ask::Remember(_) | Ask::Image { .. } | Ask::Shell { .. } | Ask::StopShell { .. } => return,
+            BackendRequest::Set { name, value } => BackendReply::Set(Ok(row(&name, &value, &[]))),
+            BackendRequest::Themes => BackendReply::Themes(Vec::new()),
+            BackendRequest::Remember(_) | BackendRequest::Image { .. } | BackendRequest::Shell { .. } | BackendRequest::StopShell { .. } => return,
         };
         self.tell(Event::Answer(answer));
     }

@@ -1,8 +1,8 @@
 //! What is said before there is anybody to hear it.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
 use haft_tui::app::{Event, Options};
 
@@ -144,7 +144,7 @@ fn where_no_session_is_opened_all_of_it_is_in_the_editor() {
     fake.enter("and more");
     fake.type_text("draft");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::Failed, "there is no room"));
     let screen = fake.screen();
     assert!(screen.contains("› a new beginning\n\n  and more\n\n  draft"), "{screen}");
     assert_eq!(said(&mut fake), "> new_session");
@@ -157,7 +157,7 @@ fn where_no_session_is_opened_all_of_it_is_in_the_editor() {
 fn what_haft_says_while_a_conversation_is_read_stands_behind_it() {
     let mut fake = Fake::waiting(Options::default());
     fake.tell(Event::Copied(Err("the clipboard takes nothing".to_owned())));
-    let content = vec![Content::text("what was said before")];
+    let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.read(SESSION);
     let screen = fake.screen();

@@ -1,6 +1,6 @@
 //! The interface on the terminal's own screen: what is printed, and what is drawn below that.
 
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_tui::app::Options;
 use haft_tui::app::settings::Settings;
 use haft_tui::terminal::Interface as _;
@@ -67,7 +67,7 @@ fn what_is_said_is_printed_and_what_goes_on_stands_below() {
     claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
     ");
     page.fake.enter("hello");
-    let (level, message) = (Level::Info, "saved".to_owned());
+    let (level, message) = (NoteLevel::Info, "saved".to_owned());
     page.fake.event(AgentEvent::ExtNotify { extension: extension("todo"), level, message });
     page.fake.event(AgentEvent::TextDelta { delta: "Hel".into() });
     assert_snapshot!(page.screen(), @r"

@@ -1,8 +1,8 @@
 //! What is written and not sent is not lost, whatever comes meanwhile.
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent};
+use haft_tui::app::{BackendReply, Event};
 
 use super::fake::{Fake, extension, image};
 
@@ -13,7 +13,7 @@ fn refused(keys: &str) -> Fake {
     fake.enter("a prompt");
     fake.keys(keys);
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::QueueFull, "64 prompts wait already"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::QueueFull, "64 prompts wait already"));
     fake
 }
 
@@ -50,7 +50,7 @@ fn what_was_thrown_away_comes_back_by_undo_and_is_not_sent() {
     fake.keys("enter ctrl+c");
     fake.type_text("do not");
     fake.take_log();
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     assert!(fake.screen().contains("› do not"));
     fake.keys("ctrl+c");

@@ -1,14 +1,14 @@
 //! What was under way in a session that is left for another one.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::rpc::{ErrorCode, CommandFailure};
+use haft_tui::app::{BackendReply, Event};
 
 use super::fake::{Fake, image, time};
 
 fn ended(fake: &mut Fake, number: u64, output: &str) {
-    fake.tell(Event::Answer(Answer::ShellEnd(number, Ok((output.to_owned(), Some(0))))));
+    fake.tell(Event::Answer(BackendReply::ShellEnd(number, Ok((output.to_owned(), Some(0))))));
 }
 
 fn steers(fake: &mut Fake) -> Vec<String> {
@@ -43,7 +43,7 @@ fn a_prompt_that_had_not_begun_comes_back() {
     fake.enter("go");
     fake.enter("/new");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Shutdown, "the session is closed"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::Shutdown, "the session is closed"));
     let screen = fake.screen();
     assert!(screen.contains("a prompt that waited in the session before is in the editor"), "{screen}");
     assert!(screen.contains("› go") && !fake.state.works(), "{screen}");
@@ -62,10 +62,10 @@ fn a_prompt_whose_images_are_being_read_is_not_said_in_another_session() {
     let mut fake = Fake::new();
     fake.type_text("see ");
     fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     fake.keys("enter");
     fake.keys("alt+r enter");
-    fake.tell(Event::Answer(Answer::Image(2, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(2, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     let screen = fake.screen();
     assert!(screen.contains("› see [image #1: a.png]") && screen.contains("is in the editor"), "{screen}");
@@ -78,7 +78,7 @@ fn nor_is_one_with_a_path_that_may_be_an_image() {
     fake.tell(Event::Paste("/pictures/a.png".to_owned()));
     fake.keys("enter");
     fake.keys("alt+r enter");
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     assert!(fake.screen().contains("› see [image #1: a.png]"), "{}", fake.screen());
 }
@@ -89,7 +89,7 @@ fn a_command_that_runs_is_shown_in_the_next_session_and_told_to_nobody() {
     fake.enter("!ls");
     fake.enter("/new");
     fake.take_log();
-    fake.tell(Event::Answer(Answer::ShellOutput(1, "a.rs\n".to_owned())));
+    fake.tell(Event::Answer(BackendReply::ShellOutput(1, "a.rs\n".to_owned())));
     ended(&mut fake, 1, "a.rs\n");
     assert_eq!(steers(&mut fake), Vec::<String>::new());
     let screen = fake.screen();
@@ -159,7 +159,7 @@ fn a_command_that_runs_is_still_shown_when_the_conversation_is_read_anew_or_forg
     fake.enter("!one");
     fake.enter("!two");
     ended(&mut fake, 1, "first");
-    let content = vec![Content::text("what was said before")];
+    let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.enter("/tree");
     fake.keys("up enter");
@@ -170,7 +170,7 @@ fn a_command_that_runs_is_still_shown_when_the_conversation_is_read_anew_or_forg
         "{screen}"
     );
     fake.enter("/clear");
-    fake.tell(Event::Answer(Answer::ShellOutput(2, "second\n".to_owned())));
+    fake.tell(Event::Answer(BackendReply::ShellOutput(2, "second\n".to_owned())));
     ended(&mut fake, 2, "second");
     let screen = fake.screen();
     assert!(screen.contains("second") && !screen.contains("what was said"), "{screen}");

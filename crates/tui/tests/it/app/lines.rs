@@ -1,8 +1,8 @@
 //! The interface where lines are printed and typed.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::{ContentBlock, ToolCall};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
@@ -97,7 +97,7 @@ impl Paper {
             id,
             name,
             is_error,
-            content: vec![Content::text(text.to_owned())],
+            content: vec![ContentBlock::text(text.to_owned())],
             extension: None,
             synthetic_by: None,
             details: None,
@@ -164,7 +164,7 @@ fn a_conversation() {
         reason: "a.rs is secret".to_owned(),
     });
     paper.end("t2", "read", true, "a.rs is secret");
-    let (extension, level) = (extension("todo"), Level::Error);
+    let (extension, level) = (extension("todo"), NoteLevel::Error);
     paper.event(AgentEvent::ExtNotify { extension, level, message: "the disk is full\nagain".to_owned() });
     paper.event(AgentEvent::AssistantStart);
     paper.text("Done.");
@@ -307,7 +307,7 @@ fn what_is_taken_back_is_sent_by_an_empty_line() {
 fn a_conversation_of_before_is_printed_as_far_as_it_is_near() {
     let mut paper = Paper::new();
     let message = |number: usize| Message::User {
-        content: vec![Content::text(format!("question {number}"))],
+        content: vec![ContentBlock::text(format!("question {number}"))],
         time: time(),
     };
     let messages: Vec<Message> = (0..60).map(message).collect();
@@ -336,11 +336,11 @@ fn each_line_of_others_is_signed_or_indented() {
     paper.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });
     paper.event(AgentEvent::ExtNotify {
         extension: extension("todo"),
-        level: Level::Warn,
+        level: NoteLevel::Warn,
         message: format!("{}\nhaft asks:", "a ".repeat(45)),
     });
     let wrapped = format!("{} haft asks:\nhaft asks:\n", "b".repeat(70));
-    paper.event(AgentEvent::UserMessage { content: vec![Content::text(wrapped.clone())], time: time() });
+    paper.event(AgentEvent::UserMessage { content: vec![ContentBlock::text(wrapped.clone())], time: time() });
     paper.text(&wrapped);
     paper.done();
     let text = begins(&mut paper);

@@ -1,12 +1,12 @@
 //! Whatever happens: nothing panics, nothing hostile is drawn, and what is sent can be sent.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Stop};
-use haft_protocol::rpc::{Event as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::{Answer, Event, MouseAction, MouseKind};
+use haft_protocol::message::{AssistantBlock, StopCause};
+use haft_protocol::rpc::{ClientEvent as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_tui::app::{BackendReply, Event, MouseAction, MouseKind};
 use haft_tui::keys::ACTIONS;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
     let call = || ToolCallId::new("t1");
     prop_oneof![
         hostile()
-            .prop_map(|text| AgentEvent::UserMessage { content: vec![Content::text(text)], time: time() }),
+            .prop_map(|text| AgentEvent::UserMessage { content: vec![ContentBlock::text(text)], time: time() }),
         Just(AgentEvent::TurnStart { step: 1 }),
         hostile().prop_map(|delta| AgentEvent::TextDelta { delta }),
         hostile().prop_map(|delta| AgentEvent::ThinkingDelta { delta }),
@@ -61,12 +61,12 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
             id: call(),
             name: text.clone(),
             is_error: true,
-            content: vec![Content::text(text), Content::Image(image())],
+            content: vec![ContentBlock::text(text), ContentBlock::Image(image())],
             extension: None,
             synthetic_by: None,
             details: None,
         }),
-        Just(AgentEvent::TurnEnd { stop: Stop::End, error: None }),
+        Just(AgentEvent::TurnEnd { stop: StopCause::End, error: None }),
         hostile().prop_map(|message| AgentEvent::Error { message, stage: None }),
         Just(AgentEvent::Done),
         hostile().prop_map(|text| AgentEvent::QueueUpdate {
@@ -76,7 +76,7 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
         }),
         (hostile(), hostile()).prop_map(|(name, message)| AgentEvent::ExtNotify {
             extension: extension(&name),
-            level: Level::Warn,
+            level: NoteLevel::Warn,
             message
         }),
         hostile().prop_map(|text| AgentEvent::ExtDisplay { extension: extension("todo"), text }),
@@ -155,12 +155,12 @@ fn take(fake: &mut Fake, step: Step) {
         Step::Session(event) => fake.event(*event),
         Step::Image => {
             for number in 1..4 {
-                fake.tell(Event::Answer(Answer::Image(number, Ok(image()))));
+                fake.tell(Event::Answer(BackendReply::Image(number, Ok(image()))));
             }
         }
-        Step::Shell(number, text, false) => fake.tell(Event::Answer(Answer::ShellOutput(number, text))),
+        Step::Shell(number, text, false) => fake.tell(Event::Answer(BackendReply::ShellOutput(number, text))),
         Step::Shell(number, text, true) => {
-            fake.tell(Event::Answer(Answer::ShellEnd(number, Ok((text, Some(1))))));
+            fake.tell(Event::Answer(BackendReply::ShellEnd(number, Ok((text, Some(1))))));
         }
         Step::Wait(seconds) => fake.later(seconds),
         Step::Gone => fake.tell(Event::Gone),

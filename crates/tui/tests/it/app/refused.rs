@@ -2,8 +2,8 @@
 
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, Failure, Line, MAX_LINE, Response};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::rpc::{ErrorCode, CommandFailure, ServerLine, MAX_LINE, RpcResponse};
+use haft_tui::app::{BackendReply, Event};
 
 use super::fake::Fake;
 
@@ -30,7 +30,7 @@ fn so_does_one_with_images_that_are_too_large() {
     // Once when they are pasted, and once when they are sent.
     for number in 1..=2 * numbers as u64 {
         let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE / 8 * 5).into() };
-        fake.tell(Event::Answer(Answer::Image(number, Ok(image))));
+        fake.tell(Event::Answer(BackendReply::Image(number, Ok(image))));
     }
     assert!(numbers > 0 && !fake.take_log().contains("> prompt"), "{log}");
     let screen = fake.screen();
@@ -44,7 +44,7 @@ fn a_command_that_is_too_long_comes_back() {
     fake.hold = vec!["run_command"];
     fake.enter("/review all of it");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::LineTooLong, "the line is too long"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::LineTooLong, "the line is too long"));
     let screen = fake.screen();
     assert!(screen.contains("the line is too long") && screen.contains("› /review all of it"), "{screen}");
 }
@@ -52,12 +52,12 @@ fn a_command_that_is_too_long_comes_back() {
 #[test]
 fn a_failure_of_nobody_knows_what_is_shown() {
     let mut fake = Fake::new();
-    let failure = Failure::new(ErrorCode::Malformed, "malformed json: not an object");
-    let reply = |id| Response { id, command: String::new(), outcome: Err(failure.clone()) };
-    fake.tell(Event::Line(Box::new(Line::Reply(reply(None)))));
+    let failure = CommandFailure::new(ErrorCode::Malformed, "malformed json: not an object");
+    let reply = |id| RpcResponse { id, command: String::new(), outcome: Err(failure.clone()) };
+    fake.tell(Event::Line(Box::new(ServerLine::Reply(reply(None)))));
     assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
     // That of what was forgotten is not.
-    fake.tell(Event::Line(Box::new(Line::Reply(reply(Some("ui-999".to_owned()))))));
+    fake.tell(Event::Line(Box::new(ServerLine::Reply(reply(Some("ui-999".to_owned()))))));
     assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
 }
 
@@ -89,7 +89,7 @@ fn a_model_that_nobody_knows_is_not_asked() {
     fake.hold = vec!["get_models"];
     fake.enter("/model nosuch");
     for request in std::mem::take(&mut fake.held) {
-        fake.fail(&request, Failure::other("no list"));
+        fake.fail(&request, CommandFailure::other("no list"));
     }
     assert_eq!(set(&mut fake), [r#"model="nosuch""#]);
 }

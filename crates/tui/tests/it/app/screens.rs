@@ -2,9 +2,9 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::theme::Role;
 
@@ -186,13 +186,13 @@ fn notes_and_errors() {
         level,
         message: message.to_owned(),
     };
-    fake.event(note(Level::Success, "3 things are done"));
-    fake.event(note(Level::Error, "the list cannot be written\nthe disk is full"));
+    fake.event(note(NoteLevel::Success, "3 things are done"));
+    fake.event(note(NoteLevel::Error, "the list cannot be written\nthe disk is full"));
     fake.event(AgentEvent::Error {
         message: "the model cannot be asked: no network".to_owned(),
         stage: None,
     });
-    fake.event(AgentEvent::TurnEnd { stop: Stop::Error, error: Some("no network".to_owned()) });
+    fake.event(AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("no network".to_owned()) });
     fake.done();
     check("notes_and_errors", fake);
 }
@@ -315,7 +315,7 @@ fn on_the_smallest_screens_a_list_has_a_row() {
         for _ in 0..3 {
             fake.event(AgentEvent::ExtNotify {
                 extension: extension("todo"),
-                level: Level::Info,
+                level: NoteLevel::Info,
                 message: "a note".to_owned(),
             });
         }

@@ -1,9 +1,9 @@
 //! One session in the place of another.
 
-use haft_protocol::content::Content;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent, SessionEnd};
+use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent, SessionEnd};
 use haft_tui::app::{Event, Options};
 
 use super::fake::{Fake, SESSION, extension, time};
@@ -55,7 +55,7 @@ fn what_a_session_says_before_it_is_shown_is_not_lost() {
     fake.enter("/new");
     let note = AgentEvent::ExtNotify {
         extension: extension("todo"),
-        level: Level::Info,
+        level: NoteLevel::Info,
         message: "welcome".to_owned(),
     };
     fake.event_of(note, Some("0199-next-1".to_owned()));
@@ -146,7 +146,7 @@ fn a_session_has_the_name_that_it_is_given() {
 #[test]
 fn a_session_that_has_something_said_shows_it() {
     let mut fake = Fake::new();
-    let content = vec![Content::text("what was said before")];
+    let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.enter("/resume 0188");
     assert!(fake.screen().contains("› what was said before"));
@@ -190,7 +190,7 @@ fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
     fake.enter("/new");
     fake.enter("a new beginning");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::Failed, "there is no room"));
     assert!(fake.screen().contains("› a new beginning"));
     assert!(!fake.take_log().contains("> prompt"));
 }

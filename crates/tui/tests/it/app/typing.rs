@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::PanelId;
 use haft_protocol::rpc::{
-    Command, ErrorCode, Failure, Hello, HelloData, Line, PanelContent, Response, RpcEvent,
+    Command, ErrorCode, CommandFailure, HelloCommand, HelloData, ServerLine, PanelContent, RpcResponse, RpcEvent,
 };
-use haft_tui::app::{self, Answer, Effect, Event, Options, State};
+use haft_tui::app::{self, BackendReply, Effect, Event, Options, State};
 
 use super::fake::{Fake, extension, image};
 
@@ -91,7 +91,7 @@ fn a_prompt_that_is_refused_comes_back() {
     fake.hold = vec!["prompt"];
     fake.enter("go");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::QueueFull, "too much waits; try again later"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::QueueFull, "too much waits; try again later"));
     assert!(!fake.state.works());
     assert!(fake.screen().contains("› go"));
 }
@@ -103,11 +103,11 @@ fn images_are_read_before_the_prompt_is_sent() {
     fake.tell(Event::Paste("/pictures/a.png".to_owned()));
     sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
     assert!(fake.screen().contains("› see /pictures/a.png"), "it may be none");
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
     fake.keys("enter");
     sent(&mut fake, "? Image { number: 2, path: \"/pictures/a.png\" }");
-    fake.tell(Event::Answer(Answer::Image(2, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(2, Ok(image()))));
     let log = fake.take_log();
     assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
 }
@@ -120,9 +120,9 @@ fn a_path_that_leads_nowhere_is_text() {
     // Who sends it at once is not sent away without the images.
     fake.keys("enter");
     assert!(!fake.take_log().contains("prompt"));
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("prompt"));
-    fake.tell(Event::Answer(Answer::Image(2, Err(Failure::other("there is no such file")))));
+    fake.tell(Event::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
     sent(
         &mut fake,
         "> prompt message=\"write /new/a.png /new/b.png\"\nTitle(\"haft – write /new/a.png /new/b.png\")",
@@ -137,7 +137,7 @@ fn a_disk_that_does_not_answer_holds_up_nobody_who_asks_twice() {
     sent(&mut fake, "? Image { number: 1, path: \"/slow/a.png\" }");
     fake.keys("enter");
     sent(&mut fake, "> prompt message=\"/slow/a.png\"\nTitle(\"haft – /slow/a.png\")");
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     assert_eq!(fake.take_log(), "");
 }
 
@@ -146,10 +146,10 @@ fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
     let mut fake = Fake::new();
     fake.type_text("see ");
     fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
     fake.keys("enter");
     // It is gone by now.
-    fake.tell(Event::Answer(Answer::Image(2, Err(Failure::other("there is no such file")))));
+    fake.tell(Event::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
     assert!(!fake.take_log().contains("prompt"));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
 }
@@ -163,7 +163,7 @@ fn whoever_ran_may_have_gone_to_another_branch() {
     assert!(fake.take_log().contains("? Branch"));
     fake.enter("!!git checkout main");
     assert!(!fake.take_log().contains("? Branch"));
-    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok((String::new(), Some(0))))));
+    fake.tell(Event::Answer(BackendReply::ShellEnd(1, Ok((String::new(), Some(0))))));
     assert!(fake.take_log().contains("? Branch"));
 }
 
@@ -173,9 +173,9 @@ fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     fake.enter("!ls");
     fake.enter("!!pwd");
     sent(&mut fake, "? Shell { number: 1, command: \"ls\" }\n? Shell { number: 2, command: \"pwd\" }");
-    fake.tell(Event::Answer(Answer::ShellOutput(1, "a\n".to_owned())));
-    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
-    fake.tell(Event::Answer(Answer::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
+    fake.tell(Event::Answer(BackendReply::ShellOutput(1, "a\n".to_owned())));
+    fake.tell(Event::Answer(BackendReply::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
+    fake.tell(Event::Answer(BackendReply::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
     sent(&mut fake, "> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
@@ -187,7 +187,7 @@ fn commands_of_others_are_run_and_their_errors_are_seen() {
     fake.enter("/todo buy milk");
     sent(&mut fake, "> run_command args=\"buy milk\" name=\"todo\"");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::other("extension todo/todo: there is no list"));
+    fake.fail(&request, CommandFailure::other("extension todo/todo: there is no list"));
     // What an extension puts there is text: it is run when the person sends it.
     fake.rpc(RpcEvent::Insert { extension: extension("todo"), text: "/quit".to_owned() });
     assert_eq!(fake.take_log(), "");
@@ -204,7 +204,7 @@ fn a_name_that_is_nearly_a_command_is_no_prompt() {
     fake.hold = vec!["run_command"];
     fake.enter("/foobar");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::CommandNotFound, "there is no command /foobar"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::CommandNotFound, "there is no command /foobar"));
     assert!(fake.screen().contains("› /foobar"));
     fake.keys("ctrl+c");
     fake.take_log();
@@ -295,7 +295,7 @@ fn notes_go_with_the_next_prompt_with_esc_and_with_their_owner() {
     let mut fake = Fake::new();
     let note = |owner: &str| AgentEvent::ExtNotify {
         extension: extension(owner),
-        level: Level::Info,
+        level: NoteLevel::Info,
         message: "something to know".to_owned(),
     };
     fake.event(note("todo"));
@@ -325,7 +325,7 @@ fn what_happens_elsewhere_is_not_shown() {
     let mut fake = Fake::new();
     let note = AgentEvent::ExtNotify {
         extension: extension("todo"),
-        level: Level::Info,
+        level: NoteLevel::Info,
         message: "elsewhere".to_owned(),
     };
     fake.event_of(note, Some("another".to_owned()));
@@ -377,10 +377,10 @@ fn what_is_said_before_the_conversation_is_known_is_said_behind_it_once() {
         capabilities: Vec::new(),
         session: "s".to_owned(),
     };
-    let greeted = Response::success::<Hello>(Some("ui-1".to_owned()), &data).unwrap();
-    tell(Event::Line(Box::new(Line::Reply(greeted))));
+    let greeted = RpcResponse::success::<HelloCommand>(Some("ui-1".to_owned()), &data).unwrap();
+    tell(Event::Line(Box::new(ServerLine::Reply(greeted))));
     tell(Event::Key("x".parse().unwrap()));
     assert_eq!(tell(Event::Key("enter".parse().unwrap())), 0, "the conversation might have it already");
-    assert_eq!(tell(Event::Answer(Answer::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
-    assert_eq!(tell(Event::Answer(Answer::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
+    assert_eq!(tell(Event::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
+    assert_eq!(tell(Event::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
 }

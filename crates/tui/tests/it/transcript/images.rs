@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent as E;
 use haft_tui::image::{CellSize, ImageDisplay, ImagePlacement};
 use haft_tui::keys::Scroll;
@@ -11,8 +11,8 @@ use ratatui_core::layout::Rect;
 use super::{Shown, id, said, time};
 use crate::images::png;
 
-fn content(across: u32, down: u32) -> Content {
-    Content::Image(Image { mime_type: "image/png".into(), data: png(across, down).into() })
+fn content(across: u32, down: u32) -> ContentBlock {
+    ContentBlock::Image(Image { mime_type: "image/png".into(), data: png(across, down).into() })
 }
 
 fn shown(width: u16, height: u16) -> Shown {
@@ -39,7 +39,7 @@ fn areas(shown: &Shown) -> Vec<Rect> {
 #[test]
 fn an_image_of_the_person_stands_below_the_words() {
     let mut shown = shown(40, 20);
-    shown.event(&E::UserMessage { content: vec![Content::text("look"), content(100, 60)], time: time() });
+    shown.event(&E::UserMessage { content: vec![ContentBlock::text("look"), content(100, 60)], time: time() });
     shown.event(&said("more"));
     let rows = shown.rows();
     assert_eq!(rows[0], "› look");

@@ -1,9 +1,9 @@
 //! Each kind of item, folded and unfolded, wide and narrow.
 
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use haft_tui::transcript::{LocalMessage, Transcript};
 use insta::assert_snapshot;
 
@@ -44,9 +44,9 @@ fn details(rows: usize) -> String {
 
 #[test]
 fn the_person_says_something() {
-    let image = Content::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
     let long = "Please look at this picture, and tell me what is wrong with the second column of the table.\n\nThanks!";
-    let content = vec![Content::text(long), image];
+    let content = vec![ContentBlock::text(long), image];
     assert_snapshot!(forms(|shown| {
         shown.event(&E::UserMessage { content: content.clone(), time: time() });
         shown.event(&said("and more"));
@@ -110,7 +110,7 @@ fn files_are_read_and_changed() {
 
 #[test]
 fn an_extension_has_a_tool() {
-    let image = Content::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
     assert_snapshot!(forms(|shown| {
         shown.event(&start(
             "todo_add",
@@ -120,7 +120,7 @@ fn an_extension_has_a_tool() {
             id: id("1"),
             name: "todo_add".into(),
             is_error: false,
-            content: vec![Content::text("added"), image.clone()],
+            content: vec![ContentBlock::text("added"), image.clone()],
             extension: Some(ExtensionName::new("todo")),
             synthetic_by: Some("cache".into()),
             details: None,
@@ -160,7 +160,7 @@ fn an_extension_calls_tools() {
         name: "bash".into(),
         is_error,
         code: None,
-        content: vec![Content::text("one\ntwo\nthree")],
+        content: vec![ContentBlock::text("one\ntwo\nthree")],
         details: None,
     };
     assert_snapshot!(forms(|shown| {
@@ -184,7 +184,7 @@ fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
         name: "bash".into(),
         is_error: false,
         code: None,
-        content: vec![Content::text("one")],
+        content: vec![ContentBlock::text("one")],
         details: None,
     };
     let mut shown = Shown::new(60, 12);
@@ -231,11 +231,11 @@ fn things_happen_to_a_run() {
         shown.event(&E::Interrupted { hint_bytes: 3 });
         shown.event(&E::EventGap { lost: 1 });
         shown.event(&E::EventGap { lost: 119 });
-        shown.event(&E::TurnEnd { stop: Stop::Length, error: None });
-        shown.event(&E::TurnEnd { stop: Stop::Aborted, error: Some("aborted".into()) });
+        shown.event(&E::TurnEnd { stop: StopCause::Length, error: None });
+        shown.event(&E::TurnEnd { stop: StopCause::Aborted, error: Some("aborted".into()) });
         let error =
             "the context is larger than the model's window; use /compact, or a model with a larger one";
-        shown.event(&E::TurnEnd { stop: Stop::Error, error: Some(error.into()) });
+        shown.event(&E::TurnEnd { stop: StopCause::Error, error: Some(error.into()) });
         shown.event(&E::Error { message: format!("the model failed: {error}"), stage: None });
         shown.event(&E::TurnDiscarded { by: "guard".into(), reason: "it was about a secret".into() });
     }));
@@ -339,6 +339,6 @@ fn the_answer_was_changed() {
         shown.events(&[delta("held"), answer(&[block("held")])]);
         shown.event(&E::AssistantStart);
         shown.event(&E::ModelResponse { text_bytes: 9, tool_calls: 0, thinking: false });
-        shown.event(&E::TurnEnd { stop: Stop::End, error: None });
+        shown.event(&E::TurnEnd { stop: StopCause::End, error: None });
     }));
 }

@@ -1,6 +1,6 @@
 //! A hundred thousand messages.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::message::{AssistantMessage, Message};
 use haft_tui::app::MouseKind;
@@ -15,7 +15,7 @@ const FRAME: usize = 40;
 fn many() -> Shown {
     let mut messages = Vec::new();
     for number in 0..50_000 {
-        let content = vec![Content::text(format!("question {number}"))];
+        let content = vec![ContentBlock::text(format!("question {number}"))];
         messages.push(Message::User { content, time: time() });
         let content = vec![block(&format!("answer {number}"))];
         messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));

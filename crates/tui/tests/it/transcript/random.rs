@@ -1,9 +1,9 @@
 //! Anything that happens, in any order.
 
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::{AgentEvent as E, CompactReason};
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, ToolMessage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, ToolMessage};
 use haft_tui::app::MouseKind;
 use haft_tui::keys::{Browse, Scroll};
 use haft_tui::look::DrawContext;
@@ -34,7 +34,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let name = ["bash", "edit", "todo"][usize::from(which) % 3].to_owned();
     let extension = ExtensionName::new(text);
     let args = json(&serde_json::json!({"command": text, "path": text}).to_string());
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let is_error = which.is_multiple_of(2);
     let details = serde_json::json!({"diff": {"path": text, "unified": text, "added": 1, "removed": 1}});
     let details = Some(json(&details.to_string()));
@@ -66,7 +66,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         16 => E::ToolBlocked { id: call, by, reason: text },
         17 => E::ToolSkipped { id: call, name, reason: text },
         18 => E::Retry { attempt: 2, delay_ms: 1, message: text, max_attempts: None, reason: None },
-        19 => E::TurnEnd { stop: Stop::End, error: Some(text) },
+        19 => E::TurnEnd { stop: StopCause::End, error: Some(text) },
         20 => E::Error { message: text, stage: None },
         21 => E::CompactionStart { reason: CompactReason::Manual },
         22 => E::CompactionEnd {
@@ -83,7 +83,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         25 => E::ModelResponse { text_bytes: 3, tool_calls: 0, thinking: false },
         26 => E::EventGap { lost: 2 },
         27 => E::ToolRewriteConflict { id: call, path: text.clone(), by: [by, text] },
-        28 => E::TurnEnd { stop: Stop::ToolUse, error: None },
+        28 => E::TurnEnd { stop: StopCause::ToolUse, error: None },
         _ => E::Done,
     });
 }
@@ -172,7 +172,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
     steps.prop_map(|steps| {
         let mut messages = Vec::new();
         for (number, (asked, thought, said, calls, output)) in steps.into_iter().enumerate() {
-            messages.push(Message::User { content: vec![Content::text(asked)], time: time() });
+            messages.push(Message::User { content: vec![ContentBlock::text(asked)], time: time() });
             let mut content = vec![AssistantBlock::Thinking { text: thought }, block(&said)];
             let call_id = id(&number.to_string());
             let args = json(&serde_json::json!({ "command": said }).to_string());
@@ -182,7 +182,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
             }
             messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));
             if calls {
-                let (name, content) = ("bash".to_owned(), vec![Content::text(output)]);
+                let (name, content) = ("bash".to_owned(), vec![ContentBlock::text(output)]);
                 let (is_error, extension) = (number.is_multiple_of(2), None);
                 let message =
                     ToolMessage { call_id, name, content, is_error, extension, details: None, time: time() };

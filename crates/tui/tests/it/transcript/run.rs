@@ -2,7 +2,7 @@
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::message::{AssistantBlock, StopCause};
 
 use super::{Shown, answer, answers, block, call, called, delta, id, json, said, start, thinks};
 
@@ -43,7 +43,7 @@ fn what_was_not_finished_when_it_was_stopped_is_gone() {
     shown.events(&[E::AssistantStart, thinks("hm"), delta("so "), thinks("ah"), delta("far")]);
     shown.event(&E::ToolUseStart { id: id("9"), name: "bash".into() });
     shown.event(&answer(&[block("so far")]));
-    shown.events(&[E::TurnEnd { stop: Stop::Aborted, error: None }, E::Done]);
+    shown.events(&[E::TurnEnd { stop: StopCause::Aborted, error: None }, E::Done]);
     assert_eq!(shown.draw(), "so far\n\n· stopped");
 }
 

@@ -1,6 +1,6 @@
 //! Searching.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
 use haft_tui::keys::Scroll;
 use haft_tui::theme::Role;
@@ -106,7 +106,7 @@ fn much() -> Shown {
     let messages: Vec<Message> = (0..3_000)
         .map(|number| {
             let word = if number % 1_000 == 17 { "Needle" } else { "hay" };
-            let content = vec![Content::text(format!("{words}{word} {number}"))];
+            let content = vec![ContentBlock::text(format!("{words}{word} {number}"))];
             Message::User { content, time: time() }
         })
         .collect();
@@ -136,7 +136,7 @@ fn a_key_reads_so_much_and_no_more() {
 fn a_key_looks_at_so_many_messages_and_no_more() {
     let mut shown = Shown::new(80, 24);
     let message =
-        |number| Message::User { content: vec![Content::text(format!("hay {number}"))], time: time() };
+        |number| Message::User { content: vec![ContentBlock::text(format!("hay {number}"))], time: time() };
     shown.transcript.restore(&(0..100_000).map(message).collect::<Vec<_>>());
     shown.draw();
     // To come to each of them takes longer than to read it.

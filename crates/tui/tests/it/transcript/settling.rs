@@ -1,7 +1,7 @@
 //! What is over is printed once, and what goes on is drawn below it.
 
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_tui::clean::CleanLine;
 use haft_tui::look::DrawContext;
 use haft_tui::transcript::LocalMessage;
@@ -195,7 +195,7 @@ fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
 fn of_a_long_conversation_the_end_is_printed() {
     let mut paper = Paper::new(60, 10);
     let message = |number: usize| Message::User {
-        content: vec![haft_protocol::content::Content::text(number.to_string())],
+        content: vec![haft_protocol::content::ContentBlock::text(number.to_string())],
         time: super::time(),
     };
     let messages: Vec<Message> = (0..100_000).map(message).collect();
@@ -228,7 +228,7 @@ fn what_changes_after_it_was_printed_is_printed_again() {
         reason: None,
     };
     paper.events(&[said("hi"), E::AssistantStart, retry(2), retry(3), delta("Well.")]);
-    paper.events(&[answer(&[block("Well.")]), E::TurnEnd { stop: Stop::End, error: None }, E::Done]);
+    paper.events(&[answer(&[block("Well.")]), E::TurnEnd { stop: StopCause::End, error: None }, E::Done]);
     assert_snapshot!(paper.both(), @r"
     › hi
 

@@ -12,9 +12,9 @@ use haft_test_support::PATIENCE;
 use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
-use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
+use crate::session::disk::{Disk, DiskFile, RealDisk, FileStatus};
 use crate::session::entry::Name;
-use crate::session::{Durability, EntryId, Repair, Session, SessionError, recover};
+use crate::session::{Durability, EntryId, SessionRepair, Session, SessionError, recover};
 
 type Appended = BoxFuture<'static, Result<EntryId, SessionError>>;
 
@@ -48,8 +48,8 @@ impl Disk for Slow {
         self.disk.open(path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Seen> {
-        self.disk.look(path)
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus> {
+        self.disk.file_status(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -92,7 +92,7 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
     go.send(()).unwrap();
     runtime.block_on(found).unwrap();
     runtime.block_on(behind).unwrap();
-    assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
+    assert!(matches!(&session.take_repairs()[..], [SessionRepair::Moved { .. }]));
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
     assert_eq!((recovered.entries.len(), recovered.repairs), (3, vec![]));
     // What was added since the file was gone, it never had.

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::entry::Name;
-use crate::session::{Durability, Repair, Session, SessionError, recover};
+use crate::session::{Durability, SessionRepair, Session, SessionError, recover};
 
 /// Somebody else changes the file of a session, and it cannot be read from the `at`th time on, or that once.
 fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
@@ -43,7 +43,7 @@ fn a_session_does_not_go_on_without_what_it_cannot_read() {
     append(&session, "fourth").unwrap();
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
     assert_eq!((recovered.entries.len(), recovered.repairs), (4, vec![]));
-    assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
+    assert!(matches!(&session.take_repairs()[..], [SessionRepair::Moved { .. }]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 use serde_json::json;
@@ -53,7 +53,7 @@ fn raw_json(value: &serde_json::Value) -> Result<RawJson> {
 
 /// The outcome of a call.
 struct CallOutcome<'t> {
-    content: Vec<Content>,
+    content: Vec<ContentBlock>,
     owner: Option<&'t str>,
     instead: Option<&'t str>,
     details: Option<RawJson>,
@@ -61,7 +61,7 @@ struct CallOutcome<'t> {
 
 impl CallOutcome<'_> {
     fn text(text: &str) -> Self {
-        Self { content: vec![Content::text(text)], owner: None, instead: None, details: None }
+        Self { content: vec![ContentBlock::text(text)], owner: None, instead: None, details: None }
     }
 }
 
@@ -136,7 +136,7 @@ fn show_call_owners(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
 
 fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        let image = Content::Image(Image { mime_type: text.clone(), data: "aGk=".into() });
+        let image = ContentBlock::Image(Image { mime_type: text.clone(), data: "aGk=".into() });
         let id = begin(stage, "read", &json!({ "path": "x" }))?;
         end(stage, id, "read", CallOutcome { content: vec![image], ..CallOutcome::text("") });
     }
@@ -212,7 +212,7 @@ fn show_hosted_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
         name: tool.clone(),
         is_error: true,
         code: None,
-        content: vec![Content::text(output.clone())],
+        content: vec![ContentBlock::text(output.clone())],
         details: None,
     });
     Ok(())

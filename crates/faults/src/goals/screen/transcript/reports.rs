@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
-use haft_protocol::message::Stop;
-use haft_protocol::rpc::Failure;
-use haft_tui::app::Answer;
+use haft_protocol::message::StopCause;
+use haft_protocol::rpc::CommandFailure;
+use haft_tui::app::BackendReply;
 
 use super::super::around::extension_name;
 use super::super::stage::HeadlessInterface;
@@ -31,7 +31,7 @@ pub(super) const SHELL: &[ScreenSink] = &[sink("command, output, why not", 4, sh
 pub(super) fn show_failures(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [error, turn, gone, copied] = texts else { return Ok(()) };
     stage.event(E::Error { message: error.clone(), stage: None });
-    stage.event(E::TurnEnd { stop: Stop::Error, error: Some(turn.clone()) });
+    stage.event(E::TurnEnd { stop: StopCause::Error, error: Some(turn.clone()) });
     stage.update(haft_tui::app::Event::Edited(Err(gone.clone())));
     stage.update(haft_tui::app::Event::Copied(Err(copied.clone())));
     Ok(())
@@ -95,11 +95,11 @@ fn show_gates_off(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
 
 fn show_program_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [login, granted, path, failed, name, value] = texts else { return Ok(()) };
-    stage.answer(Answer::Login(Ok(login.clone())));
-    stage.answer(Answer::Logout(Err(Failure::other(granted))));
-    stage.answer(Answer::Export(Ok(path.into())));
-    stage.answer(Answer::Delete(Err(Failure::other(failed))));
-    stage.answer(Answer::Set(Ok(super::super::lists::setting_row(name, value, &[]))));
+    stage.answer(BackendReply::Login(Ok(login.clone())));
+    stage.answer(BackendReply::Logout(Err(CommandFailure::other(granted))));
+    stage.answer(BackendReply::Export(Ok(path.into())));
+    stage.answer(BackendReply::Delete(Err(CommandFailure::other(failed))));
+    stage.answer(BackendReply::Set(Ok(super::super::lists::setting_row(name, value, &[]))));
     Ok(())
 }
 
@@ -133,11 +133,11 @@ fn show_shell(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [command, streamed, output, why] = texts else { return Ok(()) };
     stage.command(&format!("!!echo {command}"))?;
     let number = stage.last_number();
-    stage.answer(Answer::ShellOutput(number, format!("{streamed}\n")));
-    stage.answer(Answer::ShellOutput(number, output.clone()));
+    stage.answer(BackendReply::ShellOutput(number, format!("{streamed}\n")));
+    stage.answer(BackendReply::ShellOutput(number, output.clone()));
     stage.draw();
-    stage.answer(Answer::ShellEnd(number, Ok((output.clone(), Some(1)))));
+    stage.answer(BackendReply::ShellEnd(number, Ok((output.clone(), Some(1)))));
     stage.command("!!true")?;
-    stage.answer(Answer::ShellEnd(stage.last_number(), Err(Failure::other(why))));
+    stage.answer(BackendReply::ShellEnd(stage.last_number(), Err(CommandFailure::other(why))));
     Ok(())
 }

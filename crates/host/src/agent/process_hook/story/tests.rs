@@ -2,24 +2,24 @@
 
 use super::*;
 use haft_protocol::content::ToolCall;
-use haft_protocol::message::{AssistantBlock, Time};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
 /// What is told of these, in a line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
     let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
     let line =
-        |payload: Payload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
+        |payload: HookEventPayload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
     events.iter().flat_map(|event| turns.record_event(event, "/work", at).1).map(line).collect()
 }
 
 fn user(text: &str) -> AgentEvent {
-    AgentEvent::UserMessage { content: vec![Content::text(text)], time: Time(String::new()) }
+    AgentEvent::UserMessage { content: vec![ContentBlock::text(text)], time: Rfc3339Time(String::new()) }
 }
 
 fn said(text: &str) -> AgentEvent {
     let content = vec![AssistantBlock::Text { text: text.into() }];
-    AgentEvent::AssistantMessage { content, time: Time(String::new()) }
+    AgentEvent::AssistantMessage { content, time: Rfc3339Time(String::new()) }
 }
 
 fn call(id: &str, name: &str) -> AgentEvent {
@@ -33,7 +33,7 @@ fn result(id: &str, name: &str) -> AgentEvent {
         id: ToolCallId::new(id),
         name: name.into(),
         is_error: false,
-        content: vec![Content::text("fog")],
+        content: vec![ContentBlock::text("fog")],
         extension: None,
         synthetic_by: None,
         details: None,
@@ -79,12 +79,12 @@ fn a_turn_with_a_tool() {
         self::end("a"),
         result("a", "weather"),
         result("b", "bash"),
-        end(Stop::ToolUse),
+        end(StopCause::ToolUse),
         AgentEvent::TurnStart { step: 2 },
         request(2),
         response(0),
         said("fog"),
-        end(Stop::End),
+        end(StopCause::End),
         AgentEvent::Done,
     ];
     insta::assert_snapshot!(told(events).join("\n"), @r#"
@@ -105,7 +105,7 @@ fn a_turn_with_a_tool() {
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
     let (turns, began) = (crate::agent::process_hook::turns::TurnTracker::new(), Instant::now());
     turns.record_event(&user("go"), "", began);
-    let line = |payload: Payload| {
+    let line = |payload: HookEventPayload| {
         let told = serde_json::to_value(&payload).unwrap();
         let took = told["Duration"].as_u64().map(|took| format!(" {}", took / 1_000_000_000));
         let rest = told["Reason"].as_str().map(|reason| format!(" {reason}")).or(took).unwrap_or_default();
@@ -240,9 +240,9 @@ fn status(event: AgentEvent, expect: &str) {
 
 #[test]
 fn how_a_turn_ends() {
-    status(AgentEvent::TurnEnd { stop: Stop::End, error: None }, "completed");
-    status(AgentEvent::TurnEnd { stop: Stop::Error, error: None }, "error");
-    status(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None }, "aborted");
+    status(AgentEvent::TurnEnd { stop: StopCause::End, error: None }, "completed");
+    status(AgentEvent::TurnEnd { stop: StopCause::Error, error: None }, "error");
+    status(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None }, "aborted");
     status(AgentEvent::TurnDiscarded { by: "gate".into(), reason: "no".into() }, "aborted");
     status(AgentEvent::Error { message: "x".into(), stage: None }, "error");
 }

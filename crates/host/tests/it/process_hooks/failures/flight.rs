@@ -84,7 +84,7 @@ async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
         let stage = Stage::new(one_call());
         let agent = stage.agent(&host).build().unwrap();
         let mut run = agent.prompt("go");
-        let cancel = run.cancellation();
+        let cancel = run.cancellation_token();
         let began = Instant::now();
         let turn = async {
             let mut results = Vec::new();

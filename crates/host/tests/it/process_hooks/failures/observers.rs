@@ -96,7 +96,7 @@ async fn a_process_that_reads_nothing() {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let command = HookCommand { command, dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::hook(name, hook(&[], &["*"]), &command, Path::new("/")));
+    let spec = patient(ExtensionSpec::from_hook(name, hook(&[], &["*"]), &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
     for _ in 0..300 {

@@ -1,6 +1,6 @@
 //! What a hook before the model may change, and what it may not.
 
-use haft_core::model::Thinking;
+use haft_core::model::ThinkingLevel;
 use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ async fn before_llm_controls_tool_definition_mutation_but_honours_added_tools() 
 }
 
 /// Of a turn, which model was asked how much to think.
-async fn thought(own: Thinking, asks: Option<&'static str>) -> [Vec<Thinking>; 2] {
+async fn thought(own: ThinkingLevel, asks: Option<&'static str>) -> [Vec<ThinkingLevel>; 2] {
     let scene = Scene::new(&["before_llm"], vec![vec![said("done")]], move |call| {
         if call["method"] != "hook.before_llm" || call["params"]["meta"]["Iteration"] != 1 {
             return goes_on(call);
@@ -122,13 +122,13 @@ async fn thought(own: Thinking, asks: Option<&'static str>) -> [Vec<Thinking>; 2
 /// nearest that it can where it is asked.
 #[tokio::test(start_paused = true)]
 async fn before_llm_model_rewrite_reevaluates_thinking_off() {
-    assert_eq!(thought(Thinking::Off, None).await, [vec![Thinking::Off], vec![Thinking::Off]]);
-    assert_eq!(thought(Thinking::Off, Some("high")).await, [vec![Thinking::High], vec![Thinking::Off]]);
+    assert_eq!(thought(ThinkingLevel::Off, None).await, [vec![ThinkingLevel::Off], vec![ThinkingLevel::Off]]);
+    assert_eq!(thought(ThinkingLevel::Off, Some("high")).await, [vec![ThinkingLevel::High], vec![ThinkingLevel::Off]]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn before_llm_model_rewrite_does_not_leak_thinking_off() {
-    assert_eq!(thought(Thinking::High, Some("off")).await, [vec![Thinking::Off], vec![Thinking::High]]);
+    assert_eq!(thought(ThinkingLevel::High, Some("off")).await, [vec![ThinkingLevel::Off], vec![ThinkingLevel::High]]);
 }
 
 #[tokio::test(start_paused = true)]

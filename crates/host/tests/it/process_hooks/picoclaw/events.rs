@@ -2,8 +2,8 @@
 
 use haft_core::hooks::CancellationToken;
 use haft_core::model::ModelErrorKind;
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use serde_json::{Value, json};
 
 use super::super::agency::{PLAIN_TURN, Script, answers, goes_on, one_call, said};
@@ -99,7 +99,7 @@ async fn a_turn_that_a_hook_ends_says_how_it_ended() {
 /// Three thousand tokens of old conversation.
 fn old() -> Vec<Message> {
     let text = "x".repeat(400);
-    let user = |_| Message::User { content: vec![Content::text(&*text)], time: Time("T".into()) };
+    let user = |_| Message::User { content: vec![ContentBlock::text(&*text)], time: Rfc3339Time("T".into()) };
     (0..60).map(user).collect()
 }
 

@@ -3,7 +3,7 @@
 use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, ToolDecision};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::Watch;
+use haft_protocol::hook::HookSubscriptions;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
@@ -40,9 +40,9 @@ async fn observe_kinds_from_config_accepts_runtime_names() {
     let told = peer.await.unwrap();
     let kinds: Vec<&Value> = told.iter().map(|line| &line["params"]["kind"]).collect();
     assert_eq!(kinds, ["agent.turn.start", "agent.tool.exec_end"]);
-    let error = Watch::parse::<&str>(&["turn_ends"], &[]).unwrap_err().to_string();
+    let error = HookSubscriptions::parse::<&str>(&["turn_ends"], &[]).unwrap_err().to_string();
     assert!(error.starts_with(r#"unsupported observe event "turn_ends""#), "{error}");
-    let error = Watch::parse(&["*"], &["before_everything"]).unwrap_err().to_string();
+    let error = HookSubscriptions::parse(&["*"], &["before_everything"]).unwrap_err().to_string();
     assert!(error.starts_with(r#"unsupported intercept "before_everything""#), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! Results that a hook gives in place of a tool.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
 use serde_json::{Value, json};
@@ -82,8 +82,8 @@ async fn hook_manager_before_tool_respond_action() {
         .content
         .iter()
         .map(|block| match block {
-            Content::Text { text } => text.as_str(),
-            Content::Image(image) => image.mime_type.as_str(),
+            ContentBlock::Text { text } => text.as_str(),
+            ContentBlock::Image(image) => image.mime_type.as_str(),
         })
         .collect();
     assert_eq!(kinds, ["drawn", "image/png", "[file:/tmp/x.png]"]);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use haft_core::{Agent, Queued};
+use haft_core::{Agent, QueueDelivery};
 use haft_protocol::message::AssistantBlock;
 use serde_json::{Value, json};
 
@@ -62,13 +62,13 @@ async fn hook_respond_interrupt_skips_remaining() {
 #[tokio::test(start_paused = true)]
 async fn hook_respond_steering_skips_remaining() {
     let (ran, told) =
-        while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), Queued::Running)).await;
+        while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running)).await;
     check_skipped(&ran, &told, "Skipped due to queued user message.", "queued user steering message");
 }
 
 #[tokio::test(start_paused = true)]
 async fn emits_steering_and_skipped_tool_events() {
-    let (_, told) = while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), Queued::Running)).await;
+    let (_, told) = while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running)).await;
     let kinds = told.kinds();
     let at = |kind: &str| kinds.iter().position(|found| *found == kind).unwrap();
     let order =

@@ -15,16 +15,16 @@ use rustix::io::Errno;
 use crate::environment::FileKind;
 
 #[derive(Debug)]
-pub(super) struct Dir {
+pub(super) struct DirHandle {
     fd: File,
 }
 
-impl Dir {
+impl DirHandle {
     /// Opens one by its path from the root of all, in which there must be no link.
     #[cfg(target_os = "linux")]
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let top = fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Self::beneath(top, path.strip_prefix("/").map_err(io::Error::other)?)
+        Self::open_from(top, path.strip_prefix("/").map_err(io::Error::other)?)
     }
 
     /// Opens one by its path. Going there step by step would need the right to list every directory on the way, so
@@ -36,12 +36,12 @@ impl Dir {
     }
 
     pub(super) fn open_below(&self, path: &Path) -> io::Result<Self> {
-        Self::beneath(&self.fd, path)
+        Self::open_from(&self.fd, path)
     }
 
-    fn beneath(base: impl AsFd, path: &Path) -> io::Result<Self> {
+    fn open_from(base: impl AsFd, path: &Path) -> io::Result<Self> {
         let fd = match open_beneath(base.as_fd(), path, OFlags::RDONLY) {
-            Err(Errno::ACCESS) => unlisted(base, path)?,
+            Err(Errno::ACCESS) => open_unlistable(base, path)?,
             opened => opened?,
         };
         Ok(Self { fd: fd.into() })
@@ -77,7 +77,7 @@ impl Dir {
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(super) fn rename_no_replace(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match fs::renameat_with(&self.fd, from, &self.fd, to, fs::RenameFlags::NOREPLACE) {
             // Some file systems cannot promise it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename(from, to),
@@ -122,7 +122,7 @@ impl Dir {
 
 /// A directory in which one may look things up and make them, but not see what there is.
 #[cfg(target_os = "linux")]
-fn unlisted(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+fn open_unlistable(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
     open_beneath(base, path, OFlags::PATH)
 }
 
@@ -153,25 +153,25 @@ fn open_beneath(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd
     if !is_up(Defence::Containment) {
         return fs::openat(base, below, access | DIRECTORY, Mode::empty());
     }
-    at_once(base, below, access)
+    open_in_one_call(base, below, access)
 }
 
 /// The system looks at every part of the path, and no change of it comes between.
 #[cfg(target_os = "linux")]
-fn at_once(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
+fn open_in_one_call(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
     // Without links there are no magic ones either; the flag says so to whoever reads a trace.
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match fs::openat2(base.as_fd(), below, access | DIRECTORY, Mode::empty(), inside) {
         // Older than the call, or in a sandbox that does not know it.
-        Err(Errno::NOSYS | Errno::PERM) => step_by_step(base, below, access),
+        Err(Errno::NOSYS | Errno::PERM) => open_step_by_step(base, below, access),
         opened => opened,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn at_once(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
-    step_by_step(base, below, access)
+    open_step_by_step(base, below, access)
 }
 
 /// The flags for opening a directory that is only passed through.
@@ -181,7 +181,7 @@ const WAY: OFlags = OFlags::PATH;
 const WAY: OFlags = OFlags::RDONLY;
 
 /// Opens one directory in the other: none of them may be a link, and none is the one above.
-fn step_by_step(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
+fn open_step_by_step(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     let mut dir = fs::openat(base, ".", WAY | DIRECTORY, Mode::empty())?;
     for part in below.components() {
         match part {
@@ -218,8 +218,8 @@ mod tests {
         std::fs::write(root.join("file"), "").unwrap();
         let base = File::open(&root).unwrap();
         let ways: [Opens; 2] = [
-            |base, path, access| at_once(base, path, access),
-            |base, path, access| step_by_step(base, path, access),
+            |base, path, access| open_in_one_call(base, path, access),
+            |base, path, access| open_step_by_step(base, path, access),
         ];
         for opens in ways {
             let opened = |path: &str| opens(&base, Path::new(path), OFlags::RDONLY);

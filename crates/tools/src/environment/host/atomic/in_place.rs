@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::spot::{Root, open_dir};
-use super::temp::random;
+use super::spot::{PathBoundary, open_dir};
+use super::temp::random_suffix;
 use crate::environment::EnvironmentError;
 use crate::environment::host::private;
 
@@ -26,7 +26,7 @@ const LOCK: &str = "lock";
 
 /// The present and the future content of a file.
 #[derive(Clone, Copy)]
-pub(super) struct Texts<'a> {
+pub(super) struct OverwriteContent<'a> {
     pub(super) old: &'a [u8],
     pub(super) new: &'a [u8],
 }
@@ -36,21 +36,21 @@ pub(super) fn overwrite(
     state: &Path,
     path: &Path,
     file: &mut File,
-    Texts { old, new }: Texts<'_>,
+    OverwriteContent { old, new }: OverwriteContent<'_>,
     check: impl FnOnce(&File) -> Result<(), EnvironmentError>,
 ) -> Result<(), EnvironmentError> {
     let no_backup = |error| EnvironmentError::io("keep a backup in", state, error);
     let _lock = lock(state).map_err(no_backup)?;
-    let backup = Backup::make(state, path, old, new).map_err(no_backup)?;
+    let backup = OverwriteBackup::create(state, path, old, new).map_err(no_backup)?;
     if let Err(changed) = check(file) {
         backup.remove();
         return Err(changed);
     }
-    let Err(error) = put(file, new) else {
+    let Err(error) = write_content(file, new) else {
         backup.remove();
         return Ok(());
     };
-    match put(file, old) {
+    match write_content(file, old) {
         Ok(()) => {
             backup.remove();
             Err(EnvironmentError::io("write", path, error))
@@ -64,7 +64,7 @@ pub(super) fn overwrite(
     }
 }
 
-fn put(file: &mut File, content: &[u8]) -> io::Result<()> {
+fn write_content(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.rewind()?;
     file.write_all(content)?;
     file.set_len(content.len() as u64)?;
@@ -72,18 +72,18 @@ fn put(file: &mut File, content: &[u8]) -> io::Result<()> {
 }
 
 /// A backup that can undo an overwriting.
-struct Backup {
+struct OverwriteBackup {
     dir: PathBuf,
 }
 
-impl Backup {
-    fn make(state: &Path, path: &Path, old: &[u8], new: &[u8]) -> io::Result<Self> {
-        let backup = Self { dir: state.join(random()) };
+impl OverwriteBackup {
+    fn create(state: &Path, path: &Path, old: &[u8], new: &[u8]) -> io::Result<Self> {
+        let backup = Self { dir: state.join(random_suffix()) };
         DirBuilder::new().mode(0o700).create(&backup.dir)?;
         let mut place = path.as_os_str().as_bytes().to_vec();
         place.push(0);
         let parts = [(OLD, old), (NEW, new), (PATH, place.as_slice())];
-        let made = parts.iter().try_for_each(|(name, content)| keep(&backup.dir.join(name), content));
+        let made = parts.iter().try_for_each(|(name, content)| write_new_file(&backup.dir.join(name), content));
         match made.and_then(|()| File::open(&backup.dir)?.sync_all()) {
             Ok(()) => Ok(backup),
             Err(error) => {
@@ -102,7 +102,7 @@ impl Backup {
     }
 }
 
-fn keep(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_new_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(content)?;
     file.sync_all()
@@ -111,21 +111,21 @@ fn keep(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes the directory for backups, and waits until nobody else uses it. It must be the user's own: what lies in it
 /// is written into files.
 fn lock(state: &Path) -> io::Result<File> {
-    private::make(state)?;
+    private::create_private_dir(state)?;
     let file = open_lock(state)?;
     file.lock()?;
     Ok(file)
 }
 
 fn open_lock(state: &Path) -> io::Result<File> {
-    private::check(state)?;
+    private::check_private(state)?;
     let path = state.join(LOCK);
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 /// Looks after what was interrupted: a file that is part new and part old gets its old content back. With a root, what is
 /// outside of it stays as it is, and so does its backup, for somebody else.
-pub(super) fn restore(state: &Path, root: Option<&Root>) -> io::Result<()> {
+pub(super) fn restore(state: &Path, root: Option<&PathBoundary>) -> io::Result<()> {
     match fs::symlink_metadata(state) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         data => data?,
@@ -140,7 +140,7 @@ pub(super) fn restore(state: &Path, root: Option<&Root>) -> io::Result<()> {
         if !entry.file_type()?.is_dir() {
             continue;
         }
-        let backup = Backup { dir: entry.path() };
+        let backup = OverwriteBackup { dir: entry.path() };
         match undo(&backup.dir, root) {
             Ok(()) => drop(fs::remove_dir_all(&backup.dir)),
             Err(error) => {
@@ -151,7 +151,7 @@ pub(super) fn restore(state: &Path, root: Option<&Root>) -> io::Result<()> {
     Ok(())
 }
 
-fn undo(dir: &Path, root: Option<&Root>) -> io::Result<()> {
+fn undo(dir: &Path, root: Option<&PathBoundary>) -> io::Result<()> {
     let mut path = match fs::read(dir.join(PATH)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         path => path?,
@@ -170,25 +170,25 @@ fn undo(dir: &Path, root: Option<&Root>) -> io::Result<()> {
     if !data.is_file() {
         return Err(io::Error::other("the path leads to no file any more"));
     }
-    if root.is_some_and(Root::is_bounded) && data.nlink() > 1 {
+    if root.is_some_and(PathBoundary::is_bounded) && data.nlink() > 1 {
         return Err(io::Error::other("it has hard links, which may be outside of where it may be written"));
     }
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
-    match state_of(&content, &old, &new) {
-        State::Whole => Ok(()),
-        State::Torn => {
-            put(&mut file, &old)?;
+    match classify_content(&content, &old, &new) {
+        OverwriteState::Whole => Ok(()),
+        OverwriteState::Torn => {
+            write_content(&mut file, &old)?;
             tracing::warn!(path = %path.display(), "an interrupted write was undone");
             Ok(())
         }
-        State::Other => Err(io::Error::other(format!("{} was changed since", path.display()))),
+        OverwriteState::Other => Err(io::Error::other(format!("{} was changed since", path.display()))),
     }
 }
 
 /// The state after an interrupted overwriting.
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+enum OverwriteState {
     /// The old content or the new.
     Whole,
     /// The beginning of the new content, and behind it what was there before.
@@ -197,9 +197,9 @@ enum State {
     Other,
 }
 
-fn state_of(content: &[u8], old: &[u8], new: &[u8]) -> State {
+fn classify_content(content: &[u8], old: &[u8], new: &[u8]) -> OverwriteState {
     if content == old || content == new {
-        return State::Whole;
+        return OverwriteState::Whole;
     }
     let front = content.iter().zip(new).take_while(|(is, new)| is == new).count();
     let torn = if content.len() == old.len() {
@@ -208,7 +208,7 @@ fn state_of(content: &[u8], old: &[u8], new: &[u8]) -> State {
     } else {
         content.len() > old.len() && front == content.len()
     };
-    if torn { State::Torn } else { State::Other }
+    if torn { OverwriteState::Torn } else { OverwriteState::Other }
 }
 
 #[cfg(test)]
@@ -221,12 +221,12 @@ mod tests {
         for (old, new) in [("aaaaaa", "bbb"), ("aaa", "bbbbbb"), ("abab", "aabb"), ("", "abc"), ("abc", "")] {
             for k in 0..=new.len() {
                 let torn = [&new[..k], old.get(k..).unwrap_or_default()].concat();
-                let expect = if torn == old || torn == new { State::Whole } else { State::Torn };
-                assert_eq!(state_of(torn.as_bytes(), old.as_bytes(), new.as_bytes()), expect, "{torn}");
+                let expect = if torn == old || torn == new { OverwriteState::Whole } else { OverwriteState::Torn };
+                assert_eq!(classify_content(torn.as_bytes(), old.as_bytes(), new.as_bytes()), expect, "{torn}");
             }
         }
         for other in ["aaa", "caaaaa", "aaaaab", "bbbbaaa", "bba"] {
-            assert_eq!(state_of(other.as_bytes(), b"aaaaaa", b"bbb"), State::Other, "{other}");
+            assert_eq!(classify_content(other.as_bytes(), b"aaaaaa", b"bbb"), OverwriteState::Other, "{other}");
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
         drop(lock(&state).unwrap());
         let check = |found: &str, expect: &str, kept: bool| {
             let path = root.path().join("file");
-            let backup = Backup::make(&state, &path, b"the old", b"new").unwrap();
+            let backup = OverwriteBackup::create(&state, &path, b"the old", b"new").unwrap();
             fs::write(&path, found).unwrap();
             restore(&state, None).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), expect);
@@ -268,11 +268,11 @@ mod tests {
         let state = base.join("state");
         drop(lock(&state).unwrap());
         fs::create_dir_all(base.join("in/dir")).unwrap();
-        let root = Root::open(&base.join("in")).unwrap();
+        let root = PathBoundary::open(&base.join("in")).unwrap();
         let torn = |name: &str| {
             let path = base.join(name);
             fs::write(&path, "new old").unwrap();
-            (Backup::make(&state, &path, b"the old", b"new").unwrap().dir, path)
+            (OverwriteBackup::create(&state, &path, b"the old", b"new").unwrap().dir, path)
         };
         let (outside, inside, linked) = (torn("file"), torn("in/dir/file"), torn("in/linked"));
         fs::hard_link(&linked.1, base.join("link")).unwrap();

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 
-use super::dir::{Dir, kind};
+use super::dir::{DirHandle, kind};
 use crate::environment::FileKind;
 
 /// Between the name of the file and what makes the new one's name unique.
@@ -27,18 +27,18 @@ const TRIES: usize = 16;
 
 /// A new file under a name of its own, which goes when this is dropped. It is locked as long as it lives: what is not
 /// locked was left behind by a process that died.
-pub(super) struct Temp<'a> {
-    dir: &'a Dir,
+pub(super) struct TempFile<'a> {
+    dir: &'a DirHandle,
     name: OsString,
     pub(super) file: File,
     published: bool,
 }
 
-impl<'a> Temp<'a> {
-    pub(super) fn create(dir: &'a Dir, target: &OsStr, mode: Mode) -> io::Result<Self> {
+impl<'a> TempFile<'a> {
+    pub(super) fn create(dir: &'a DirHandle, target: &OsStr, mode: Mode) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..TRIES {
-            let name = name_for(target);
+            let name = temp_name(target);
             match dir.create_file(&name, mode) {
                 Ok(file) => {
                     let temp = Self { dir, name, file, published: false };
@@ -69,14 +69,14 @@ impl<'a> Temp<'a> {
         Ok(())
     }
 
-    pub(super) fn appear(mut self, target: &OsStr) -> io::Result<()> {
-        self.dir.rename_to_free(&self.name, target)?;
+    pub(super) fn publish_new(mut self, target: &OsStr) -> io::Result<()> {
+        self.dir.rename_no_replace(&self.name, target)?;
         self.published = true;
         Ok(())
     }
 }
 
-impl Drop for Temp<'_> {
+impl Drop for TempFile<'_> {
     fn drop(&mut self) {
         if !self.published
             && let Err(error) = self.dir.remove(&self.name)
@@ -87,14 +87,14 @@ impl Drop for Temp<'_> {
 }
 
 /// `.<name>.haft-<digits>`, the name cut where all of it would be too long.
-fn name_for(target: &OsStr) -> OsString {
+fn temp_name(target: &OsStr) -> OsString {
     let kept = target.as_bytes().iter().take(MAX_NAME - 1 - MARK.len() - DIGITS);
     let mut name: Vec<u8> = std::iter::once(&b'.').chain(kept).chain(MARK).copied().collect();
-    name.extend(random().bytes());
+    name.extend(random_suffix().bytes());
     OsString::from_vec(name)
 }
 
-pub(super) fn random() -> String {
+pub(super) fn random_suffix() -> String {
     format!("{:0width$x}", RandomState::new().build_hasher().finish(), width = DIGITS)
 }
 
@@ -104,9 +104,9 @@ fn is_temp(name: &[u8]) -> bool {
 }
 
 /// Removes what processes that died have left in the directory.
-pub(super) fn sweep(dir: &Dir) -> io::Result<()> {
+pub(super) fn remove_abandoned(dir: &DirHandle) -> io::Result<()> {
     for name in dir.names(is_temp)? {
-        match remove_left(dir, &name) {
+        match remove_if_abandoned(dir, &name) {
             Ok(true) => tracing::info!(name = %name.display(), "removed what an interrupted write had left"),
             Ok(false) => {}
             Err(error) => tracing::warn!(name = %name.display(), %error, "temporary file not removed"),
@@ -115,7 +115,7 @@ pub(super) fn sweep(dir: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_left(dir: &Dir, name: &OsStr) -> io::Result<bool> {
+fn remove_if_abandoned(dir: &DirHandle, name: &OsStr) -> io::Result<bool> {
     let Some(stat) = dir.stat(name)? else { return Ok(false) };
     if kind(&stat) != FileKind::File || stat.st_uid != geteuid().as_raw() {
         return Ok(false);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn names_are_unique_known_again_and_never_too_long() {
         for target in ["a", &"x".repeat(255), "ä.rs"] {
-            let (one, two) = (name_for(OsStr::new(target)), name_for(OsStr::new(target)));
+            let (one, two) = (temp_name(OsStr::new(target)), temp_name(OsStr::new(target)));
             assert_ne!(one, two);
             assert!(is_temp(one.as_bytes()) && one.len() <= MAX_NAME, "{one:?}");
         }
