@@ -80,7 +80,7 @@ pub fn last_release() -> Result<Option<String>> {
 /// Where cargo builds.
 pub fn target_dir() -> Result<PathBuf> {
     let metadata = cargo_metadata()?;
-    Ok(cargo_metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
+    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
 }
 
 /// Returns the hash of the protocol's sources. `docs/protocol.md` carries it, so that no frame changes without a look
@@ -90,7 +90,7 @@ pub fn protocol_hash() -> Result<String> {
     const PRIME: u64 = 0x0100_0000_01b3;
     let files = text_files("crates/protocol/src")?;
     let bytes =
-        text_files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
+        files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
     // FNV-1a, 64 bits.
     let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     Ok(format!("{hash:016x}"))
@@ -99,9 +99,9 @@ pub fn protocol_hash() -> Result<String> {
 /// All text files below `folder` (relative to the root), sorted by path. Build products and git are left out.
 pub fn text_files(folder: &str) -> Result<Vec<RepoFile>> {
     let mut files = Vec::new();
-    collect(&root().join(folder), &mut text_files)?;
-    text_files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(text_files)
+    collect(&root().join(folder), &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
 }
 
 /// The text of one file.
@@ -119,11 +119,11 @@ fn collect(folder: &Path, files: &mut Vec<RepoFile>) -> Result<()> {
         let (path, kind) = (entry.path(), entry.file_type()?);
         let skipped = SKIPPED.iter().any(|name| *name == entry.file_name());
         if kind.is_dir() && !skipped {
-            collect(&path, text_files)?;
+            collect(&path, files)?;
         } else if kind.is_file() && !skipped {
             let relative = path.strip_prefix(root())?.to_string_lossy().replace('\\', "/");
             // What is not UTF-8 is an image or the like.
-            text_files.extend(fs::read_to_string(&path).ok().map(|text| RepoFile { path: relative, text }));
+            files.extend(fs::read_to_string(&path).ok().map(|text| RepoFile { path: relative, text }));
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use haft_config::{ProjectDigest, Home, TrustRecord, Snapshot, TrustFile};
 use haft_core::sanitize::sanitize_line;
-use haft_tui::app::Trusted;
+use haft_tui::app::TrustReview;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
@@ -157,13 +157,13 @@ fn trust_status_lines(snapshot: &Snapshot, recorded: Option<&TrustRecord>) -> Ve
 
 /// Returns the parts of a project, for a front end that shows them and asks: as `haft trust` shows it, what must not be
 /// overlooked first, with a `!`.
-pub(crate) fn describe_project(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
+pub(crate) fn describe_project(home: &Home, dir: &Path) -> anyhow::Result<TrustReview> {
     // Before anything is shown: what is recorded is never newer than what was looked at.
     let snapshot = Snapshot::take(home, dir)?;
     let recorded = TrustFile::load(home)?.record(snapshot.dir()).cloned();
     let inventory = ProjectInventory::of_project(home, snapshot.dir());
     let brought = inventory.lines().map(|(text, red)| if red { format!("! {text}") } else { text });
-    Ok(Trusted {
+    Ok(TrustReview {
         project: snapshot.dir().display().to_string(),
         granted: recorded.as_ref().is_some_and(|record| record.digest == snapshot.digest()),
         items: brought.chain(trust_status_lines(&snapshot, recorded.as_ref())).collect(),

@@ -121,7 +121,7 @@ pub(crate) fn owner_ids(path: &Path) -> Vec<u32> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn owners(_: &Path) -> Vec<u32> {
+pub(crate) fn owner_ids(_: &Path) -> Vec<u32> {
     vec![0]
 }
 

@@ -245,7 +245,7 @@ fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
 fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
-    Ok(vec![Key::Path(path.to_owned())])
+    Ok(vec![FileIdentity::Path(path.to_owned())])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! reaches the network or writes a file; whatever a session says, a page obeys none of it. Never in here: where sessions
 //! lie, the terminal.
 //!
-//! * [`portable()`]: a session without its sender's paths, in the same format;
+//! * [`export_portable`]: a session without its sender's paths, in the same format;
 //! * [`page`]: a session as one HTML file that needs nothing else;
 //! * [`read`]: the sessions of haft, zot and pi as entries of haft.
 

@@ -12,4 +12,4 @@ pub(crate) mod scratch;
 #[cfg(unix)]
 pub(crate) use input::StdinPipe;
 #[cfg(not(unix))]
-pub(crate) use tokio::process::ChildStdin as Input;
+pub(crate) use tokio::process::ChildStdin as StdinPipe;

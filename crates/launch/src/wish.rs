@@ -50,16 +50,16 @@ mod stops {
 
     /// Nothing is stopped here.
     #[derive(Debug)]
-    pub struct TerminalWish;
+    pub struct TerminalRequestWatch;
 
     impl TerminalRequestWatch {
         #[expect(clippy::unnecessary_wraps, reason = "can fail where there are signals")]
-        pub(crate) fn of(_: u32) -> io::Result<Self> {
+        pub(crate) fn for_process(_: u32) -> io::Result<Self> {
             Ok(Self)
         }
 
         /// Waits for ever.
-        pub async fn come(&mut self) {
+        pub async fn wait(&mut self) {
             std::future::pending().await
         }
     }

@@ -34,7 +34,7 @@ impl FileStamp {
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         let nanos = |time: std::io::Result<SystemTime>| {
             let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)

@@ -24,14 +24,14 @@ pub struct KnownModel {
 /// their models themselves and have none here; `openai-chat` has those of `openai`.
 pub fn model_catalog() -> Vec<KnownModel> {
     let own = PRESETS.iter().filter_map(|preset| {
-        let vendor = find_preset.catalog?;
+        let vendor = preset.catalog?;
         let first = PRESETS.iter().find(|other| other.catalog == Some(vendor))?;
-        (first.name == find_preset.name).then_some((find_preset, vendor))
+        (first.name == preset.name).then_some((preset, vendor))
     });
     own.flat_map(|(preset, vendor)| {
         let all = Catalog::builtin().iter();
         let models = all.filter(move |spec| spec.provider.vendor() == vendor && spec.tools);
-        models.map(move |spec| known_model(find_preset.name, spec))
+        models.map(move |spec| known_model(preset.name, spec))
     })
     .collect()
 }
@@ -39,7 +39,7 @@ pub fn model_catalog() -> Vec<KnownModel> {
 /// Finds a provider's model; a dated snapshot is found by its undated name.
 pub fn find_model(provider: &str, model: &str) -> Option<KnownModel> {
     let preset = find_preset(provider)?;
-    find_spec(provider, model).map(|spec| known_model(find_preset.name, spec))
+    find_spec(provider, model).map(|spec| known_model(preset.name, spec))
 }
 
 /// Reads the catalogue, which takes milliseconds once in a process and which every request needs, for a program that has

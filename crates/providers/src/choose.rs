@@ -183,7 +183,7 @@ fn find_provider<'a>(name: &'a str, wish: &ModelPreference, models: &'a ModelsFi
     let compatible = ProviderCandidate { name, preset: find_preset("compatible"), own: None, models };
     let own = || wish.base_url.as_ref().map(|_| compatible);
     ProviderCandidate::by_name(name, models).or_else(own).ok_or_else(|| {
-        let presets = PRESETS.iter().map(|preset| find_preset.name);
+        let presets = PRESETS.iter().map(|preset| preset.name);
         let known: Vec<&str> = presets.chain(models.custom_providers()).chain(["scripted"]).collect();
         ChooseError::UnknownProvider { name: name.to_owned(), known: known.join(", ") }
     })
@@ -232,8 +232,8 @@ async fn choose_http(
 ) -> Result<ChosenModel, ChooseError> {
     let name = || provider.name.to_owned();
     let base_url = wish.base_url.clone().or_else(|| provider.own_address(around));
-    let usual = provider.preset.and_then(|preset| find_preset.base_url);
-    let local = provider.preset.is_some_and(|preset| find_preset.local_port.is_some());
+    let usual = provider.preset.and_then(|preset| preset.base_url);
+    let local = provider.preset.is_some_and(|preset| preset.local_port.is_some());
     let api_key = wish.api_key.clone().or_else(|| provider.key(around).map(|(key, _)| key));
     let Some(address) = base_url.as_deref().or(usual) else {
         return Err(ChooseError::NoBaseUrl { provider: name() });

@@ -105,7 +105,7 @@ pub const PRESETS: &[ProviderPreset] = &[
 
 /// The preset of that name.
 pub fn find_preset(name: &str) -> Option<&'static ProviderPreset> {
-    PRESETS.iter().find(|preset| find_preset.name == name)
+    PRESETS.iter().find(|preset| preset.name == name)
 }
 
 #[cfg(test)]
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn default_models_are_in_the_catalogue_and_not_deprecated() {
         for preset in PRESETS {
-            let Some(model) = find_preset.default_model else { continue };
-            let known = find_model(find_preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
+            let Some(model) = preset.default_model else { continue };
+            let known = find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
             assert!(!known.deprecated, "{model} is deprecated");
         }
     }
@@ -126,7 +126,7 @@ mod tests {
     fn names_are_unique_and_ports_match_addresses() {
         for (index, preset) in PRESETS.iter().enumerate() {
             assert!(PRESETS.iter().skip(index + 1).all(|other| other.name != preset.name));
-            if let (Some(port), Some(url)) = (find_preset.local_port, find_preset.base_url) {
+            if let (Some(port), Some(url)) = (preset.local_port, preset.base_url) {
                 assert!(format!("{url}/").contains(&format!("127.0.0.1:{port}/")), "{url}");
             }
         }

@@ -42,13 +42,13 @@ mod view;
 mod waiting;
 mod work;
 
-pub use ask::{BackendReply, BackendRequest, LoginProvider, SettingRow, Trusted};
+pub use ask::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustReview};
 pub use effect::Effect;
-pub use event::Event;
-pub use inline::Below;
-pub use interface::{Interface, Printing};
-pub use lines::Printed;
-pub use state::{Options, State};
+pub use event::UiEvent;
+pub use inline::InlineOutput;
+pub use interface::{UserInterface, LinearInterface};
+pub use lines::LinearOutput;
+pub use state::{AppOptions, AppState};
 pub use update::{start, update};
 pub use view::draw;
 

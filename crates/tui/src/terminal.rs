@@ -40,7 +40,7 @@ use tokio::sync::mpsc;
 use crate::app::{BackendReply, BackendRequest};
 use crate::theme::{Appearance, ColorDepth};
 
-pub use crate::app::{Below, Interface, Printing};
+pub use crate::app::{InlineOutput, UserInterface, LinearInterface};
 pub use environment::Environment;
 pub use images::ImageProtocol;
 pub use lines::run_linear;
@@ -130,7 +130,7 @@ pub enum ExitReason {
 ///
 /// # Errors
 /// [`TerminalError`] when there is no terminal, or it is gone.
-pub async fn run<I: Interface, P: ProgramServices>(
+pub async fn run<I: UserInterface, P: ProgramServices>(
     interface: I,
     program: Arc<P>,
     connection: Connection,

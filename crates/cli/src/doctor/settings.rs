@@ -79,7 +79,7 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
 pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let stored = seen.auth.providers().map(|name| format!("{name} (auth.json)"));
-    let variables = PRESETS.iter().filter_map(|preset| Some((find_preset.name, find_preset.key_env?)));
+    let variables = PRESETS.iter().filter_map(|preset| Some((preset.name, preset.key_env?)));
     let variables = variables.filter(|(_, variable)| set(variable));
     let variables = variables.map(|(name, variable)| format!("{name} ({variable})"));
     let all: Vec<String> = stored.chain(variables).collect();
@@ -100,7 +100,7 @@ fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -
     let settings = &seen.config.settings;
     let name = settings.provider.as_ref()?.value.as_str();
     let wants_none =
-        find_preset(name).is_some_and(|preset| find_preset.local_port.is_some() || find_preset.key_env.is_none());
+        find_preset(name).is_some_and(|preset| preset.local_port.is_some() || preset.key_env.is_none());
     let home = key_location(name, &seen.models)?;
     let variable = home.variable.filter(|_| !wants_none)?;
     let has = settings.base_url.is_some() || set(&variable) || seen.auth.key(&home.stored_as).is_some();

@@ -11,7 +11,7 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
 use haft_protocol::rpc::{EventLine, ServerLine, RpcRequest};
 use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
-use haft_tui::app::{Options, State};
+use haft_tui::app::{AppOptions, AppState};
 use haft_tui::keys::Keymap;
 use haft_tui::terminal::{Connection, ExitReason, Environment, TerminalSetup, run, run_linear};
 use haft_tui::theme::Appearance;
@@ -141,17 +141,17 @@ async fn run_screen(
         "light" => Some(Appearance::Light),
         _ => None,
     };
-    let (mouse, screen) = (settings.mouse(), settings.screen());
-    let options = Options {
+    let (mouse, screen) = (settings.is_mouse_enabled(), settings.screen());
+    let options = AppOptions {
         keymap,
         settings,
         prompt,
         resume: picks,
         appearance: appearance.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..Options::default()
+        ..AppOptions::default()
     };
-    let state = State::new(options, Instant::now());
+    let state = AppState::new(options, Instant::now());
     if screen == Where::Linear {
         return Ok(run_linear(state, Arc::new(desk), Connection { requests, lines }).await?);
     }

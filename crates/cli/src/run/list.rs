@@ -3,7 +3,7 @@
 use haft_config::Settings;
 use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
 use haft_protocol::rpc;
-use haft_providers::{catalogue, local_servers};
+use haft_providers::{model_catalog, local_servers};
 use serde_json::{Value, json};
 
 use crate::console::print;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
-    ModelChoice, FallbackModel, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, ModelPreference, choose as choose_model, resolve_model,
+    ModelChoice, FallbackModel, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, ModelPreference, choose_model as choose_model, resolve_model,
 };
 
 use crate::args::RunArgs;

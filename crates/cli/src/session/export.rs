@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::read;
 use haft_core::session::{RecoveredSession, recover};
-use haft_export::{SenderDirectories, EntrySelection, render_page, portable};
+use haft_export::{SenderDirectories, EntrySelection, render_page, export_portable};
 
 use crate::args::ExportArgs;
 use crate::console::{self, note};

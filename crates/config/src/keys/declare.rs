@@ -1,6 +1,6 @@
 //! The macros that declare keys and choices.
 
-/// Declares a table of `config.toml` and the [`Key`](super::Key)s in it.
+/// Declares a table of `config.toml` and the [`ConfigKey`](super::ConfigKey)s in it.
 ///
 /// Each key becomes a field of the struct that the file is read into: an `Option` of its type, or in `tables` the type
 /// itself. With `as MERGED` a second struct holds the values in effect: keys with a `default` always have one there,
@@ -37,7 +37,7 @@ macro_rules! keys {
 
         impl $name {
             /// The keys of this table.
-            pub const KEYS: &'static [Key] = &[
+            pub const KEYS: &'static [ConfigKey] = &[
                 $(keys!(@key $path, concat!($($doc, "\n"),+), [$($former)?], { $($attribute)* }),)*
                 $($(keys!(@key $table_path, concat!($($table_doc, "\n"),+), [], { $($table_attribute)* }),)*)?
             ];
@@ -77,7 +77,7 @@ macro_rules! keys {
         impl $merged {
             /// Takes each value from the first layer that sets it. `name` replaces `NAME` in the paths of the keys.
             pub(crate) fn from_layers<'a>(
-                layers: &'a [Layer],
+                layers: &'a [ConfigLayer],
                 name: &str,
                 table: impl Fn(&'a ConfigFile) -> Option<&'a $name>,
             ) -> Self {
@@ -91,9 +91,9 @@ macro_rules! keys {
             }
 
             /// A row for each key, in the order of the documentation.
-            pub(crate) fn rows(&self) -> Vec<Row> {
+            pub(crate) fn rows(&self) -> Vec<ConfigRow> {
                 let values = [$(self.$field.row_value()),*];
-                $name::KEYS.iter().zip(values).map(|(key, value)| Row::new(key, key.path, value)).collect()
+                $name::KEYS.iter().zip(values).map(|(key, value)| ConfigRow::new(key, key.path, value)).collect()
             }
         }
     };
@@ -106,13 +106,13 @@ macro_rules! keys {
         $(flag: $flag:literal,)?
         $(brief: $brief:literal,)?
     }) => {
-        Key {
+        ConfigKey {
             path: $path,
             doc: $doc,
             kind: $kind,
             default: keys!(@or $((Some(|| serde_json::to_value($default).unwrap_or_default())))? (None)),
             unset: keys!(@or $($unset)? ("")),
-            reach: keys!(@or $((Reach::$reach))? (Reach::User)),
+            reach: keys!(@or $((KeyScope::$reach))? (KeyScope::User)),
             variables: keys!(@or $(($variables))? (&[])),
             flag: keys!(@or $((Some($flag)))? (None)),
             former: keys!(@or $((Some($former)))? (None)),
@@ -121,10 +121,10 @@ macro_rules! keys {
     };
     (@or $first:tt) => { $first };
     (@or $first:tt $second:tt) => { $first };
-    (@held $type:ty, { kind: $kind:expr, default: $($rest:tt)* }) => { Sourced<$type> };
-    (@held $type:ty, $attributes:tt) => { Option<Sourced<$type>> };
+    (@held $type:ty, { kind: $kind:expr, default: $($rest:tt)* }) => { SourcedValue<$type> };
+    (@held $type:ty, $attributes:tt) => { Option<SourcedValue<$type>> };
     (@or_default $value:expr, { kind: $kind:expr, default: $default:expr, $($rest:tt)* }) => {
-        $value.unwrap_or_else(|| Sourced { value: $default, origin: SettingOrigin::Default })
+        $value.unwrap_or_else(|| SourcedValue { value: $default, origin: SettingOrigin::Default })
     };
     (@or_default $value:expr, $attributes:tt) => { $value };
 }

@@ -83,7 +83,7 @@ impl ConfigLayer {
                 table.insert(key.path.to_owned(), read);
                 table.clone().try_into().ok()
             });
-            let wrong = || LayerError { variable, value, expected: key.kind.takes() };
+            let wrong = || LayerError { variable, value, expected: key.kind.expected_text() };
             layer.values = read.ok_or_else(wrong)?;
             layer.origins.insert(key.path, SettingOrigin::Env(variable));
         }

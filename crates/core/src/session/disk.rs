@@ -107,7 +107,7 @@ fn status_from(found: &std::fs::Metadata) -> FileStatus {
 }
 
 #[cfg(not(unix))]
-fn seen(found: &std::fs::Metadata) -> FileStatus {
+fn status_from(found: &std::fs::Metadata) -> FileStatus {
     FileStatus { identity: None, length: found.len() }
 }
 

@@ -16,7 +16,7 @@ use super::moving::LogSnapshot;
 use super::moving::{RelocatedLog, LogRelocation};
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::tree::SessionTree;
-use super::{context, header, resume};
+use super::{build_context, header, resume};
 
 pub(super) struct SessionState {
     pub(super) header: SessionHeader,

@@ -2,7 +2,7 @@
 
 use haft_core::session::entry::{EntryBody, ForkOrigin};
 use haft_core::session::{EntryId, recover};
-use haft_export::{SessionFormat, ImportLimits, NoSuchEntry, SenderDirectories, PortableError, EntrySelection, portable, import_session};
+use haft_export::{SessionFormat, ImportLimits, NoSuchEntry, SenderDirectories, PortableError, EntrySelection, export_portable, import_session};
 
 /// A branch of 1, 2, 3 and a side branch of 1, 4; with paths, and with what only a provider can read.
 pub(crate) const SESSION: &str = concat!(

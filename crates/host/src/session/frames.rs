@@ -25,7 +25,7 @@ use super::offers::ExtensionOffers;
 use super::pending::{QuestionKind, QuestionFate};
 use super::unasked::{RateOverrun, UnrequestedFrames};
 use super::{SessionOutput, ConnectionPhase, ExtensionSession};
-use crate::wire::decode::{LineDecoder, DecodedLine, NonReplyLine, LineContent, UnreadableLine, excerpt};
+use crate::wire::decode::{LineDecoder, DecodedLine, NonReplyLine, LineContent, MalformedLine, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
 
 /// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
@@ -52,7 +52,7 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_decoded(&mut self, frame: Result<DecodeOutcome<ExtensionFrame>, UnreadableLine>, bytes: usize, now: Instant) {
+    fn on_decoded(&mut self, frame: Result<DecodeOutcome<ExtensionFrame>, MalformedLine>, bytes: usize, now: Instant) {
         match frame {
             Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: mended }) => {
                 if mended {
@@ -299,7 +299,7 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_unreadable(&mut self, unreadable: UnreadableLine, bytes: usize, now: Instant) {
+    fn on_unreadable(&mut self, unreadable: MalformedLine, bytes: usize, now: Instant) {
         let error = &unreadable.error;
         let code = FaultCode::from(error);
         if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.close_answered(id)) {
@@ -322,8 +322,8 @@ impl<T> ExtensionSession<T> {
 
     /// A line that is no frame. What an author prints by mistake is text and does no harm; what is no text at all comes
     /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
-    fn on_junk(&mut self, code: FaultCode, unreadable: &UnreadableLine, now: Instant) {
-        let UnreadableLine { error, garbled, excerpt, .. } = unreadable;
+    fn on_junk(&mut self, code: FaultCode, unreadable: &MalformedLine, now: Instant) {
+        let MalformedLine { error, garbled, excerpt, .. } = unreadable;
         if *garbled && self.unasked.count_garbled(now) && is_up(Defence::GarbledLines) {
             let text = format!("sent line after line that is no text: {error} in {excerpt:?}");
             return self.fail(code, text);

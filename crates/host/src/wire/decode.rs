@@ -38,7 +38,7 @@ pub(crate) enum LineDecoder {
 /// The content of a line.
 #[derive(Debug)]
 pub(crate) enum LineContent {
-    Frame(Result<DecodeOutcome<ExtensionFrame>, UnreadableLine>),
+    Frame(Result<DecodeOutcome<ExtensionFrame>, MalformedLine>),
     Reply(Result<HookReply, NonReplyLine>),
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct DecodedLine {
 
 /// A line that is no frame, and what is said of it.
 #[derive(Debug)]
-pub(crate) struct UnreadableLine {
+pub(crate) struct MalformedLine {
     pub(crate) error: DecodeError,
     /// The question that it answers, if it says so: whoever asked must not wait for a better answer until the deadline.
     pub(crate) id: Option<RequestId>,
@@ -73,7 +73,7 @@ impl LineDecoder {
         let said = match self {
             Self::Frames(bounds) => {
                 let frame = codec::read_with_plain_span(line, bounds, known);
-                LineContent::Frame(frame.map_err(|error| unreadable_line(error, line)))
+                LineContent::Frame(frame.map_err(|error| malformed_line(error, line)))
             }
             Self::Replies(bounds) => {
                 let reply = read_reply(line, bounds, known);
@@ -131,9 +131,9 @@ async fn decode_off_thread(line: Bytes, known: PlainSpan, ear: LineDecoder) -> B
 }
 
 #[cold]
-pub(crate) fn unreadable_line(error: DecodeError, line: &[u8]) -> UnreadableLine {
+pub(crate) fn malformed_line(error: DecodeError, line: &[u8]) -> MalformedLine {
     let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
-    UnreadableLine {
+    MalformedLine {
         id: answered_id(&error, line),
         garbled: matches!(error, DecodeError::NotUtf8) || by_accident(),
         excerpt: excerpt(line),

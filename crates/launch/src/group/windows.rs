@@ -6,22 +6,22 @@ use std::process::ExitStatus;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject};
 use tokio::process::Command;
 
-use crate::spawn::Started;
+use crate::spawn::SpawnedProcess;
 
 /// The program's job; every process it starts is in the job too.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     job: Box<dyn ChildWrapper>,
 }
 
-impl Group {
-    pub(crate) fn spawn(command: &mut Command, _guarded: bool) -> io::Result<(Self, Started)> {
+impl ProcessGroup {
+    pub(crate) fn spawn(command: &mut Command, _guarded: bool) -> io::Result<(Self, SpawnedProcess)> {
         // CommandWrap takes the command by value; what is left behind here is never started.
         #[expect(clippy::disallowed_methods, reason = "a placeholder that is never started")]
         let command = std::mem::replace(command, Command::new(""));
         let mut job = CommandWrap::from(command).wrap(JobObject).spawn()?;
         let id = job.id().ok_or_else(|| io::Error::other("the program ended before it had a process id"))?;
-        let started = Started {
+        let started = SpawnedProcess {
             id,
             stdin: job.stdin().take(),
             stdout: job.stdout().take(),

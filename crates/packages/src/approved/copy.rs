@@ -188,7 +188,7 @@ fn copy_permissions(target: &File, metadata: &Metadata) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn keep_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
+fn copy_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -41,7 +41,7 @@ fn movable_mode(metadata: &fs::Metadata) -> u32 {
 }
 
 #[cfg(not(unix))]
-fn movable(_: &fs::Metadata) -> u32 {
+fn movable_mode(_: &fs::Metadata) -> u32 {
     0o755
 }
 
@@ -62,7 +62,7 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     let mut permissions = fs::metadata(path)?.permissions();
     permissions.set_readonly(path.is_file() && mode & 0o200 == 0);
     fs::set_permissions(path, permissions)

@@ -8,7 +8,7 @@ use haft_protocol::ids::ExtensionName;
 
 use super::{
     DiscoveryCollector, DiscoveryError, DiscoveryErrorKind, ApprovedVersion, UserExtension, SkipReason, SkippedExtension, make_absolute, load_approvals, name_key,
-    owned, build_spec,
+    user_extensions, build_spec,
 };
 use crate::approved::lock::{ApprovalStore, LockError};
 use crate::file_name::dir_name;

@@ -114,7 +114,7 @@ fn is_world_writable(path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_others(_: &Path) -> bool {
+fn is_world_writable(_: &Path) -> bool {
     false
 }
 

@@ -104,7 +104,7 @@ fn executable_candidates(file: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(windows)]
-fn candidates(file: &Path) -> Vec<PathBuf> {
+fn executable_candidates(file: &Path) -> Vec<PathBuf> {
     let endings = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());
     let with = |ending: &str| {
         let mut name = file.as_os_str().to_owned();

@@ -28,7 +28,7 @@ pub use lines::PermissionLine;
 ///
 /// Commands need no permission: a command does nothing before a person types its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "read::Written")]
+#[serde(try_from = "read::RawPermissions")]
 pub struct Permissions {
     /// `tools`: what it offers to the model.
     #[serde(skip_serializing_if = "ToolPermissions::is_empty")]

@@ -81,30 +81,30 @@ impl<'a> ProviderCandidate<'a> {
     }
 
     pub(super) fn from_preset(preset: &'static ProviderPreset, models: &'a ModelsFile) -> Self {
-        Self { name: find_preset.name, preset: Some(find_preset), own: models.provider(find_preset.name), models }
+        Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name), models }
     }
 
     /// Those that are chosen from when none is named: hosted presets, then those that only the user knows.
     pub(super) fn candidates(models: &'a ModelsFile) -> impl Iterator<Item = Self> {
-        let hosted = PRESETS.iter().filter(|preset| find_preset.local_port.is_none() && find_preset.base_url.is_some());
-        let hosted = hosted.map(|preset| Self::from_preset(find_preset, models));
+        let hosted = PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
+        let hosted = hosted.map(|preset| Self::from_preset(preset, models));
         hosted.chain(models.custom_providers().filter_map(|name| Self::by_name(name, models)))
     }
 
     pub(super) fn dialect(&self) -> ApiDialect {
         let own = self.own.and_then(|own| own.dialect);
-        own.or(self.preset.map(|preset| find_preset.dialect)).unwrap_or(ApiDialect::OpenAiChat)
+        own.or(self.preset.map(|preset| preset.dialect)).unwrap_or(ApiDialect::OpenAiChat)
     }
 
     /// The address that the environment or `models.json` gives in place of the preset's own.
     pub(super) fn own_address(&self, around: &dyn EnvironmentProbe) -> Option<String> {
-        let from_env = self.preset.and_then(|preset| env_value(around, find_preset.base_url_env?));
+        let from_env = self.preset.and_then(|preset| env_value(around, preset.base_url_env?));
         from_env.or_else(|| self.own?.base_url.clone())
     }
 
     pub(super) fn key_env(&self) -> Option<&'a str> {
         let own = self.own.and_then(|own| own.key_env.as_deref());
-        own.or_else(|| self.preset.and_then(|preset| find_preset.key_env))
+        own.or_else(|| self.preset.and_then(|preset| preset.key_env))
     }
 
     pub(super) fn key(&self, around: &dyn EnvironmentProbe) -> Option<(SecretString, ChoiceReason)> {
@@ -122,8 +122,8 @@ impl<'a> ProviderCandidate<'a> {
     /// server is another company's, and so is what only has the name of its variable in common.
     fn stored_as(&self) -> &'a str {
         let moved = |name: &str| self.models.provider(name).is_some_and(|own| own.base_url.is_some());
-        let key_env = self.preset.filter(|_| !moved(self.name)).and_then(|preset| find_preset.key_env);
-        let first = key_env.and_then(|key| PRESETS.iter().find(|preset| find_preset.key_env == Some(key)));
+        let key_env = self.preset.filter(|_| !moved(self.name)).and_then(|preset| preset.key_env);
+        let first = key_env.and_then(|key| PRESETS.iter().find(|preset| preset.key_env == Some(key)));
         first.filter(|first| !moved(first.name)).map_or(self.name, |first| first.name)
     }
 
@@ -142,16 +142,16 @@ impl<'a> ProviderCandidate<'a> {
         let own = self.own.and_then(|own| own.default_model.clone());
         let only = || {
             let own = self.own.filter(|own| own.models.len() == 1)?;
-            self.preset.is_none_or(|preset| find_preset.local_port.is_some()).then_some(())?;
+            self.preset.is_none_or(|preset| preset.local_port.is_some()).then_some(())?;
             own.models.keys().next().cloned()
         };
         let preset = || self.preset?.default_model.map(str::to_owned);
-        own.or_else(find_preset).or_else(only)
+        own.or_else(preset).or_else(only)
     }
 
     /// True if `models.json` names the models it has. What it says of a local preset's only describes some of them.
     pub(super) fn lists_models(&self) -> bool {
-        let local = self.preset.is_some_and(|preset| find_preset.local_port.is_some());
+        let local = self.preset.is_some_and(|preset| preset.local_port.is_some());
         !local && self.own.is_some_and(|own| !own.models.is_empty())
     }
 }

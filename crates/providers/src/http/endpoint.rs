@@ -102,7 +102,7 @@ pub(super) fn is_unknown(provider: &str) -> bool {
 /// `/v1` where only a host was given.
 pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
     let given = config.base_url.as_deref();
-    let text = given.or_else(|| find_preset(&config.provider).and_then(|preset| find_preset.base_url));
+    let text = given.or_else(|| find_preset(&config.provider).and_then(|preset| preset.base_url));
     let Some(text) = text else {
         return Err(ConfigError::NoBaseUrl { provider: config.provider.clone() });
     };

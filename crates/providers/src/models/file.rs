@@ -88,7 +88,7 @@ fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider
     if written.base_url.as_deref().is_some_and(|url| !is_address(url)) {
         return Err(at(".base_url", "must be an http or https address"));
     }
-    if written.base_url.is_none() && find_preset(name).is_none_or(|preset| find_preset.base_url.is_none()) {
+    if written.base_url.is_none() && find_preset(name).is_none_or(|preset| preset.base_url.is_none()) {
         return Err(at(".base_url", "is missing; haft does not know where this provider is"));
     }
     if written.key_env.as_deref().is_some_and(|variable| !is_variable(variable)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use haft_providers::{
     ChoiceReason, ModelChoice, ChooseError, ChosenModel, ApiDialect, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, Timeouts,
-    ModelPreference, catalogue, choose, local_servers, split_provider,
+    ModelPreference, model_catalog, choose_model, local_servers, split_provider,
 };
 use haft_test_support::model_server::{ModelServer, WireFormat};
 use secrecy::{ExposeSecret, SecretString};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::model::{Model, ThinkingLevel};
-use haft_providers::{ModelChoice, ModelsFile, ModelsError, choose, key_location};
+use haft_providers::{ModelChoice, ModelsFile, ModelsError, choose_model, key_location};
 use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 

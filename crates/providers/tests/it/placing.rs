@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use haft_providers::{KnownModel, ModelsFile, catalogue, resolve_model};
+use haft_providers::{KnownModel, ModelsFile, model_catalog, resolve_model};
 
 use crate::choosing::Stage;
 

@@ -25,7 +25,7 @@ use super::{
     ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, ParentPolicy,
     RunReport, ShellCommand, FileStat,
 };
-use crate::environment::off_thread;
+use crate::environment::run_blocking;
 
 /// This machine: its files, and a shell in a process group of its own for each command.
 #[derive(Debug, Clone)]

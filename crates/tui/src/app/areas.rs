@@ -4,7 +4,7 @@ use ratatui_core::layout::Rect;
 
 /// Where everything stood when it was drawn last.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Areas {
+pub(super) struct ScreenAreas {
     /// The transcript, or what stands in its place.
     pub(super) main: Rect,
     pub(super) notes: Rect,

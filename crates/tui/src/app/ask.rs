@@ -124,7 +124,7 @@ pub enum BackendReply {
     /// [`Ask::Rename`]: the session, and its name if it has one.
     Rename(Result<(String, Option<String>), CommandFailure>),
     /// [`Ask::Trust`].
-    Trust(Result<Trusted, CommandFailure>),
+    Trust(Result<TrustReview, CommandFailure>),
     /// [`Ask::Grant`]: what is said to the person.
     Grant(Result<String, CommandFailure>),
     /// A piece of what a command of the person's prints.
@@ -152,7 +152,7 @@ pub struct LoginProvider {
 
 /// The parts of the project that haft would run or obey.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trusted {
+pub struct TrustReview {
     /// The project's directory.
     pub project: String,
     /// True if the user trusts it as it is.

@@ -7,12 +7,12 @@ mod show;
 
 use std::fmt::Write as _;
 
-use super::known::{Completes, OwnCommand};
-use super::state::State;
+use super::known::{CommandArgumentKind, CompletableCommand};
+use super::state::AppState;
 
 /// A command of haft's own.
 #[derive(Debug, Clone, Copy)]
-pub struct Command {
+pub struct BuiltInCommand {
     /// Without the slash.
     pub name: &'static str,
     /// Other names.
@@ -21,14 +21,14 @@ pub struct Command {
     pub hint: &'static str,
     /// The description, as a sentence.
     pub help: &'static str,
-    pub(super) completes: Option<Completes>,
-    pub(super) run: fn(&mut State, &str),
+    pub(super) completes: Option<CommandArgumentKind>,
+    pub(super) run: fn(&mut AppState, &str),
 }
 
 macro_rules! commands {
     ($($name:literal $([$($alias:literal),+])? $hint:literal $($completes:ident)? => $run:path, $help:literal;)*) => {
         /// Every command of haft's own, in the order of the documentation.
-        pub const COMMANDS: &[Command] = &[$(Command {
+        pub const COMMANDS: &[BuiltInCommand] = &[$(BuiltInCommand {
             name: $name,
             aliases: &[$($($alias),+)?],
             hint: $hint,
@@ -38,7 +38,7 @@ macro_rules! commands {
         },)*];
     };
     (@completes) => { None };
-    (@completes $completes:ident) => { Some(Completes::$completes) };
+    (@completes $completes:ident) => { Some(CommandArgumentKind::$completes) };
 }
 
 commands! {
@@ -67,9 +67,9 @@ commands! {
     "quit" ["exit", "q"] "" => show::quit, "Quit";
 }
 
-impl Command {
+impl BuiltInCommand {
     /// The command of that name, in small letters or in large ones.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find_by_name(name: &str) -> Option<&'static Self> {
         let is_it = |known: &str| known.eq_ignore_ascii_case(name);
         COMMANDS
             .iter()
@@ -78,22 +78,22 @@ impl Command {
 }
 
 /// The commands, as completion knows them.
-pub(super) fn own() -> Vec<OwnCommand> {
-    let own = |command: &Command| {
-        let Command { name, aliases, hint, help, completes, .. } = *command;
-        OwnCommand { name, aliases, hint, help, completes }
+pub(super) fn completable_commands() -> Vec<CompletableCommand> {
+    let own = |command: &BuiltInCommand| {
+        let BuiltInCommand { name, aliases, hint, help, completes, .. } = *command;
+        CompletableCommand { name, aliases, hint, help, completes }
     };
     COMMANDS.iter().map(own).collect()
 }
 
-pub(super) fn run(state: &mut State, name: &str, args: &str) {
-    if let Some(command) = Command::named(name) {
+pub(super) fn run(state: &mut AppState, name: &str, args: &str) {
+    if let Some(command) = BuiltInCommand::find_by_name(name) {
         (command.run)(state, args.trim());
     }
 }
 
 /// True if a text may have a key in it, so that nobody keeps it.
-pub(super) fn is_secret(text: &str) -> bool {
+pub(super) fn contains_secret(text: &str) -> bool {
     let (command, rest) = text.split_at_checked("/login".len()).unwrap_or_default();
     let is_login = command.eq_ignore_ascii_case("/login");
     is_login && rest.starts_with(char::is_whitespace) && !rest.trim().is_empty()
@@ -102,7 +102,7 @@ pub(super) fn is_secret(text: &str) -> bool {
 /// The table as Markdown.
 pub fn markdown() -> String {
     let mut out = "| command | does |\n|---|---|\n".to_owned();
-    for Command { name, aliases, hint, help, .. } in COMMANDS {
+    for BuiltInCommand { name, aliases, hint, help, .. } in COMMANDS {
         let hint = if hint.is_empty() { String::new() } else { format!(" {hint}") };
         let also = aliases.iter().map(|alias| format!(", `/{alias}`")).collect::<String>();
         // Writing to a string does not fail.
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn descriptions_are_short_and_imperative() {
-        for Command { name, help, .. } in COMMANDS {
+        for BuiltInCommand { name, help, .. } in COMMANDS {
             let verb = help.split(' ').next().unwrap_or_default();
             assert!(
                 help.chars().count() <= 60 && !help.ends_with('.') && !help.contains('|'),
@@ -145,8 +145,8 @@ mod tests {
         assert!(
             ["/login openai sk-1", "/login sk-1", "/login\nsk-1", "/Login sk-1", "/LOGIN a sk-1"]
                 .into_iter()
-                .all(is_secret)
+                .all(contains_secret)
         );
-        assert!(!["/login", "/login ", "/logins sk-1", "see /login x"].into_iter().any(is_secret));
+        assert!(!["/login", "/login ", "/logins sk-1", "see /login x"].into_iter().any(contains_secret));
     }
 }

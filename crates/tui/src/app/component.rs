@@ -18,7 +18,7 @@ use super::outbox::Outbox;
 
 /// The outcome of offering input to a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum InputOutcome {
     Handled,
     /// The component is not open: the next one is asked.
     PassedOn,
@@ -27,10 +27,10 @@ pub(super) enum Flow {
     Unclaimed(Option<Action>),
 }
 
-impl Flow {
+impl InputOutcome {
     /// The outcome for a key in a component where text is typed: a key that is no text and means nothing in these
     /// contexts is not claimed.
-    pub(super) fn typed(press: &KeyPress, contexts: &[Context]) -> Self {
+    pub(super) fn for_text_input(press: &KeyPress, contexts: &[Context]) -> Self {
         let means = contexts.iter().any(|context| press.action(*context).is_some());
         if means || press.chord().typed_char().is_some() { Self::Handled } else { Self::Unclaimed(None) }
     }
@@ -44,7 +44,7 @@ pub(super) const CLOSE: &str = ":close";
 
 /// The surroundings of a component while it handles input.
 #[derive(Debug)]
-pub(super) struct Scope<'s> {
+pub(super) struct InputContext<'s> {
     pub(super) now: Instant,
     pub(super) keymap: &'s Keymap,
     /// The columns of the text in the composer.
@@ -73,23 +73,23 @@ pub(super) trait Component {
         None
     }
 
-    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow;
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome;
 
-    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow;
+    fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome;
 
     /// Handles a line that was typed, where lines are typed and not keys.
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
         let _ = (line, scope);
-        Flow::PassedOn
+        InputOutcome::PassedOn
     }
 
-    fn mouse(&mut self, mouse: MouseAction, scope: &mut Scope<'_>) -> Flow {
+    fn handle_mouse(&mut self, mouse: MouseAction, scope: &mut InputContext<'_>) -> InputOutcome {
         let _ = (mouse, scope);
-        Flow::PassedOn
+        InputOutcome::PassedOn
     }
 }
 
-pub(super) fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
+pub(super) fn draw_line(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
     if row < area.height {
         buffer.set_line(area.x, area.y + row, line, area.width);
     }

@@ -7,9 +7,9 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::Effect;
-use super::component::{Component, Flow, Scope};
-use super::intent::{AnswerUse, Intent};
-use super::late::Late;
+use super::component::{Component, InputOutcome, InputContext};
+use super::intent::{AnswerUse, ComponentIntent};
+use super::late::StrayKeys;
 use super::outbox::Outbox;
 use crate::dialog::{Dialog, TypedLineOutcome, Question, DialogKeyOutcome};
 use crate::keys::{Context, KeyPress};
@@ -20,24 +20,24 @@ pub(super) const CLOSED: &str = "the question is closed";
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(super) struct Dialogs {
-    open: Vec<Asked>,
+pub(super) struct DialogQueue {
+    open: Vec<OpenDialog>,
     count: u64,
     /// Keys that were meant for a question that is over.
-    late: Option<Late>,
+    stray_keys: Option<StrayKeys>,
     /// The question whose text the person's own editor has.
     edited: Option<u64>,
 }
 
 /// A question and what becomes of its answer.
 #[derive(Debug)]
-struct Asked {
+struct OpenDialog {
     dialog: Dialog,
     purpose: AnswerUse,
     number: u64,
 }
 
-impl Dialogs {
+impl DialogQueue {
     pub(super) fn open(&mut self, question: Question, purpose: AnswerUse, now: Instant) {
         // Among those that grant as much, the first that came is the first.
         let grants = question.grants;
@@ -48,69 +48,69 @@ impl Dialogs {
         let at = at.unwrap_or(self.open.len());
         self.count += 1;
         let number = self.count;
-        self.open.insert(at, Asked { dialog: Dialog::open(question, now), purpose, number });
+        self.open.insert(at, OpenDialog { dialog: Dialog::open(question, now), purpose, number });
     }
 
-    pub(super) fn shown(&mut self) -> Option<&mut Dialog> {
+    pub(super) fn current_mut(&mut self) -> Option<&mut Dialog> {
         self.open.first_mut().map(|asked| &mut asked.dialog)
     }
 
-    pub(super) fn first(&self) -> Option<&Dialog> {
+    pub(super) fn current(&self) -> Option<&Dialog> {
         self.open.first().map(|asked| &asked.dialog)
     }
 
-    pub(super) fn number(&self) -> Option<u64> {
+    pub(super) fn current_number(&self) -> Option<u64> {
         self.open.first().map(|asked| asked.number)
     }
 
     /// True if that question is open.
-    pub(super) fn has(&self, number: u64) -> bool {
+    pub(super) fn contains(&self, number: u64) -> bool {
         self.open.iter().any(|asked| asked.number == number)
     }
 
     /// Takes the keys that come next for late ones: the question that was shown went without an answer, so they were
     /// meant for it and are no prompt.
-    pub(super) fn expect_late_keys(&mut self, now: Instant) {
-        self.late = Some(Late::closed(now));
+    pub(super) fn expect_stray_keys(&mut self, now: Instant) {
+        self.stray_keys = Some(StrayKeys::after_close(now));
     }
 
     /// The question whose text the person's own editor had, if it was one.
-    pub(super) fn take_edited(&mut self) -> Option<u64> {
+    pub(super) fn take_external_edit(&mut self) -> Option<u64> {
         self.edited.take()
     }
 
     /// Puts the text of the person's own editor into its question. Returns false if that is closed.
-    pub(super) fn set_edited(&mut self, number: u64, text: &str) -> bool {
+    pub(super) fn apply_external_edit(&mut self, number: u64, text: &str) -> bool {
         let asked = self.open.iter_mut().find(|asked| asked.number == number);
         asked.map(|asked| asked.dialog.apply_edited_text(text)).is_some()
     }
 
     /// The number of rows that the question wants, of that many. None if none is open.
     pub(super) fn rows(&mut self, width: u16, height: u16, look: &DrawContext) -> Option<u16> {
-        self.shown().map(|dialog| dialog.rows(width, height, look))
+        self.current_mut().map(|dialog| dialog.rows(width, height, look))
     }
 
     /// Draws the question. Returns the cursor.
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
-        self.shown()?.draw(area, buffer, look)
+        self.current_mut()?.draw(area, buffer, look)
     }
 
     pub(super) fn answer(&mut self, answer: UiAnswer, out: &mut Outbox) {
         if !self.open.is_empty() {
-            out.intend(Intent::Answer(self.open.remove(0).purpose, answer));
+            out.push_intent(ComponentIntent::Answer(self.open.remove(0).purpose, answer));
         }
     }
 
     /// True if the key was meant for a question that is over. The key that quits quits even then.
-    fn is_late(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> bool {
-        let Some(mut late) = self.late.take() else { return false };
-        if press.is_quit() || !late.takes(press.chord(), scope.now) {
+    fn is_stray_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> bool {
+        let Some(mut late) = self.stray_keys.take() else { return false };
+        if press.is_quit() || !late.consumes_key(press.chord(), scope.now) {
             return false;
         }
-        if late.is_closed() {
+        if late.is_after_close() {
             scope.out.flash(CLOSED);
         }
-        self.late = Some(late);
+        self.stray_keys = Some(late);
         true
     }
 
@@ -118,7 +118,7 @@ impl Dialogs {
         self.open.is_empty()
     }
 
-    pub(super) fn behind(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.open.len().saturating_sub(1)
     }
 
@@ -132,47 +132,47 @@ impl Dialogs {
     }
 
     /// None is on the screen any more.
-    pub(super) fn hidden(&mut self) {
+    pub(super) fn mark_hidden(&mut self) {
         self.open.iter_mut().for_each(|asked| asked.dialog.mark_hidden());
     }
 }
 
-impl Component for Dialogs {
+impl Component for DialogQueue {
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
     }
 
-    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
-        if self.is_late(press, scope) {
-            return Flow::Handled;
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_stray_key(press, scope) {
+            return InputOutcome::Handled;
         }
-        let Some(asked) = self.open.first_mut() else { return Flow::PassedOn };
+        let Some(asked) = self.open.first_mut() else { return InputOutcome::PassedOn };
         match asked.dialog.key(press, scope.now) {
             DialogKeyOutcome::Open => {}
             DialogKeyOutcome::OpenEditor(text) => {
                 self.edited = Some(asked.number);
-                scope.out.effect(Effect::OpenEditor(text));
+                scope.out.push_effect(Effect::OpenEditor(text));
             }
             DialogKeyOutcome::Answered(answer) => {
-                self.late = Late::answered(press.chord(), scope.now);
+                self.stray_keys = StrayKeys::after_answer(press.chord(), scope.now);
                 self.answer(answer, scope.out);
             }
         }
-        Flow::typed(press, &[Context::Dialog, Context::Confirm])
+        InputOutcome::for_text_input(press, &[Context::Dialog, Context::Confirm])
     }
 
-    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
-        if self.late.as_ref().is_some_and(|late| late.is_closed() && late.counts(scope.now)) {
+    fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        if self.stray_keys.as_ref().is_some_and(|late| late.is_after_close() && late.is_active(scope.now)) {
             scope.out.flash(CLOSED);
-            return Flow::Handled;
+            return InputOutcome::Handled;
         }
-        let Some(dialog) = self.shown() else { return Flow::PassedOn };
+        let Some(dialog) = self.current_mut() else { return InputOutcome::PassedOn };
         dialog.paste(text, scope.now);
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
-        let Some(dialog) = self.shown() else { return Flow::PassedOn };
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(dialog) = self.current_mut() else { return InputOutcome::PassedOn };
         let (how, grants) = (dialog.answer_instructions(), dialog.question().grants);
         match dialog.handle_line(line, scope.now) {
             TypedLineOutcome::More => {}
@@ -191,7 +191,7 @@ impl Component for Dialogs {
                 self.answer(answer, scope.out);
             }
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::update::update;
-    use super::super::{Event, Options, State};
+    use super::super::{UiEvent, AppOptions, AppState};
     use super::*;
     use crate::dialog::AnswerKind;
 
@@ -218,29 +218,29 @@ mod tests {
         (question, AnswerUse::Reply { id: id.to_owned(), session: None })
     }
 
-    fn opened() -> State {
-        let mut state = State::new(Options::default(), Instant::now());
+    fn opened() -> AppState {
+        let mut state = AppState::new(AppOptions::default(), Instant::now());
         let (question, purpose) = question("q1", false);
-        state.ask_person(question, purpose);
-        update(&mut state, Instant::now(), Event::Key("ctrl+g".parse().unwrap()));
+        state.open_dialog(question, purpose);
+        update(&mut state, Instant::now(), UiEvent::Key("ctrl+g".parse().unwrap()));
         assert_eq!(state.stack.dialogs.edited, Some(1));
         state
     }
 
-    fn edited(state: &mut State) {
-        update(state, Instant::now(), Event::Edited(Ok("the text\n".to_owned())));
+    fn edited(state: &mut AppState) {
+        update(state, Instant::now(), UiEvent::Edited(Ok("the text\n".to_owned())));
     }
 
     #[test]
     fn a_text_that_was_edited_goes_to_its_own_question_wherever_that_stands() {
         let mut state = opened();
         let (question, purpose) = question("q2", true);
-        state.ask_person(question, purpose);
-        assert_eq!(state.stack.dialogs.number(), Some(2));
+        state.open_dialog(question, purpose);
+        assert_eq!(state.stack.dialogs.current_number(), Some(2));
         edited(&mut state);
         state.stack.dialogs.close("q2");
         let now = Instant::now() + Duration::from_secs(1);
-        let effects = update(&mut state, now, Event::Key("ctrl+g".parse().unwrap()));
+        let effects = update(&mut state, now, UiEvent::Key("ctrl+g".parse().unwrap()));
         assert!(matches!(&effects[..], [Effect::OpenEditor(text)] if text == "the text"), "{effects:?}");
     }
 
@@ -249,11 +249,11 @@ mod tests {
         let mut state = opened();
         state.stack.dialogs.close("q1");
         let (question, purpose) = question("q2", false);
-        state.ask_person(question, purpose);
+        state.open_dialog(question, purpose);
         edited(&mut state);
         state.stack.dialogs.close("q2");
         assert!(state.stack.composer.editor().is_empty());
-        update(&mut state, Instant::now(), Event::Key("ctrl+y".parse().unwrap()));
+        update(&mut state, Instant::now(), UiEvent::Key("ctrl+y".parse().unwrap()));
         assert_eq!(state.stack.composer.editor().text(), "the text\n");
     }
 }

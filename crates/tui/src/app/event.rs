@@ -8,7 +8,7 @@ use crate::mouse::MouseAction;
 
 /// One thing that happens.
 #[derive(Debug)]
-pub enum Event {
+pub enum UiEvent {
     /// A key.
     Key(Chord),
     /// Text that was pasted, as one piece.
@@ -18,13 +18,13 @@ pub enum Event {
     /// The terminal has this many columns and rows.
     Resize(u16, u16),
     /// A line that was typed, where lines are typed and not keys.
-    Typed(String),
+    TypedLine(String),
     /// The person interrupts what goes on, where that is no key.
     Interrupt,
     /// A line of the connection.
     Line(Box<ServerLine>),
     /// The connection is over: no line comes any more.
-    Gone,
+    Disconnected,
     /// An answer of the program.
     Answer(BackendReply),
     /// The person's own editor is closed: the text, or why there is none.

@@ -13,20 +13,20 @@ const MOST_EVENTS: usize = 1024;
 
 /// Input and events that cannot be shown or sent yet.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct DeferredInput {
     /// The session that is being opened to be shown in the place of this one.
-    pub(super) next: Option<Next>,
-    pub(super) unsent: VecDeque<Unsent>,
-    pub(super) waiting: Queued,
+    pub(super) session_switch: Option<SessionSwitch>,
+    pub(super) unsent: VecDeque<UnsentMessage>,
+    pub(super) queue_sync: QueueSyncState,
     /// The number of times that this was told, or something was sent there: what is known of an earlier time does not
     /// count.
-    pub(super) told: u64,
+    pub(super) queue_revision: u64,
 }
 
 /// A session that is being opened.
 #[derive(Debug)]
-pub(super) struct Next {
-    pub(super) origin: Origin,
+pub(super) struct SessionSwitch {
+    pub(super) origin: SessionOrigin,
     /// The events of other sessions than the shown one.
     events: Vec<(String, ClientEvent)>,
     questions: Vec<(String, UiRequest)>,
@@ -34,7 +34,7 @@ pub(super) struct Next {
 
 /// Where a session comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum SessionOrigin {
     New,
     Stored,
     Fork(Option<String>),
@@ -42,50 +42,50 @@ pub(super) enum Origin {
 
 /// A message of the person that cannot be sent yet. What it means is seen when it is sent.
 #[derive(Debug)]
-pub(super) struct Unsent {
+pub(super) struct UnsentMessage {
     pub(super) submission: Submission,
     pub(super) when: DeliveryTime,
-    pub(super) form: Form,
+    pub(super) source: MessageSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum MessageSource {
     /// With the command line: it is a prompt, whatever it begins with.
-    Prompt,
-    Typed,
-    Line,
+    CommandLine,
+    Composer,
+    LinearInput,
 }
 
 /// The known state of the agent's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Queued {
-    Told,
-    Unheard,
+pub(super) enum QueueSyncState {
+    Synced,
+    Undelivered,
     /// It was asked for: until it is here, nobody says what waits.
-    Asked,
+    Requested,
 }
 
-impl Held {
+impl DeferredInput {
     /// Before anything is known. What happens then would be gone when the conversation comes.
     pub(super) fn new() -> Self {
-        Self { next: None, unsent: VecDeque::new(), waiting: Queued::Told, told: 0 }
+        Self { session_switch: None, unsent: VecDeque::new(), queue_sync: QueueSyncState::Synced, queue_revision: 0 }
     }
 }
 
-impl Unsent {
+impl UnsentMessage {
     /// Makes a message of the command line's prompt. None where that says nothing.
-    pub(super) fn prompt(text: &str) -> Option<Self> {
+    pub(super) fn from_prompt(text: &str) -> Option<Self> {
         let submission = EditorContent::from_text(text).submission();
-        (!submission.text.is_empty()).then_some(Self { submission, when: DeliveryTime::Now, form: Form::Prompt })
+        (!submission.text.is_empty()).then_some(Self { submission, when: DeliveryTime::Now, source: MessageSource::CommandLine })
     }
 }
 
-impl Next {
-    pub(super) fn new(origin: Origin) -> Self {
+impl SessionSwitch {
+    pub(super) fn new(origin: SessionOrigin) -> Self {
         Self { origin, events: Vec::new(), questions: Vec::new() }
     }
 
-    pub(super) fn happens(&mut self, session: String, event: ClientEvent) {
+    pub(super) fn record_event(&mut self, session: String, event: ClientEvent) {
         match event {
             ClientEvent::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
             ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => self.questions.retain(|(_, asked)| asked.id != id),
@@ -98,7 +98,7 @@ impl Next {
     }
 
     /// Returns the events of a session, and then its questions.
-    pub(super) fn of(self, session: &str) -> Vec<ClientEvent> {
+    pub(super) fn into_session_events(self, session: &str) -> Vec<ClientEvent> {
         let is_of = |of: &String| of.as_str() == session;
         let events = self.events.into_iter().filter(|(of, _)| is_of(of)).map(|(_, event)| event);
         let asked = self.questions.into_iter().filter(|(of, _)| is_of(of));
@@ -129,16 +129,16 @@ mod tests {
 
     #[test]
     fn no_question_is_left_out_however_much_happens() {
-        let mut next = Next::new(Origin::New);
-        next.happens("b".to_owned(), question("over"));
+        let mut next = SessionSwitch::new(SessionOrigin::New);
+        next.record_event("b".to_owned(), question("over"));
         for _ in 0..2 * MOST_EVENTS {
-            next.happens("b".to_owned(), AgentEvent::AssistantStart.into());
+            next.record_event("b".to_owned(), AgentEvent::AssistantStart.into());
         }
-        next.happens("b".to_owned(), question("open"));
-        next.happens("c".to_owned(), question("elsewhere"));
+        next.record_event("b".to_owned(), question("open"));
+        next.record_event("c".to_owned(), question("elsewhere"));
         let done = RpcEvent::UiDone { id: "over".to_owned(), why: UiEnd::Timeout };
-        next.happens("b".to_owned(), ClientEvent::Rpc(done));
-        let events = next.of("b");
+        next.record_event("b".to_owned(), ClientEvent::Rpc(done));
+        let events = next.into_session_events("b");
         assert_eq!(events.len(), MOST_EVENTS + 1);
         assert_eq!(events.last(), Some(&question("open")));
     }

@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 60;
 
 /// The next output of the terminal's own screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Below {
+pub struct InlineOutput {
     /// Rows that are printed below all that was printed before.
     pub printed: Vec<Line<'static>>,
     /// The number of rows that are drawn below those.
@@ -22,17 +22,17 @@ pub struct Below {
 
 /// The state of the terminal's own screen.
 #[derive(Debug, Default)]
-pub(super) struct Inline {
+pub(super) struct InlineScreen {
     on: bool,
     /// True once it has been printed whose program this is.
     greeted: bool,
     /// The rows of a conversation that was left before they were printed.
-    left: Vec<Line<'static>>,
+    leftover_rows: Vec<Line<'static>>,
     /// The name of the conversation that begins.
-    begins: Option<String>,
+    next_title: Option<String>,
 }
 
-impl Inline {
+impl InlineScreen {
     pub(super) fn new(screen: Screen) -> Self {
         Self { on: screen == Screen::Inline, ..Self::default() }
     }
@@ -48,19 +48,19 @@ impl Inline {
     }
 
     /// Returns true the first time, once the session is known.
-    pub(super) fn greets(&mut self, is_known: bool) -> bool {
+    pub(super) fn claim_greeting(&mut self, is_known: bool) -> bool {
         is_known && !std::mem::replace(&mut self.greeted, true)
     }
 
     /// Keeps rows of a conversation that is left, to be printed.
-    pub(super) fn leave(&mut self, rows: Vec<Line<'static>>) {
-        self.left.extend(rows);
+    pub(super) fn keep_leftover_rows(&mut self, rows: Vec<Line<'static>>) {
+        self.leftover_rows.extend(rows);
     }
 
-    pub(super) fn begin(&mut self, name: &str) {
+    pub(super) fn announce_conversation(&mut self, name: &str) {
         if self.on && self.greeted {
             let name = CleanLine::new(name.lines().next().unwrap_or_default()).truncate_to_width(LONGEST_NAME);
-            self.begins = Some(name.as_str().to_owned());
+            self.next_title = Some(name.as_str().to_owned());
         }
     }
 
@@ -71,20 +71,20 @@ impl Inline {
         width: u16,
         look: &DrawContext,
     ) -> Vec<Line<'static>> {
-        let mut rows = std::mem::take(&mut self.left);
+        let mut rows = std::mem::take(&mut self.leftover_rows);
         if !greeting.is_empty() {
             rows.extend(greeting);
             rows.push(Line::default());
         }
-        if let Some(name) = self.begins.take() {
-            rows.extend([Line::default(), rule(&name, width, look), Line::default()]);
+        if let Some(name) = self.next_title.take() {
+            rows.extend([Line::default(), titled_rule(&name, width, look), Line::default()]);
         }
         rows
     }
 }
 
 /// `── the words ──────`
-fn rule(words: &str, width: u16, look: &DrawContext) -> Line<'static> {
+fn titled_rule(words: &str, width: u16, look: &DrawContext) -> Line<'static> {
     let width = usize::from(width);
     let words = CleanLine::new(words).truncate_to_width(width.saturating_sub(6));
     let rest = width.saturating_sub(words.columns() + 4);

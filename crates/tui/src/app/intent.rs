@@ -9,7 +9,7 @@ use super::SettingRow;
 
 /// Something that a component wants done beyond its own state.
 #[derive(Debug)]
-pub(super) enum Intent {
+pub(super) enum ComponentIntent {
     Flash(String),
     Info(String),
     Print(String),
@@ -18,7 +18,7 @@ pub(super) enum Intent {
     PrintRows {
         anew: bool,
     },
-    Say(Box<Submission>, DeliveryTime),
+    SendMessage(Box<Submission>, DeliveryTime),
     Answer(AnswerUse, UiAnswer),
     /// Shows a theme that is not chosen yet.
     PreviewTheme(String),
@@ -28,7 +28,7 @@ pub(super) enum Intent {
     CloseMenu(ChoiceUse),
     ShowMatch,
     /// Says what could not be said so far.
-    SayUnsent,
+    SendUnsent,
     Submit(DeliveryTime),
     Abort,
     TakeBack,

@@ -10,34 +10,34 @@ use crate::image::ImagePlacement;
 use crate::look::DrawContext;
 use crate::theme::{Appearance, Theme};
 
-use super::inline::Below;
+use super::inline::InlineOutput;
 use super::view::below;
-use super::{Effect, Event, Printed, State, draw, start, update};
+use super::{Effect, UiEvent, LinearOutput, AppState, draw, start, update};
 
 /// An interface: its output, and the effects of events.
-pub trait Interface {
+pub trait UserInterface {
     /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
     /// says otherwise.
-    fn appearance(&mut self, appearance: Appearance);
+    fn set_appearance(&mut self, appearance: Appearance);
 
     /// It begins. The size of the terminal is the next event.
     fn start(&mut self, now: Instant) -> Vec<Effect>;
 
     /// Something happens.
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+    fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect>;
 
     /// Draws everything, and says where the cursor is seen.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)>;
 
     /// The terminal has taken all of what was drawn last.
-    fn was_drawn(&mut self, now: Instant);
+    fn mark_drawn(&mut self, now: Instant);
 
     /// Nothing of what was drawn is on the screen any more, until it is drawn again.
-    fn was_hidden(&mut self);
+    fn mark_hidden(&mut self);
 
     /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
     /// None: all of a screen is drawn.
-    fn below(&mut self, area: Rect, look: &DrawContext) -> Option<Below> {
+    fn inline_output(&mut self, area: Rect, look: &DrawContext) -> Option<InlineOutput> {
         let (_, _) = (area, look);
         None
     }
@@ -59,19 +59,19 @@ pub trait Interface {
 }
 
 /// An interface whose news can be printed.
-pub trait Printing: Interface {
+pub trait LinearInterface: UserInterface {
     /// Returns the rows to print since the last call, for a width.
-    fn print(&mut self, now: Instant, width: u16) -> Printed;
+    fn take_output(&mut self, now: Instant, width: u16) -> LinearOutput;
 
     /// Notes that these rows are on the terminal.
-    fn was_printed(&mut self, now: Instant);
+    fn mark_printed(&mut self, now: Instant);
 
     /// True if nobody may see what is typed next.
     fn hides_input(&self) -> bool;
 }
 
-impl Interface for State {
-    fn appearance(&mut self, appearance: Appearance) {
+impl UserInterface for AppState {
+    fn set_appearance(&mut self, appearance: Appearance) {
         self.themes.set_appearance(appearance);
     }
 
@@ -80,7 +80,7 @@ impl Interface for State {
         start(self)
     }
 
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+    fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         update(self, now, event)
     }
 
@@ -88,20 +88,20 @@ impl Interface for State {
         draw(self, area, buffer, look)
     }
 
-    fn was_drawn(&mut self, now: Instant) {
-        State::was_drawn(self, now);
+    fn mark_drawn(&mut self, now: Instant) {
+        AppState::mark_drawn(self, now);
     }
 
-    fn was_hidden(&mut self) {
-        State::was_hidden(self);
+    fn mark_hidden(&mut self) {
+        AppState::mark_hidden(self);
     }
 
-    fn below(&mut self, area: Rect, look: &DrawContext) -> Option<Below> {
-        below::below(self, area, look)
+    fn inline_output(&mut self, area: Rect, look: &DrawContext) -> Option<InlineOutput> {
+        below::next_inline_output(self, area, look)
     }
 
     fn wants_images(&self) -> bool {
-        self.settings.images()
+        self.settings.shows_images()
     }
 
     fn images(&self) -> &[ImagePlacement] {
@@ -109,31 +109,31 @@ impl Interface for State {
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        State::wakes_at(self, now)
+        AppState::wakes_at(self, now)
     }
 
     fn theme(&self) -> Theme {
-        State::theme(self).clone()
+        AppState::theme(self).clone()
     }
 
     fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>> {
         match self.inline.is_on() {
-            true => below::rest(self, width, look),
+            true => below::unprinted_rows(self, width, look),
             false => self.stack.conversation.transcript_mut().last_rows(width, rows, &look.theme),
         }
     }
 }
 
-impl Printing for State {
-    fn print(&mut self, now: Instant, width: u16) -> Printed {
-        State::print(self, now, width)
+impl LinearInterface for AppState {
+    fn take_output(&mut self, now: Instant, width: u16) -> LinearOutput {
+        AppState::take_linear_output(self, now, width)
     }
 
-    fn was_printed(&mut self, now: Instant) {
-        State::was_printed(self, now);
+    fn mark_printed(&mut self, now: Instant) {
+        AppState::mark_printed(self, now);
     }
 
     fn hides_input(&self) -> bool {
-        State::hides_input(self)
+        AppState::hides_input(self)
     }
 }

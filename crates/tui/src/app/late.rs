@@ -10,46 +10,46 @@ const WORDS: &[&str] = &["yes", "no", "allow"];
 
 /// Keys that were meant for a question that is over: they come without a pause, and count for nothing else.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Late {
+pub(super) struct StrayKeys {
     until: Instant,
-    what: What,
+    filter: StrayKeyFilter,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum What {
+enum StrayKeyFilter {
     /// The question went by itself: all that is typed on was meant for it.
     Everything,
     /// Its first letter was the answer: the rest of the word, and enter.
     RestOf(String),
 }
 
-impl Late {
-    pub(super) fn closed(now: Instant) -> Self {
-        Self { until: now + QUIET, what: What::Everything }
+impl StrayKeys {
+    pub(super) fn after_close(now: Instant) -> Self {
+        Self { until: now + QUIET, filter: StrayKeyFilter::Everything }
     }
 
-    pub(super) fn answered(chord: Chord, now: Instant) -> Option<Self> {
+    pub(super) fn after_answer(chord: Chord, now: Instant) -> Option<Self> {
         let begun = chord.typed_char()?.to_lowercase().to_string();
         let is_word = WORDS.iter().any(|word| word.starts_with(&begun));
-        is_word.then(|| Self { until: now + QUIET, what: What::RestOf(begun) })
+        is_word.then(|| Self { until: now + QUIET, filter: StrayKeyFilter::RestOf(begun) })
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.what == What::Everything
+    pub(super) fn is_after_close(&self) -> bool {
+        self.filter == StrayKeyFilter::Everything
     }
 
-    pub(super) fn counts(&self, now: Instant) -> bool {
+    pub(super) fn is_active(&self, now: Instant) -> bool {
         now < self.until
     }
 
     /// True if a key was meant for it. The first one that was not ends it.
-    pub(super) fn takes(&mut self, chord: Chord, now: Instant) -> bool {
-        if !self.counts(now) {
+    pub(super) fn consumes_key(&mut self, chord: Chord, now: Instant) -> bool {
+        if !self.is_active(now) {
             return false;
         }
-        let takes = match &mut self.what {
-            What::Everything => true,
-            What::RestOf(begun) => match chord.typed_char() {
+        let takes = match &mut self.filter {
+            StrayKeyFilter::Everything => true,
+            StrayKeyFilter::RestOf(begun) => match chord.typed_char() {
                 Some(c) => {
                     begun.extend(c.to_lowercase());
                     WORDS.iter().any(|word| word.starts_with(begun.as_str()))
@@ -75,12 +75,12 @@ mod tests {
     fn check(answer: Option<&str>, keys: &[(&str, u64, bool)]) {
         let start = Instant::now();
         let mut late = match answer {
-            Some(key) => Late::answered(key.parse().unwrap(), start).unwrap(),
-            None => Late::closed(start),
+            Some(key) => StrayKeys::after_answer(key.parse().unwrap(), start).unwrap(),
+            None => StrayKeys::after_close(start),
         };
         for (key, millis, expect) in keys {
             let at = start + Duration::from_millis(*millis);
-            assert_eq!(late.takes(key.parse().unwrap(), at), *expect, "{key} at {millis}");
+            assert_eq!(late.consumes_key(key.parse().unwrap(), at), *expect, "{key} at {millis}");
         }
     }
 
@@ -97,7 +97,7 @@ mod tests {
         check(Some("n"), &[("o", 299, true), ("enter", 600, false)]);
         check(Some("y"), &[("y", 50, false)]);
         check(Some("y"), &[("e", 300, false)]);
-        assert_eq!(Late::answered("enter".parse().unwrap(), Instant::now()), None);
-        assert_eq!(Late::answered("x".parse().unwrap(), Instant::now()), None);
+        assert_eq!(StrayKeys::after_answer("enter".parse().unwrap(), Instant::now()), None);
+        assert_eq!(StrayKeys::after_answer("x".parse().unwrap(), Instant::now()), None);
     }
 }

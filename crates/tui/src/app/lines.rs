@@ -15,7 +15,7 @@ use haft_protocol::rpc::PanelContent;
 use crate::clean::CleanLine;
 
 use super::settings::Screen;
-use super::waiting::Until;
+use super::waiting::DeliveryPoint;
 
 /// Rows of a list that are printed at once.
 const ROWS: usize = 20;
@@ -42,36 +42,36 @@ A line that ends with `\\` goes on with the next one.
 
 /// The state of what was printed.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LinearPrinter {
     /// True if lines are printed and nothing is drawn.
-    pub(super) on: bool,
+    pub(super) enabled: bool,
     /// The number of lists that were opened, or show something else.
     lists: u64,
     /// To be printed next, beside what the state says.
-    said: Vec<CleanLine>,
+    pending_rows: Vec<CleanLine>,
     /// Until when a line is taken for the answer to a question that has gone by itself.
-    late_until: Option<Instant>,
+    stray_until: Option<Instant>,
     draft: String,
-    told: Told,
+    printed: PrintedState,
 }
 
 /// The printed state of what changes.
 #[derive(Debug, Default)]
-struct Told {
+struct PrintedState {
     greeted: bool,
     works: bool,
     notes: u64,
-    queue: Vec<(Until, String)>,
+    queue: Vec<(DeliveryPoint, String)>,
     /// The revision of the text that waits to be sent.
     editor: u64,
     dialog: Option<u64>,
     /// The list, and up to which row.
     list: Option<(u64, usize)>,
-    panel: Option<Panel>,
+    panel: Option<PrintedPanel>,
 }
 
 #[derive(Debug)]
-struct Panel {
+struct PrintedPanel {
     extension: ExtensionName,
     content: PanelContent,
     at: Instant,
@@ -79,28 +79,28 @@ struct Panel {
 
 /// The rows to print.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Printed {
+pub struct LinearOutput {
     /// The rows, each once.
     pub rows: Vec<CleanLine>,
     /// True if something is asked that grants something: what was typed before is no answer to it.
-    pub asks: bool,
+    pub asks_for_grant: bool,
 }
 
-impl Lines {
+impl LinearPrinter {
     pub(super) fn new(screen: Screen) -> Self {
-        Self { on: screen == Screen::Linear, ..Self::default() }
+        Self { enabled: screen == Screen::Linear, ..Self::default() }
     }
 
     /// Prints something once.
-    pub(super) fn say(&mut self, text: &str) {
-        if self.on {
-            self.said.push(CleanLine::new(text));
+    pub(super) fn print_line(&mut self, text: &str) {
+        if self.enabled {
+            self.pending_rows.push(CleanLine::new(text));
         }
     }
 
     /// Prints rows once, whatever they are.
-    pub(super) fn say_rows(&mut self, rows: Vec<CleanLine>) {
-        self.said.extend(rows);
+    pub(super) fn print_rows(&mut self, rows: Vec<CleanLine>) {
+        self.pending_rows.extend(rows);
     }
 
     /// Prints the list: it is new, or shows something else.
@@ -110,15 +110,15 @@ impl Lines {
 
     pub(super) fn list_narrowed(&mut self) {
         self.lists += 1;
-        self.told.list = None;
+        self.printed.list = None;
     }
 
     pub(super) fn dialog_answered(&mut self) {
-        self.told.dialog = None;
+        self.printed.dialog = None;
     }
 
     /// Joins a line with the lines before it. None while it ends with a backslash: the text continues.
-    pub(super) fn joined(&mut self, line: &str) -> Option<String> {
+    pub(super) fn join_continuation(&mut self, line: &str) -> Option<String> {
         if let Some(begin) = line.strip_suffix('\\') {
             self.draft.push_str(begin);
             self.draft.push('\n');
@@ -132,17 +132,17 @@ impl Lines {
     }
 
     /// Takes the next line for the answer to a question that has gone by itself, if it comes soon.
-    pub(super) fn expect_late_line(&mut self, now: Instant) {
-        self.late_until = Some(now + crate::timeouts::LATE_LINE);
+    pub(super) fn expect_stray_line(&mut self, now: Instant) {
+        self.stray_until = Some(now + crate::timeouts::LATE_LINE);
     }
 
     /// True if the line was meant for a question that has gone by itself.
-    pub(super) fn is_late(&mut self, now: Instant) -> bool {
-        self.late_until.take().is_some_and(|until| now < until)
+    pub(super) fn is_stray_line(&mut self, now: Instant) -> bool {
+        self.stray_until.take().is_some_and(|until| now < until)
     }
 
     pub(super) fn wakes_at(&self, open: Option<&crate::panel::ExtensionPanel>) -> Option<Instant> {
-        let (told, open) = (self.told.panel.as_ref()?, open?);
+        let (told, open) = (self.printed.panel.as_ref()?, open?);
         let is_same = told.extension == *open.extension() && told.content == *open.content();
         (!is_same).then(|| told.at + crate::timeouts::PANEL_PRINTED)
     }

@@ -6,9 +6,9 @@ use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{CLOSE, Component, Flow, LIST, Scope};
-use super::intent::{ChoiceUse, Intent};
-use super::known::about;
+use super::component::{CLOSE, Component, InputOutcome, LIST, InputContext};
+use super::intent::{ChoiceUse, ComponentIntent};
+use super::known::session_description;
 use super::outbox::Outbox;
 use super::{BackendRequest, MouseAction, SettingRow};
 use crate::keys::{Context, KeyPress};
@@ -24,7 +24,7 @@ pub(super) struct Menu {
 
 /// The question that must be answered before a picker can be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Coming {
+pub(super) enum PendingPicker {
     Settings(Option<String>),
     Login,
     Logout,
@@ -50,11 +50,11 @@ impl Menu {
         &self.picker
     }
 
-    pub(super) fn choose(&mut self, key: &str) {
+    pub(super) fn select_row(&mut self, key: &str) {
         self.picker.choose_by_key(key);
     }
 
-    pub(super) fn show_tools(&mut self, tools: &[ToolInfo]) -> bool {
+    pub(super) fn update_tools(&mut self, tools: &[ToolInfo]) -> bool {
         let is_of_tools = matches!(self.purpose, ChoiceUse::Tools);
         if is_of_tools {
             self.picker.set_rows(tools.iter().map(tool_row).collect());
@@ -62,7 +62,7 @@ impl Menu {
         is_of_tools
     }
 
-    pub(super) fn show_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
+    pub(super) fn update_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             self.picker.set_rows(session_rows(now, shown));
             *sessions = now.to_vec();
@@ -70,7 +70,7 @@ impl Menu {
     }
 
     /// Shows the new name of a session, if it is the list of sessions.
-    pub(super) fn renamed(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
+    pub(super) fn rename_session(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
                 info.name = name.map(str::to_owned);
@@ -80,14 +80,14 @@ impl Menu {
     }
 }
 
-fn picked(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox) {
+fn handle_pick(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox) {
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {
         PickerOutcome::Open => {}
-        PickerOutcome::Moved(key) if *purpose == ChoiceUse::Theme => out.intend(Intent::PreviewTheme(key)),
+        PickerOutcome::Moved(key) if *purpose == ChoiceUse::Theme => out.push_intent(ComponentIntent::PreviewTheme(key)),
         PickerOutcome::Moved(_) => {}
         PickerOutcome::Taken(key) => {
-            out.intend(Intent::Pick(purpose.clone(), key));
+            out.push_intent(ComponentIntent::Pick(purpose.clone(), key));
             if !matches!(purpose, ChoiceUse::Tools) {
                 *menu = None;
             }
@@ -95,12 +95,12 @@ fn picked(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox) {
         PickerOutcome::Rename(session, name) => {
             let is_open = matches!(purpose, ChoiceUse::Session(sessions)
                 if sessions.iter().any(|info| info.session == session && info.open));
-            out.intend(Intent::Rename(session, name, is_open));
+            out.push_intent(ComponentIntent::Rename(session, name, is_open));
         }
-        PickerOutcome::Delete(session) => out.ask(BackendRequest::Delete { session }),
+        PickerOutcome::Delete(session) => out.ask_backend(BackendRequest::Delete { session }),
         PickerOutcome::Closed => {
             if let Some(closed) = menu.take() {
-                out.intend(Intent::CloseMenu(closed.purpose));
+                out.push_intent(ComponentIntent::CloseMenu(closed.purpose));
             }
         }
     }
@@ -115,40 +115,40 @@ impl Component for Option<Menu> {
         self.as_mut()?.picker.draw(area, buffer, look)
     }
 
-    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
-        let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(Menu { picker, .. }) = self else { return InputOutcome::PassedOn };
         let outcome = picker.key(press);
-        picked(self, outcome, scope.out);
-        Flow::typed(press, &[Context::Picker])
+        handle_pick(self, outcome, scope.out);
+        InputOutcome::for_text_input(press, &[Context::Picker])
     }
 
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
-        let Some(menu) = self else { return Flow::PassedOn };
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(menu) = self else { return InputOutcome::PassedOn };
         let line = line.trim();
         match line.parse::<usize>().ok().map(|number| menu.picker.key_at(number).map(str::to_owned)) {
-            Some(Some(key)) => picked(self, PickerOutcome::Taken(key), scope.out),
+            Some(Some(key)) => handle_pick(self, PickerOutcome::Taken(key), scope.out),
             Some(None) => scope.out.print("there is no such row"),
             None if line == CLOSE => {
-                picked(self, PickerOutcome::Closed, scope.out);
+                handle_pick(self, PickerOutcome::Closed, scope.out);
                 scope.out.print("closed");
             }
-            None if line == "more" => scope.out.intend(Intent::PrintRows { anew: false }),
+            None if line == "more" => scope.out.push_intent(ComponentIntent::PrintRows { anew: false }),
             None => {
                 menu.picker.filter_rows(line);
-                scope.out.intend(Intent::PrintRows { anew: true });
+                scope.out.push_intent(ComponentIntent::PrintRows { anew: true });
             }
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn paste(&mut self, text: &str, _: &mut Scope<'_>) -> Flow {
-        let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
+    fn handle_paste(&mut self, text: &str, _: &mut InputContext<'_>) -> InputOutcome {
+        let Some(Menu { picker, .. }) = self else { return InputOutcome::PassedOn };
         picker.paste(text);
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn mouse(&mut self, _: MouseAction, _: &mut Scope<'_>) -> Flow {
-        if self.is_some() { Flow::Handled } else { Flow::PassedOn }
+    fn handle_mouse(&mut self, _: MouseAction, _: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_some() { InputOutcome::Handled } else { InputOutcome::PassedOn }
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec
 }
 
 fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
-    let text = match about(info).lines().next().unwrap_or_default().trim() {
+    let text = match session_description(info).lines().next().unwrap_or_default().trim() {
         "" => "(nothing said)".to_owned(),
         about => about.to_owned(),
     };

@@ -9,20 +9,20 @@ use haft_protocol::rpc::{Command, RpcRequest};
 
 use crate::queue::MessageQueue;
 
-use super::intent::Intent;
-use super::pending::Pending;
+use super::intent::ComponentIntent;
+use super::pending::PendingRequest;
 use super::{BackendRequest, Effect};
 
 /// Everything that follows from an event.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     effects: Vec<Effect>,
-    intents: VecDeque<Intent>,
+    intents: VecDeque<ComponentIntent>,
     /// The session that is shown. None until `hello` is answered.
     session: Option<String>,
     requests: u64,
     /// Requests without a reply.
-    open: BTreeMap<String, Pending>,
+    open: BTreeMap<String, PendingRequest>,
     number: u64,
 }
 
@@ -33,7 +33,7 @@ impl Outbox {
     }
 
     /// True if that session is shown.
-    pub(super) fn shows(&self, session: &str) -> bool {
+    pub(super) fn is_current_session(&self, session: &str) -> bool {
         self.session() == Some(session)
     }
 
@@ -42,20 +42,20 @@ impl Outbox {
         self.session.replace(session)
     }
 
-    pub(super) fn effect(&mut self, effect: Effect) {
+    pub(super) fn push_effect(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
 
-    pub(super) fn ask(&mut self, ask: BackendRequest) {
+    pub(super) fn ask_backend(&mut self, ask: BackendRequest) {
         self.effects.push(Effect::Ask(ask));
     }
 
-    pub(super) fn send(&mut self, command: impl Into<Command>, pending: Pending) {
+    pub(super) fn send(&mut self, command: impl Into<Command>, pending: PendingRequest) {
         let session = self.session.clone();
         self.send_to(command, session, pending);
     }
 
-    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
+    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: PendingRequest) {
         self.requests += 1;
         let id = format!("ui-{}", self.requests);
         self.open.insert(id.clone(), pending);
@@ -63,35 +63,35 @@ impl Outbox {
         self.effects.push(Effect::Send(Box::new(request)));
     }
 
-    pub(super) fn take_pending(&mut self, id: &str) -> Option<Pending> {
+    pub(super) fn take_pending(&mut self, id: &str) -> Option<PendingRequest> {
         self.open.remove(id)
     }
 
     /// True if such a request has no reply yet.
-    pub(super) fn is_pending(&self, is: impl Fn(&Pending) -> bool) -> bool {
+    pub(super) fn is_pending(&self, is: impl Fn(&PendingRequest) -> bool) -> bool {
         self.open.values().any(is)
     }
 
     /// Leaves the session in which `queue` waited. Of the requests about it, only the messages of the person matter, as
     /// far as they were not heard. `goes_on` is a session with the same conversation.
-    pub(super) fn leave(&mut self, queue: &MessageQueue, goes_on: Option<&str>) {
+    pub(super) fn leave_session(&mut self, queue: &MessageQueue, goes_on: Option<&str>) {
         let open = std::mem::take(&mut self.open).into_iter();
-        self.open = open.filter_map(|(id, pending)| Some((id, pending.left(queue, goes_on)?))).collect();
+        self.open = open.filter_map(|(id, pending)| Some((id, pending.into_previous_session(queue, goes_on)?))).collect();
     }
 
-    pub(super) fn intend(&mut self, intent: Intent) {
+    pub(super) fn push_intent(&mut self, intent: ComponentIntent) {
         self.intents.push_back(intent);
     }
 
     pub(super) fn flash(&mut self, text: impl Into<String>) {
-        self.intend(Intent::Flash(text.into()));
+        self.push_intent(ComponentIntent::Flash(text.into()));
     }
 
     pub(super) fn print(&mut self, text: impl Into<String>) {
-        self.intend(Intent::Print(text.into()));
+        self.push_intent(ComponentIntent::Print(text.into()));
     }
 
-    pub(super) fn next_intent(&mut self) -> Option<Intent> {
+    pub(super) fn next_intent(&mut self) -> Option<ComponentIntent> {
         self.intents.pop_front()
     }
 

@@ -8,7 +8,7 @@ use crate::queue::DeliveryTime;
 
 /// A prompt whose images are being read.
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(super) struct ImagePrompt {
     pub(super) submission: Submission,
     pub(super) when: DeliveryTime,
     /// True if it is no command, whatever it begins with.
@@ -18,43 +18,43 @@ pub(super) struct Sending {
 
 /// The prompts whose images are being read.
 #[derive(Debug, Default)]
-pub(super) struct Sendings {
-    open: Vec<Sending>,
+pub(super) struct ImagePromptQueue {
+    open: Vec<ImagePrompt>,
 }
 
 /// The outcome of an image.
 #[derive(Debug)]
-pub(super) enum Arrival {
-    Waits,
-    Complete(Sending, Vec<Image>),
+pub(super) enum ImageLoadOutcome {
+    Waiting,
+    Complete(ImagePrompt, Vec<Image>),
     /// The prompt is not sent.
-    Failed(Sending, CommandFailure),
+    Failed(ImagePrompt, CommandFailure),
 }
 
-impl Sendings {
+impl ImagePromptQueue {
     /// Adds a prompt that waits for the images with these numbers.
     pub(super) fn add(&mut self, submission: Submission, when: DeliveryTime, plain: bool, images: Vec<u64>) {
         let images = images.into_iter().map(|number| (number, None)).collect();
-        self.open.push(Sending { submission, when, plain, images });
+        self.open.push(ImagePrompt { submission, when, plain, images });
     }
 
-    pub(super) fn arrived(&mut self, number: u64, image: Result<Image, CommandFailure>) -> Arrival {
-        let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
-        let Some(at) = self.open.iter().position(is_its) else { return Arrival::Waits };
+    pub(super) fn accept_image(&mut self, number: u64, image: Result<Image, CommandFailure>) -> ImageLoadOutcome {
+        let is_its = |sending: &ImagePrompt| sending.images.iter().any(|(of, _)| *of == number);
+        let Some(at) = self.open.iter().position(is_its) else { return ImageLoadOutcome::Waiting };
         let image = match image {
             Ok(image) => image,
-            Err(failure) => return Arrival::Failed(self.open.remove(at), failure),
+            Err(failure) => return ImageLoadOutcome::Failed(self.open.remove(at), failure),
         };
-        let Some(sending) = self.open.get_mut(at) else { return Arrival::Waits };
+        let Some(sending) = self.open.get_mut(at) else { return ImageLoadOutcome::Waiting };
         if let Some((_, place)) = sending.images.iter_mut().find(|(of, _)| *of == number) {
             *place = Some(image);
         }
         if sending.images.iter().any(|(_, image)| image.is_none()) {
-            return Arrival::Waits;
+            return ImageLoadOutcome::Waiting;
         }
         let mut sending = self.open.remove(at);
         let images = std::mem::take(&mut sending.images).into_iter().filter_map(|(_, image)| image);
-        Arrival::Complete(sending, images.collect())
+        ImageLoadOutcome::Complete(sending, images.collect())
     }
 
     pub(super) fn take_contents(&mut self) -> Vec<EditorContent> {

@@ -89,36 +89,36 @@ impl Settings {
     }
 
     /// True if the mouse is used.
-    pub fn mouse(&self) -> bool {
+    pub fn is_mouse_enabled(&self) -> bool {
         self.get(MOUSE) == "on"
     }
 
     /// True if images are shown where the terminal can.
-    pub fn images(&self) -> bool {
+    pub fn shows_images(&self) -> bool {
         self.get(IMAGES) == "auto"
     }
 
     /// True if what the model thinks is shown in full.
-    pub fn thinking(&self) -> bool {
+    pub fn shows_thinking(&self) -> bool {
         self.get(THINKING) == "shown"
     }
 
     /// A transcript with nothing in it, which shows what these settings say.
-    pub(super) fn transcript(&self) -> Transcript {
+    pub(super) fn new_transcript(&self) -> Transcript {
         let mut transcript = Transcript::default();
-        if self.thinking() {
+        if self.shows_thinking() {
             transcript.toggle_thinking();
         }
         transcript
     }
 
     /// True if the bell rings.
-    pub fn bell(&self) -> bool {
+    pub fn is_bell_enabled(&self) -> bool {
         self.get(BELL) == "on"
     }
 
     /// The tools that the person is asked about, as `hello` names them.
-    pub fn approve(&self) -> Vec<String> {
+    pub fn tools_to_approve(&self) -> Vec<String> {
         let names = self.get(APPROVE).split(',').map(str::trim);
         names.filter(|name| !name.is_empty() && *name != "none").map(str::to_owned).collect()
     }
@@ -151,7 +151,7 @@ mod tests {
     fn a_setting_is_what_was_said_last_and_can_be() {
         let mut settings = Settings::default();
         assert_eq!(
-            (settings.screen(), settings.mouse(), settings.approve()),
+            (settings.screen(), settings.is_mouse_enabled(), settings.tools_to_approve()),
             (Screen::Alternate, true, vec![])
         );
         assert_eq!(settings.set("tui.screen", "linear"), Ok(true));
@@ -160,7 +160,7 @@ mod tests {
         let error = settings.set("tui.mouse", "maybe").unwrap_err();
         assert_eq!(error.to_string(), "tui.mouse cannot be \"maybe\"; write one of on, off");
         assert_eq!(settings.screen(), Screen::Linear);
-        assert_eq!(settings.approve(), ["bash", "edit"]);
+        assert_eq!(settings.tools_to_approve(), ["bash", "edit"]);
     }
 
     #[test]

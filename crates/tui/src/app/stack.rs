@@ -5,13 +5,13 @@ use std::time::Instant;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{Component, Flow, Scope};
+use super::component::{Component, InputOutcome, InputContext};
 use super::composer::Composer;
-use super::conversation::Conversation;
-use super::dialogs::Dialogs;
-use super::known::Known;
+use super::conversation::ConversationView;
+use super::dialogs::DialogQueue;
+use super::known::CompletionCatalog;
 use super::menu::Menu;
-use super::page::Page;
+use super::page::MarkdownPage;
 use super::panel::PanelHost;
 use crate::look::DrawContext;
 use crate::transcript::Transcript;
@@ -42,29 +42,29 @@ macro_rules! components {
 }
 
 components! {
-    new(transcript: Transcript, known: Known);
-    dialogs: Dialogs = Dialogs::default(),
+    new(transcript: Transcript, known: CompletionCatalog);
+    dialogs: DialogQueue = DialogQueue::default(),
     menu: Option<Menu> = None,
-    page: Option<Page> = None,
+    page: Option<MarkdownPage> = None,
     panel: PanelHost = PanelHost::default(),
-    conversation: Conversation = Conversation::new(transcript),
+    conversation: ConversationView = ConversationView::new(transcript),
     composer: Composer = Composer::new(known),
 }
 
 impl Stack {
     /// Offers input to the components, until one of them takes it or leaves it unclaimed.
-    pub(super) fn offer(
+    pub(super) fn offer_input(
         &mut self,
-        scope: &mut Scope<'_>,
-        give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow,
-    ) -> Flow {
+        scope: &mut InputContext<'_>,
+        give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome,
+    ) -> InputOutcome {
         for component in self.all_mut() {
             match give(component, scope) {
-                Flow::PassedOn => {}
-                flow @ (Flow::Handled | Flow::Unclaimed(_)) => return flow,
+                InputOutcome::PassedOn => {}
+                flow @ (InputOutcome::Handled | InputOutcome::Unclaimed(_)) => return flow,
             }
         }
-        Flow::PassedOn
+        InputOutcome::PassedOn
     }
 
     /// The fewest rows of the component in the place of the conversation. None if none is there.
@@ -89,7 +89,7 @@ impl Stack {
     }
 
     /// True if no other component is open, so that the composer has the keyboard.
-    pub(super) fn composes(&self) -> bool {
+    pub(super) fn is_composing(&self) -> bool {
         self.dialogs.is_empty() && self.shows_conversation()
     }
 

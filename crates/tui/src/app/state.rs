@@ -14,32 +14,32 @@ use crate::queue::MessageQueue;
 use crate::theme::{Appearance, Theme};
 use crate::transcript::{LocalMessage, Transcript};
 
-use super::areas::Areas;
-use super::component::{Component, Flow, Scope};
+use super::areas::ScreenAreas;
+use super::component::{Component, InputOutcome, InputContext};
 use super::composer::MARK;
-use super::held::{Held, Queued, Unsent};
-use super::inline::Inline;
+use super::held::{DeferredInput, QueueSyncState, UnsentMessage};
+use super::inline::InlineScreen;
 use super::intent::{AnswerUse, ChoiceUse};
-use super::known::Known;
-use super::lines::{Lines, PrintSources};
-use super::menu::{Coming, Menu};
-use super::notes::Notes;
+use super::known::CompletionCatalog;
+use super::lines::{LinearPrinter, PrintSources};
+use super::menu::{PendingPicker, Menu};
+use super::notes::ExtensionNotes;
 use super::outbox::Outbox;
-use super::page::Page;
-use super::pending::{Pending, Shown, Taken};
-use super::sending::Sendings;
-use super::session::Session;
+use super::page::MarkdownPage;
+use super::pending::{PendingRequest, ListUse, TakeBackUse};
+use super::sending::ImagePromptQueue;
+use super::session::CurrentSession;
 use super::settings::Settings;
 use super::stack::Stack;
 use super::status::StatusBar;
-use super::themes::Themes;
-use super::waiting::waiting;
-use super::work::Work;
-use super::{BackendRequest, Effect, Printed};
+use super::themes::ThemeCatalog;
+use super::waiting::list_waiting_messages;
+use super::work::ActivityState;
+use super::{BackendRequest, Effect, LinearOutput};
 
 /// The initial options of the interface.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct AppOptions {
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// Which key does what.
@@ -56,7 +56,7 @@ pub struct Options {
     pub resume: bool,
 }
 
-impl Default for Options {
+impl Default for AppOptions {
     fn default() -> Self {
         Self {
             size: (80, 24),
@@ -72,49 +72,49 @@ impl Default for Options {
 
 /// Everything that the interface knows. Only [`update`](super::update()) changes it; drawing fills caches.
 #[derive(Debug)]
-pub struct State {
+pub struct AppState {
     pub(super) now: Instant,
     pub(super) size: (u16, u16),
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
-    pub(super) themes: Themes,
+    pub(super) themes: ThemeCatalog,
     pub(super) version: String,
-    pub(super) session: Session,
+    pub(super) session: CurrentSession,
     /// The names that were reported as not used because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) stack: Stack,
-    pub(super) lines: Lines,
-    pub(super) inline: Inline,
+    pub(super) linear: LinearPrinter,
+    pub(super) inline: InlineScreen,
     pub(super) queue: MessageQueue,
-    pub(super) notes: Notes,
-    pub(super) coming: Option<Coming>,
-    pub(super) work: Work,
-    pub(super) sending: Sendings,
-    pub(super) held: Held,
+    pub(super) notes: ExtensionNotes,
+    pub(super) pending_picker: Option<PendingPicker>,
+    pub(super) work: ActivityState,
+    pub(super) image_prompts: ImagePromptQueue,
+    pub(super) deferred: DeferredInput,
     pub(super) status: StatusBar,
-    pub(super) extensions_at: Option<Instant>,
-    pub(super) reloads: Option<ReloadExt>,
+    pub(super) extensions_refresh_at: Option<Instant>,
+    pub(super) pending_reload: Option<ReloadExt>,
     /// True if a session is to be picked before anything is said.
-    pub(super) resumes: bool,
+    pub(super) awaits_session_choice: bool,
     pub(super) title: String,
-    pub(super) areas: Areas,
+    pub(super) areas: ScreenAreas,
     pub(super) out: Outbox,
 }
 
-impl State {
+impl AppState {
     /// An interface that knows nothing yet; [`start`](super::start) says what it asks first.
-    pub fn new(options: Options, now: Instant) -> Self {
-        let Options { size, keymap, settings, appearance, version, prompt, resume } = options;
-        let themes = Themes::new(appearance, settings.get(super::settings::THEME));
-        let mut known = Known::default();
+    pub fn new(options: AppOptions, now: Instant) -> Self {
+        let AppOptions { size, keymap, settings, appearance, version, prompt, resume } = options;
+        let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
+        let mut known = CompletionCatalog::default();
         known.themes = themes.names();
-        let stack = Stack::new(settings.transcript(), known);
-        let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
-        let mut held = Held::new();
-        held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
+        let stack = Stack::new(settings.new_transcript(), known);
+        let (lines, inline) = (LinearPrinter::new(settings.screen()), InlineScreen::new(settings.screen()));
+        let mut held = DeferredInput::new();
+        held.unsent.extend(prompt.as_deref().and_then(UnsentMessage::from_prompt));
         Self {
             now,
-            lines,
+            linear: lines,
             inline,
             size,
             keymap,
@@ -122,20 +122,20 @@ impl State {
             themes,
             version,
             stack,
-            resumes: resume,
-            session: Session::default(),
+            awaits_session_choice: resume,
+            session: CurrentSession::default(),
             untrusted: Vec::new(),
             queue: MessageQueue::default(),
-            notes: Notes::default(),
-            coming: None,
-            work: Work::default(),
-            sending: Sendings::default(),
-            held,
+            notes: ExtensionNotes::default(),
+            pending_picker: None,
+            work: ActivityState::default(),
+            image_prompts: ImagePromptQueue::default(),
+            deferred: held,
             status: StatusBar::default(),
-            extensions_at: None,
-            reloads: None,
+            extensions_refresh_at: None,
+            pending_reload: None,
             title: String::new(),
-            areas: Areas::default(),
+            areas: ScreenAreas::default(),
             out: Outbox::default(),
         }
     }
@@ -166,43 +166,43 @@ impl State {
     }
 
     /// True if something is worked on.
-    pub fn works(&self) -> bool {
-        self.work.is_on()
+    pub fn is_working(&self) -> bool {
+        self.work.is_active()
     }
 
     /// When it looks different by itself, or wants to do something. None while nothing moves.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        if self.lines.on {
-            return [self.extensions_at, self.lines.wakes_at(self.stack.panel.panel())]
+        if self.linear.enabled {
+            return [self.extensions_refresh_at, self.linear.wakes_at(self.stack.panel.panel())]
                 .into_iter()
                 .flatten()
                 .min();
         }
         let spinner = self.work.since.and_then(|since| self.theme().spinner().next_frame_at(since, now));
-        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_at];
+        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_refresh_at];
         others.into_iter().flatten().min()
     }
 
-    pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.stack.conversation.say(LocalMessage::Info(text.into()));
+    pub(super) fn show_info(&mut self, text: impl Into<String>) {
+        self.stack.conversation.push_notice(LocalMessage::Info(text.into()));
     }
 
-    pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.stack.conversation.say(LocalMessage::Error(text.into()));
+    pub(super) fn show_error(&mut self, text: impl Into<String>) {
+        self.stack.conversation.push_notice(LocalMessage::Error(text.into()));
     }
 
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         let text = text.into();
-        self.lines.say(&text);
-        if !self.lines.on {
+        self.linear.print_line(&text);
+        if !self.linear.enabled {
             self.status.flash(text, self.now);
         }
     }
 
     pub(super) fn show_page(&mut self, title: &str, text: String) {
-        match self.lines.on {
-            true => self.stack.conversation.say(LocalMessage::Page(title.to_owned(), text)),
-            false => (self.stack.menu, self.stack.page) = (None, Some(Page::new(title, text))),
+        match self.linear.enabled {
+            true => self.stack.conversation.push_notice(LocalMessage::Page(title.to_owned(), text)),
+            false => (self.stack.menu, self.stack.page) = (None, Some(MarkdownPage::new(title, text))),
         }
     }
 
@@ -211,22 +211,22 @@ impl State {
     }
 
     /// Offers input to the components, until one of them takes it or leaves it unclaimed.
-    pub(super) fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
+    pub(super) fn offer_input(&mut self, give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome) -> InputOutcome {
         let (now, width, main) = (self.now, self.text_width(), self.areas.main);
         let Self { stack, out, keymap, .. } = self;
-        stack.offer(&mut Scope { now, keymap, width, main, out }, give)
+        stack.offer_input(&mut InputContext { now, keymap, width, main, out }, give)
     }
 
     /// Returns what is to be printed since the last time, as rows of a width.
-    pub fn print(&mut self, now: Instant, width: u16) -> Printed {
-        let waiting = waiting(&self.queue, &self.held, self.work.is_on());
-        let Self { lines, version, session, notes, stack, .. } = self;
+    pub fn take_linear_output(&mut self, now: Instant, width: u16) -> LinearOutput {
+        let waiting = list_waiting_messages(&self.queue, &self.deferred, self.work.is_active());
+        let Self { linear: lines, version, session, notes, stack, .. } = self;
         let Stack { dialogs, menu, panel, conversation, composer, .. } = stack;
         let session = self.out.session().is_some().then_some(&*session);
         let facts = PrintSources {
             version,
             session,
-            works: self.work.is_on(),
+            works: self.work.is_active(),
             waiting,
             transcript: conversation.transcript_mut(),
             notes,
@@ -239,100 +239,100 @@ impl State {
     }
 
     /// Notes that the rows that were to be printed stand on the terminal.
-    pub fn was_printed(&mut self, now: Instant) {
-        if let Some(dialog) = self.stack.dialogs.shown() {
+    pub fn mark_printed(&mut self, now: Instant) {
+        if let Some(dialog) = self.stack.dialogs.current_mut() {
             dialog.mark_printed(now);
         }
     }
 
     /// True if nobody may see what is typed.
     pub fn hides_input(&self) -> bool {
-        let wanted = self.stack.dialogs.first().map(|dialog| &dialog.question().wanted);
+        let wanted = self.stack.dialogs.current().map(|dialog| &dialog.question().wanted);
         wanted == Some(&AnswerKind::Input { secret: true })
     }
 
     /// True if the end of the terminal's own screen is drawn, and not all of a screen.
-    pub(super) fn is_below(&self) -> bool {
+    pub(super) fn draws_inline(&self) -> bool {
         self.inline.is_on() && self.stack.shows_conversation()
     }
 
-    pub(super) fn begin_printing(&mut self, fallback: &str) {
-        self.inline.begin(self.session.about().unwrap_or(fallback));
+    pub(super) fn announce_conversation(&mut self, fallback: &str) {
+        self.inline.announce_conversation(self.session.description().unwrap_or(fallback));
     }
 
     /// Sends the greeting of the client, with the questions that it answers.
-    pub(super) fn greet(&mut self) {
+    pub(super) fn send_hello(&mut self) {
         let client = ClientInfo { name: "haft".to_owned(), version: Some(self.version.clone()) };
-        let approve = Some(self.settings.approve());
+        let approve = Some(self.settings.tools_to_approve());
         let hello = HelloCommand { token: None, client: Some(client), ui: Some(true), approve };
-        self.out.send_to(hello, None, Pending::Hello);
+        self.out.send_to(hello, None, PendingRequest::Hello);
     }
 
-    pub(super) fn refresh(&mut self) {
-        self.ask_state();
-        self.out.send(ListCommands {}, Pending::Commands);
-        self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
-        self.out.send(ListSessions {}, Pending::Sessions(Shown::No));
+    pub(super) fn request_session_data(&mut self) {
+        self.request_state();
+        self.out.send(ListCommands {}, PendingRequest::Commands);
+        self.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
+        self.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
     }
 
     /// The terminal has taken all of what was drawn last.
-    pub fn was_drawn(&mut self, now: Instant) {
-        if let Some(dialog) = self.stack.dialogs.shown() {
+    pub fn mark_drawn(&mut self, now: Instant) {
+        if let Some(dialog) = self.stack.dialogs.current_mut() {
             dialog.mark_drawn(now);
         }
     }
 
     /// Nothing of what was drawn is on the screen any more.
-    pub fn was_hidden(&mut self) {
-        self.stack.dialogs.hidden();
+    pub fn mark_hidden(&mut self) {
+        self.stack.dialogs.mark_hidden();
     }
 
-    pub(super) fn ask_person(&mut self, question: Question, purpose: AnswerUse) {
+    pub(super) fn open_dialog(&mut self, question: Question, purpose: AnswerUse) {
         self.stack.dialogs.open(question, purpose, self.now);
-        if self.settings.bell() {
-            self.out.effect(Effect::Bell);
+        if self.settings.is_bell_enabled() {
+            self.out.push_effect(Effect::Bell);
         }
     }
 
-    pub(super) fn pick(&mut self, title: &str, rows: Vec<PickerRow>, can: PickerAbilities, purpose: ChoiceUse) {
-        self.lines.list_changed();
+    pub(super) fn open_menu(&mut self, title: &str, rows: Vec<PickerRow>, can: PickerAbilities, purpose: ChoiceUse) {
+        self.linear.list_changed();
         (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
     /// Puts a message that could not be sent back into the editor.
-    pub(super) fn give_back_unsent(&mut self) {
-        let unsent = std::mem::take(&mut self.held.unsent);
-        self.stack.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
+    pub(super) fn restore_unsent(&mut self) {
+        let unsent = std::mem::take(&mut self.deferred.unsent);
+        self.stack.composer.restore_prompts(unsent.iter().map(|unsent| &unsent.submission.content));
     }
 
     /// Ends what is worked on; what waits comes back.
     pub(super) fn abort(&mut self) {
-        self.out.send(AbortCommand { queued: Some(true) }, Pending::Abort);
-        self.take_back(Taken::Editor);
+        self.out.send(AbortCommand { queued: Some(true) }, PendingRequest::Abort);
+        self.take_back_queued(TakeBackUse::Editor);
     }
 
-    pub(super) fn take_back(&mut self, taken: Taken) {
-        if taken == Taken::Editor {
-            self.give_back_unsent();
+    pub(super) fn take_back_queued(&mut self, taken: TakeBackUse) {
+        if taken == TakeBackUse::Editor {
+            self.restore_unsent();
         }
-        self.held.waiting = Queued::Asked;
-        self.out.send(TakeQueued {}, Pending::Taken(taken));
+        self.deferred.queue_sync = QueueSyncState::Requested;
+        self.out.send(TakeQueued {}, PendingRequest::TakeQueued(taken));
     }
 
-    pub(super) fn ask_state(&mut self) {
-        let (begun, told) = (self.work.begun, self.held.told);
-        self.out.send(GetState {}, Pending::State { begun, told });
+    pub(super) fn request_state(&mut self) {
+        let (begun, told) = (self.work.revision, self.deferred.queue_revision);
+        self.out.send(GetState {}, PendingRequest::State { work_revision: begun, queue_revision: told });
     }
 
     pub(super) fn stop_shell(&mut self) {
         if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
-            self.out.ask(BackendRequest::StopShell { number });
+            self.out.ask_backend(BackendRequest::StopShell { number });
         }
     }
 
     /// Asks for the conversation; what happens until it is known follows it.
-    pub(super) fn begin_conversation(&mut self, id: &str) {
-        self.stack.conversation.read();
-        self.out.ask(BackendRequest::Conversation { session: id.to_owned() });
+    pub(super) fn load_conversation(&mut self, id: &str) {
+        self.stack.conversation.start_loading();
+        self.out.ask_backend(BackendRequest::Conversation { session: id.to_owned() });
     }
 }

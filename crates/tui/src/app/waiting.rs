@@ -2,10 +2,10 @@
 
 use crate::queue::{MessageQueue, DeliveryTime};
 
-use super::held::Held;
+use super::held::DeferredInput;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum DeliveryPoint {
     Step,
     Done,
     Prompt,
@@ -14,16 +14,16 @@ pub(super) enum Until {
 
 /// Returns everything that waits, in the order in which it is read. A command of the person's is shown as it was typed,
 /// without its output.
-pub(super) fn waiting(queue: &MessageQueue, held: &Held, works: bool) -> Vec<(Until, String)> {
+pub(super) fn list_waiting_messages(queue: &MessageQueue, held: &DeferredInput, works: bool) -> Vec<(DeliveryPoint, String)> {
     let at_agent = queue.waiting_messages().map(|waiting| {
         let until = match (waiting.when, waiting.shell) {
-            (DeliveryTime::FollowUp, _) => Until::Done,
-            (DeliveryTime::Now | DeliveryTime::Steer, true) if !works => Until::Prompt,
-            (DeliveryTime::Now | DeliveryTime::Steer, _) => Until::Step,
+            (DeliveryTime::FollowUp, _) => DeliveryPoint::Done,
+            (DeliveryTime::Now | DeliveryTime::Steer, true) if !works => DeliveryPoint::Prompt,
+            (DeliveryTime::Now | DeliveryTime::Steer, _) => DeliveryPoint::Step,
         };
         let mark = if waiting.shell { "!" } else { "" };
         (until, format!("{mark}{}", waiting.text))
     });
-    let unsent = held.unsent.iter().map(|unsent| (Until::Session, unsent.submission.text.clone()));
+    let unsent = held.unsent.iter().map(|unsent| (DeliveryPoint::Session, unsent.submission.text.clone()));
     at_agent.chain(unsent).collect()
 }

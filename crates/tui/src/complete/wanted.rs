@@ -89,7 +89,7 @@ fn parse_command(text: &str, before: &str) -> Option<CompletionTarget> {
     let Some((name, arguments)) = typed.split_once(char::is_whitespace) else {
         // A path is no command.
         let wanted = CompletionTarget { kind: CompletionKind::Command, range: 0..end, query: typed.to_owned() };
-        return (!typed.contains('/')).then_some(find_target);
+        return (!typed.contains('/')).then_some(wanted);
     };
     // Some blanks are longer than a byte.
     let word = arguments.rsplit(char::is_whitespace).next().unwrap_or_default().len();

@@ -24,8 +24,8 @@ use super::reply::{self, ReplyOutcome, BackgroundReplyParser};
 use super::signals::{Signal, Signals};
 use super::strip::InlineViewport;
 use super::{ANSWERS, MOST_LINES, osc};
-use super::{Connection, ExitReason, Environment, Interface, ProgramServices, TerminalSetup, TerminalError, out, tail};
-use crate::app::{BackendReply, BackendRequest, Effect, Event};
+use super::{Connection, ExitReason, Environment, UserInterface, ProgramServices, TerminalSetup, TerminalError, out, tail};
+use crate::app::{BackendReply, BackendRequest, Effect, UiEvent};
 use crate::image::CellSize;
 use crate::look::DrawContext;
 use crate::theme::{Appearance, ColorDepth, Theme};
@@ -89,7 +89,7 @@ enum DriverEvent {
     Time,
 }
 
-impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
+impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     pub(super) fn new(
         mut interface: I,
         program: Arc<P>,
@@ -105,7 +105,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         let (answer, answers) = mpsc::channel(ANSWERS);
         let (now, mut replies) = (Instant::now(), BackgroundReplyParser::default());
         let mut draws_from = now;
-        interface.appearance(appearance.or_else(|| environment.appearance()).unwrap_or_default());
+        interface.set_appearance(appearance.or_else(|| environment.appearance()).unwrap_or_default());
         if appearance.is_none() && modern {
             out::write(reply::QUESTION).map_err(TerminalError::Write)?;
             replies.expect_reply(now);
@@ -154,7 +154,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
                 DriverEvent::Signal(signal) => self.handle_signal(signal).await?,
                 DriverEvent::Input(events) => self.handle_input(events?).await?,
                 DriverEvent::Lines(count) => self.handle_lines(count).await?,
-                DriverEvent::Answer(answer) => self.send_event(Event::Answer(answer)).await?,
+                DriverEvent::Answer(answer) => self.send_event(UiEvent::Answer(answer)).await?,
                 DriverEvent::Done(done) => self.handle_task(done).await?,
                 DriverEvent::Image => self.frame_limiter.request_frame(Instant::now()),
                 DriverEvent::Time => self.handle_timer().await?,
@@ -179,7 +179,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
     }
 
     /// Tells the interface what happens, and does what it wants.
-    async fn send_event(&mut self, event: Event) -> Result<(), TerminalError> {
+    async fn send_event(&mut self, event: UiEvent) -> Result<(), TerminalError> {
         self.send_event_at(Instant::now(), event).await
     }
 
@@ -221,11 +221,11 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
     async fn handle_lines(&mut self, count: usize) -> Result<(), TerminalError> {
         if count == 0 {
             self.lines = None;
-            return self.send_event(Event::Gone).await;
+            return self.send_event(UiEvent::Disconnected).await;
         }
         let mut batch = std::mem::take(&mut self.batch);
         for line in batch.drain(..) {
-            self.send_event(Event::Line(Box::new(line))).await?;
+            self.send_event(UiEvent::Line(Box::new(line))).await?;
         }
         self.batch = batch;
         Ok(())
@@ -239,7 +239,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
                 self.signals.forget_interrupts().await;
                 self.input.resume();
                 self.retake_terminal().await?;
-                self.send_event(Event::Edited(edited)).await
+                self.send_event(UiEvent::Edited(edited)).await
             }
             // The terminal is given back already, by the hook: this thread is the one that has it.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -255,14 +255,14 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         }
         if self.tick_due.take_if(|at| *at <= now).is_some() {
             self.ticked_at = Some(now);
-            self.send_event(Event::Tick).await?;
+            self.send_event(UiEvent::Tick).await?;
         }
         Ok(())
     }
 
     fn set_appearance(&mut self, appearance: Appearance) {
         let now = Instant::now();
-        self.interface.appearance(appearance);
+        self.interface.set_appearance(appearance);
         self.draws_from = now;
         self.frame_limiter.request_frame_now(now);
     }
@@ -276,7 +276,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
     /// Asks how large the terminal is, and tells the interface when it is not as large as it was.
     async fn update_size(&mut self) -> Result<(), TerminalError> {
         match self.take_size_change() {
-            Some((columns, rows)) => self.send_event(Event::Resize(columns, rows)).await,
+            Some((columns, rows)) => self.send_event(UiEvent::Resize(columns, rows)).await,
             None => Ok(()),
         }
     }
@@ -333,12 +333,12 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         });
     }
 
-    fn copy_to_clipboard(&self, text: &str) -> Result<Event, TerminalError> {
+    fn copy_to_clipboard(&self, text: &str) -> Result<UiEvent, TerminalError> {
         let copied = match osc::clipboard_sequence(text, self.environment.tmux) {
             Ok(sequence) => self.write_sequence(&sequence).map(Ok)?,
             Err(error) => Err(error),
         };
-        Ok(Event::Copied(copied))
+        Ok(UiEvent::Copied(copied))
     }
 
     fn set_title(&self, title: &str) -> Result<(), TerminalError> {
@@ -376,7 +376,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         Ok(())
     }
 
-    async fn suspend(&mut self) -> Result<Option<Event>, TerminalError> {
+    async fn suspend(&mut self) -> Result<Option<UiEvent>, TerminalError> {
         if self.input.is_paused() || cfg!(not(unix)) {
             return Ok(None);
         }
@@ -385,29 +385,29 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         let _ = self.signals.stop().await;
         self.guard.retake()?;
         self.forget_screen();
-        Ok(self.take_size_change().map(|(columns, rows)| Event::Resize(columns, rows)))
+        Ok(self.take_size_change().map(|(columns, rows)| UiEvent::Resize(columns, rows)))
     }
 }
 
-impl<I: Interface, P: ProgramServices> EffectPerformer for TerminalDriver<I, P> {
-    fn update_interface(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I, P> {
+    fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         match event {
-            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.frame_limiter.request_frame_now(now),
-            Event::Edited(_) | Event::Copied(_) => self.frame_limiter.request_frame_now(now),
-            Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Tick => self.frame_limiter.request_frame(now),
-            Event::Typed(_) | Event::Interrupt => self.frame_limiter.request_frame(now),
+            UiEvent::Key(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) | UiEvent::Resize(..) => self.frame_limiter.request_frame_now(now),
+            UiEvent::Edited(_) | UiEvent::Copied(_) => self.frame_limiter.request_frame_now(now),
+            UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) | UiEvent::Tick => self.frame_limiter.request_frame(now),
+            UiEvent::TypedLine(_) | UiEvent::Interrupt => self.frame_limiter.request_frame(now),
         }
         self.interface.update(now, event)
     }
 
-    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+    async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError> {
         match effect {
             // Nobody takes commands any more: that the connection is over is an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
             Effect::Ask(ask) => self.spawn_ask(ask),
             Effect::Copy(text) => return self.copy_to_clipboard(&text).map(Some),
             Effect::OpenEditor(text) => {
-                return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
+                return Ok(self.open_editor(&text).err().map(|error| UiEvent::Edited(Err(error))));
             }
             Effect::Suspend => return self.suspend().await,
             Effect::Redraw => self.redraw(),

@@ -8,7 +8,7 @@ use crossterm::event::{Event as Raw, EventStream, MouseButton, MouseEvent, Mouse
 use futures::StreamExt as _;
 
 use super::TerminalError;
-use crate::app::{Event, MouseAction, MouseKind};
+use crate::app::{UiEvent, MouseAction, MouseKind};
 use crate::keys::from_crossterm;
 
 /// The most that is read before anything else has its turn: a paste into a terminal that does not mark pastes.
@@ -89,11 +89,11 @@ fn collect_event(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result
 }
 
 /// The event as the interface takes it; none for what means nothing to it.
-pub(super) fn convert_event(raw: Raw) -> Option<Event> {
+pub(super) fn convert_event(raw: Raw) -> Option<UiEvent> {
     match raw {
-        Raw::Key(key) => from_crossterm(key).map(Event::Key),
-        Raw::Paste(text) => Some(Event::Paste(normalize_lines(&text))),
-        Raw::Mouse(mouse) => self::convert_mouse(mouse).map(Event::Mouse),
+        Raw::Key(key) => from_crossterm(key).map(UiEvent::Key),
+        Raw::Paste(text) => Some(UiEvent::Paste(normalize_lines(&text))),
+        Raw::Mouse(mouse) => self::convert_mouse(mouse).map(UiEvent::Mouse),
         // Asked anew where it is used.
         Raw::Resize(..) | Raw::FocusGained | Raw::FocusLost => None,
     }

@@ -15,8 +15,8 @@ use tokio::task::{JoinError, JoinSet};
 use self::typed::{Echo, TimedLine};
 use super::perform::EffectPerformer;
 use super::signals::{Signal, Signals};
-use super::{ANSWERS, Connection, ExitReason, MOST_LINES, Printing, ProgramServices, TerminalError, out};
-use crate::app::{BackendReply, Effect, Event, Printed};
+use super::{ANSWERS, Connection, ExitReason, MOST_LINES, LinearInterface, ProgramServices, TerminalError, out};
+use crate::app::{BackendReply, Effect, UiEvent, LinearOutput};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
@@ -25,7 +25,7 @@ use crate::timeouts;
 ///
 /// # Errors
 /// [`TerminalError`] when nothing can be written any more.
-pub async fn run_linear<I: Printing, P: ProgramServices>(
+pub async fn run_linear<I: LinearInterface, P: ProgramServices>(
     interface: I,
     program: Arc<P>,
     connection: Connection,
@@ -64,12 +64,12 @@ enum LinearEvent {
     Time,
 }
 
-impl<I: Printing, P: ProgramServices> EffectPerformer for LinearDriver<I, P> {
-    fn update_interface(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+impl<I: LinearInterface, P: ProgramServices> EffectPerformer for LinearDriver<I, P> {
+    fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         self.interface.update(now, event)
     }
 
-    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+    async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError> {
         match effect {
             // Nobody takes commands any more: that the connection is over is an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
@@ -79,11 +79,11 @@ impl<I: Printing, P: ProgramServices> EffectPerformer for LinearDriver<I, P> {
             }
             Effect::Copy(_) => {
                 let why = "The clipboard cannot be reached where lines are printed; the terminal copies.";
-                return Ok(Some(Event::Copied(Err(why.to_owned()))));
+                return Ok(Some(UiEvent::Copied(Err(why.to_owned()))));
             }
             Effect::OpenEditor(_) => {
                 let why = "No editor is opened where lines are printed.";
-                return Ok(Some(Event::Edited(Err(why.to_owned()))));
+                return Ok(Some(UiEvent::Edited(Err(why.to_owned()))));
             }
             Effect::Bell => out::write("\x07").map_err(TerminalError::Write)?,
             // The terminal stops the program by itself; nothing is drawn, and windows have the title that they have.
@@ -94,7 +94,7 @@ impl<I: Printing, P: ProgramServices> EffectPerformer for LinearDriver<I, P> {
     }
 }
 
-impl<I: Printing, P: ProgramServices> LinearDriver<I, P> {
+impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
     fn new(interface: I, program: Arc<P>, connection: Connection) -> Result<Self, TerminalError> {
         let (answer, answers) = mpsc::channel(ANSWERS);
         Ok(Self {
@@ -126,13 +126,13 @@ impl<I: Printing, P: ProgramServices> LinearDriver<I, P> {
             match self.next_event().await {
                 LinearEvent::Signal(Signal::End(number)) => self.end = Some(ExitReason::Signal(number)),
                 LinearEvent::Signal(Signal::Interrupt(_)) => {
-                    self.send_event_at(Instant::now(), Event::Interrupt).await?
+                    self.send_event_at(Instant::now(), UiEvent::Interrupt).await?
                 }
                 LinearEvent::Signal(Signal::Continued) | LinearEvent::Done(Ok(())) => {}
-                LinearEvent::Typed(Some(TimedLine { line, at })) => self.send_event_at(at, Event::Typed(line)).await?,
+                LinearEvent::Typed(Some(TimedLine { line, at })) => self.send_event_at(at, UiEvent::TypedLine(line)).await?,
                 LinearEvent::Typed(None) => self.end = Some(ExitReason::Quit),
                 LinearEvent::Lines(lines) => self.handle_lines(lines).await?,
-                LinearEvent::Answer(answer) => self.send_event_at(Instant::now(), Event::Answer(answer)).await?,
+                LinearEvent::Answer(answer) => self.send_event_at(Instant::now(), UiEvent::Answer(answer)).await?,
                 LinearEvent::Done(Err(error)) if error.is_panic() => {
                     std::panic::resume_unwind(error.into_panic());
                 }
@@ -163,16 +163,16 @@ impl<I: Printing, P: ProgramServices> LinearDriver<I, P> {
     async fn send_tick(&mut self) -> Result<(), TerminalError> {
         let now = Instant::now();
         self.ticked_at = Some(now);
-        self.send_event_at(now, Event::Tick).await
+        self.send_event_at(now, UiEvent::Tick).await
     }
 
     async fn handle_lines(&mut self, lines: Vec<rpc::ServerLine>) -> Result<(), TerminalError> {
         if lines.is_empty() {
             self.lines = None;
-            return self.send_event_at(Instant::now(), Event::Gone).await;
+            return self.send_event_at(Instant::now(), UiEvent::Disconnected).await;
         }
         for line in lines {
-            self.send_event_at(Instant::now(), Event::Line(Box::new(line))).await?;
+            self.send_event_at(Instant::now(), UiEvent::Line(Box::new(line))).await?;
         }
         Ok(())
     }
@@ -183,11 +183,11 @@ impl<I: Printing, P: ProgramServices> LinearDriver<I, P> {
         if std::mem::replace(&mut self.cells, cells) == cells {
             return Ok(());
         }
-        self.send_event_at(Instant::now(), Event::Resize(cells.0, cells.1)).await
+        self.send_event_at(Instant::now(), UiEvent::Resize(cells.0, cells.1)).await
     }
 
     fn print_new_rows(&mut self) -> Result<(), TerminalError> {
-        let Printed { rows, asks } = self.interface.print(Instant::now(), self.cells.0);
+        let LinearOutput { rows, asks_for_grant: asks } = self.interface.take_output(Instant::now(), self.cells.0);
         if asks {
             self.echo.forget_typed();
         }
@@ -196,7 +196,7 @@ impl<I: Printing, P: ProgramServices> LinearDriver<I, P> {
             return Ok(());
         }
         out::write(&rows_text(&rows)).map_err(TerminalError::Write)?;
-        self.interface.was_printed(Instant::now());
+        self.interface.mark_printed(Instant::now());
         Ok(())
     }
 

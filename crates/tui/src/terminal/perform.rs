@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::TerminalError;
-use crate::app::{Effect, Event};
+use crate::app::{Effect, UiEvent};
 
 /// A loop around an interface.
 pub(super) trait EffectPerformer {
-    fn update_interface(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+    fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect>;
 
     /// Does one thing. What is over at once makes an event.
-    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError>;
+    async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError>;
 
-    async fn send_event_at(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
+    async fn send_event_at(&mut self, now: Instant, event: UiEvent) -> Result<(), TerminalError> {
         let effects = self.update_interface(now, event);
         self.perform_all(effects).await
     }

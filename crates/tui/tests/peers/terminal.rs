@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{AbortCommand, CommandKind, ServerLine, NoData, ReplyPayload, RpcRequest, RpcResponse};
-use haft_tui::app::{BackendReply, BackendRequest, Effect, Event, Printed};
+use haft_tui::app::{BackendReply, BackendRequest, Effect, UiEvent, LinearOutput};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::image::{ImageFacts, ImagePlacement};
 use haft_tui::look::DrawContext;
 use haft_tui::terminal::{
-    Below, Connection, ExitReason, Environment, Interface, Printing, ProgramServices, TerminalSetup, run, run_linear,
+    InlineOutput, Connection, ExitReason, Environment, UserInterface, LinearInterface, ProgramServices, TerminalSetup, run, run_linear,
 };
 use haft_tui::theme::{Appearance, Role, Theme};
 use ratatui_core::buffer::Buffer;
@@ -117,8 +117,8 @@ impl Peer {
     }
 }
 
-impl Interface for Peer {
-    fn appearance(&mut self, appearance: Appearance) {
+impl UserInterface for Peer {
+    fn set_appearance(&mut self, appearance: Appearance) {
         self.appearance = appearance;
     }
 
@@ -126,33 +126,33 @@ impl Interface for Peer {
         vec![Effect::Title("peer".to_owned())]
     }
 
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+    fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         let mut effects = Vec::new();
         let told = match event {
-            Event::Key(chord) => {
+            UiEvent::Key(chord) => {
                 effects = self.key(&chord.to_string());
                 format!("key {chord}")
             }
-            Event::Typed(line) => {
+            UiEvent::TypedLine(line) => {
                 self.hides = line == "hide";
                 format!("typed {line:?}")
             }
-            Event::Interrupt => "interrupt".to_owned(),
-            Event::Paste(text) => format!("paste {text:?}"),
-            Event::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
-            Event::Resize(columns, rows) => {
+            UiEvent::Interrupt => "interrupt".to_owned(),
+            UiEvent::Paste(text) => format!("paste {text:?}"),
+            UiEvent::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
+            UiEvent::Resize(columns, rows) => {
                 self.size = (columns, rows);
                 return effects;
             }
-            Event::Line(_) => {
+            UiEvent::Line(_) => {
                 self.lines += 1;
                 return effects;
             }
-            Event::Gone => "gone".to_owned(),
-            Event::Answer(answer) => format!("{answer:?}"),
-            Event::Edited(edited) => format!("edited {edited:?}"),
-            Event::Copied(copied) => format!("copied {copied:?}"),
-            Event::Tick => {
+            UiEvent::Disconnected => "gone".to_owned(),
+            UiEvent::Answer(answer) => format!("{answer:?}"),
+            UiEvent::Edited(edited) => format!("edited {edited:?}"),
+            UiEvent::Copied(copied) => format!("copied {copied:?}"),
+            UiEvent::Tick => {
                 self.next_tick = Some(now + Duration::from_millis(10));
                 "tick".to_owned()
             }
@@ -177,16 +177,16 @@ impl Interface for Peer {
         Some((0, area.height.saturating_sub(1)))
     }
 
-    fn was_drawn(&mut self, _: Instant) {}
+    fn mark_drawn(&mut self, _: Instant) {}
 
-    fn was_hidden(&mut self) {}
+    fn mark_hidden(&mut self) {}
 
-    fn below(&mut self, _: Rect, look: &DrawContext) -> Option<Below> {
+    fn inline_output(&mut self, _: Rect, look: &DrawContext) -> Option<InlineOutput> {
         if self.is_whole() {
             return None;
         }
         let rows = self.tail(0, usize::MAX, look);
-        Some(Below { printed: rows, height: 2 })
+        Some(InlineOutput { printed: rows, height: 2 })
     }
 
     fn wants_images(&self) -> bool {
@@ -219,18 +219,18 @@ impl Interface for Peer {
     }
 }
 
-impl Printing for Peer {
-    fn print(&mut self, _: Instant, width: u16) -> Printed {
+impl LinearInterface for Peer {
+    fn take_output(&mut self, _: Instant, width: u16) -> LinearOutput {
         let mut rows = Vec::new();
         if self.printed == 0 {
             self.told.insert(0, format!("lines of {width}"));
         }
         rows.extend(self.told.iter().skip(self.printed).map(|text| CleanLine::new(text)));
         self.printed = self.told.len();
-        Printed { rows, asks: false }
+        LinearOutput { rows, asks_for_grant: false }
     }
 
-    fn was_printed(&mut self, _: Instant) {}
+    fn mark_printed(&mut self, _: Instant) {}
 
     fn hides_input(&self) -> bool {
         self.hides

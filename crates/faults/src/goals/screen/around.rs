@@ -4,7 +4,7 @@ use anyhow::Result;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{PanelContent, RpcEvent};
-use haft_tui::app::{BackendReply, Event};
+use haft_tui::app::{BackendReply, UiEvent};
 use serde_json::json;
 
 use super::stage::{SESSION, HeadlessInterface};
@@ -145,7 +145,7 @@ pub(super) fn model(stage: &mut HeadlessInterface, texts: &[String]) -> Result<(
 
 fn paste_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    texts.iter().for_each(|text| stage.update(Event::Paste(text.clone())));
+    texts.iter().for_each(|text| stage.update(UiEvent::Paste(text.clone())));
     Ok(())
 }
 
@@ -162,7 +162,7 @@ fn insert_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 }
 
 fn edit_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
-    texts.iter().for_each(|text| stage.update(Event::Edited(Ok(text.clone()))));
+    texts.iter().for_each(|text| stage.update(UiEvent::Edited(Ok(text.clone()))));
     Ok(())
 }
 
@@ -181,14 +181,14 @@ fn search(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
     load_history(stage, texts);
     stage.keys("ctrl+r")?;
-    texts.iter().for_each(|text| stage.update(Event::Paste(text.clone())));
+    texts.iter().for_each(|text| stage.update(UiEvent::Paste(text.clone())));
     Ok(())
 }
 
 fn find(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
     stage.keys("ctrl+s")?;
-    texts.iter().for_each(|text| stage.update(Event::Paste(text.clone())));
+    texts.iter().for_each(|text| stage.update(UiEvent::Paste(text.clone())));
     Ok(())
 }
 

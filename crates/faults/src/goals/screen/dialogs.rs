@@ -5,7 +5,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::{RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
-use haft_tui::app::{BackendReply, Event, Trusted};
+use haft_tui::app::{BackendReply, UiEvent, TrustReview};
 use serde_json::json;
 
 use super::around::extension_name;
@@ -77,7 +77,7 @@ fn select(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 fn ask_input(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     open_dialog(stage, UiKind::Input, texts, |_| {});
     stage.draw();
-    texts.last().into_iter().for_each(|text| stage.update(Event::Paste(text.clone())));
+    texts.last().into_iter().for_each(|text| stage.update(UiEvent::Paste(text.clone())));
     Ok(())
 }
 
@@ -100,7 +100,7 @@ fn trust(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     leave_dialog(stage)?;
     let Some((project, items)) = texts.split_first() else { return Ok(()) };
     let (project, items, digest) = (project.clone(), items.to_vec(), "d".to_owned());
-    stage.answer(BackendReply::Trust(Ok(Trusted { project, granted: false, items, digest })));
+    stage.answer(BackendReply::Trust(Ok(TrustReview { project, granted: false, items, digest })));
     Ok(())
 }
 
@@ -117,6 +117,6 @@ fn value(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let row = haft_tui::app::SettingRow { origin: origin.clone(), ..lists::setting_row("model", value, &[]) };
     stage.answer(BackendReply::Settings(vec![row]));
     stage.draw();
-    stage.update(Event::Paste(typed.clone()));
+    stage.update(UiEvent::Paste(typed.clone()));
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use haft_test_support::terminal::{OutputKind, is_deceptive};
-use haft_tui::app::{self, Printed, State};
+use haft_tui::app::{self, LinearOutput, AppState};
 use haft_tui::look::DrawContext;
 use haft_tui::terminal::written::{self, ScreenPainter, ImagePainter, InlineViewport};
-use haft_tui::terminal::{Interface, ImageProtocol};
+use haft_tui::terminal::{UserInterface, ImageProtocol};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
@@ -94,7 +94,7 @@ impl FramePainter {
     /// Everything that is written for a frame, and as what.
     pub(super) fn draw(
         &mut self,
-        state: &mut State,
+        state: &mut AppState,
         area: Rect,
         look: &mut DrawContext,
         eye: &mut CellInspector,
@@ -104,8 +104,8 @@ impl FramePainter {
             Self::Pictures(pictures, runtime) => with_pictures(pictures, runtime, state, area, look, eye),
             Self::Inline(inline) => vec![inline.draw(state, area, look, eye)],
             Self::Lines => {
-                let Printed { rows, .. } = state.print(look.now, area.width);
-                state.was_printed(look.now);
+                let LinearOutput { rows, .. } = state.take_linear_output(look.now, area.width);
+                state.mark_printed(look.now);
                 vec![(written::lines(&rows), OutputKind::Lines)]
             }
         }
@@ -120,8 +120,8 @@ impl FramePainter {
 }
 
 impl InlinePainters {
-    fn draw(&mut self, state: &mut State, area: Rect, look: &DrawContext, eye: &mut CellInspector) -> (String, OutputKind) {
-        let below = Interface::below(state, area, look);
+    fn draw(&mut self, state: &mut AppState, area: Rect, look: &DrawContext, eye: &mut CellInspector) -> (String, OutputKind) {
+        let below = UserInterface::inline_output(state, area, look);
         if std::mem::replace(&mut self.alternate, below.is_none()) != below.is_none() {
             self.painter.forget_screen();
             self.strip.force_redraw();
@@ -141,7 +141,7 @@ impl InlinePainters {
 /// All of a screen.
 fn draw_screen(
     painter: &mut ScreenPainter,
-    state: &mut State,
+    state: &mut AppState,
     area: Rect,
     look: &DrawContext,
     eye: &mut CellInspector,
@@ -158,7 +158,7 @@ fn draw_screen(
 fn with_pictures(
     pictures: &mut ImagePainter,
     runtime: &Runtime,
-    state: &mut State,
+    state: &mut AppState,
     area: Rect,
     look: &mut DrawContext,
     eye: &mut CellInspector,
@@ -169,7 +169,7 @@ fn with_pictures(
         let frame = pictures.render_frame(area, |area, buffer| {
             let cursor = app::draw(state, area, buffer, look);
             eye.keep_rows(buffer);
-            (cursor, Interface::images(state).to_vec())
+            (cursor, UserInterface::images(state).to_vec())
         });
         written.push((frame, OutputKind::Pictures(area.width, area.height)));
         if !runtime.block_on(pictures.encode_next()) {

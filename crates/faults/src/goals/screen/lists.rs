@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::event::AgentEvent;
-use haft_tui::app::{BackendReply, Event, LoginProvider, SettingRow, Trusted};
+use haft_tui::app::{BackendReply, UiEvent, LoginProvider, SettingRow, TrustReview};
 use serde_json::{Value, json};
 
 use super::around::{extension_json, session};
@@ -86,10 +86,10 @@ fn type_into_list(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
     let [filter, name] = texts else { return Ok(()) };
     sessions(stage, &["zz".to_owned()])?;
     stage.keys("alt+r")?;
-    stage.update(Event::Paste(name.clone()));
+    stage.update(UiEvent::Paste(name.clone()));
     stage.draw();
     stage.keys("enter")?;
-    stage.update(Event::Paste(filter.clone()));
+    stage.update(UiEvent::Paste(filter.clone()));
     Ok(())
 }
 
@@ -226,7 +226,7 @@ fn show_trusted(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
     let Some((project, items)) = texts.split_first() else { return Ok(()) };
     let (project, items, digest) = (project.clone(), items.to_vec(), "d".to_owned());
-    stage.answer(BackendReply::Trust(Ok(Trusted { project, granted: true, items, digest })));
+    stage.answer(BackendReply::Trust(Ok(TrustReview { project, granted: true, items, digest })));
     Ok(())
 }
 

@@ -8,10 +8,10 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{self, EventLine, CommandFailure, ServerLine, RpcRequest, RpcResponse, RpcEvent};
 use haft_test_support::terminal::{OutputKind, forbidden_actions};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, BackendReply, BackendRequest, Effect, Event, Options, State};
+use haft_tui::app::{self, BackendReply, BackendRequest, Effect, UiEvent, AppOptions, AppState};
 use haft_tui::keys::{Chord, ChordKey, Modifiers};
 use haft_tui::look::DrawContext;
-use haft_tui::terminal::Interface;
+use haft_tui::terminal::UserInterface;
 use haft_tui::terminal::written;
 use haft_tui::theme::ColorDepth;
 use ratatui_core::layout::Rect;
@@ -27,7 +27,7 @@ const TAIL: usize = 200;
 
 /// The interactive mode with nobody behind it.
 pub(super) struct HeadlessInterface {
-    state: State,
+    state: AppState,
     now: Instant,
     area: Rect,
     look: DrawContext,
@@ -52,8 +52,8 @@ impl HeadlessInterface {
         let now = Instant::now();
         let mut settings = Settings::default();
         settings.set("tui.screen", place.setting()).context("choose the screen")?;
-        let options = Options { size, settings, version: "0.1.0".to_owned(), ..Options::default() };
-        let state = State::new(options, now);
+        let options = AppOptions { size, settings, version: "0.1.0".to_owned(), ..AppOptions::default() };
+        let state = AppState::new(options, now);
         let look = state.look(now);
         let mut stage = Self {
             state,
@@ -75,33 +75,33 @@ impl HeadlessInterface {
             "protocol_version": 1, "version": "0.1.0", "provider": "p", "model": "m", "session": SESSION,
         });
         stage.reply("hello", &hello)?;
-        stage.update(Event::Answer(BackendReply::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
+        stage.update(UiEvent::Answer(BackendReply::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
         Ok(stage)
     }
 
-    pub(super) fn update(&mut self, event: Event) {
+    pub(super) fn update(&mut self, event: UiEvent) {
         let effects = app::update(&mut self.state, self.now, event);
         self.carry_out(effects);
     }
 
     pub(super) fn answer(&mut self, answer: BackendReply) {
-        self.update(Event::Answer(answer));
+        self.update(UiEvent::Answer(answer));
     }
 
     pub(super) fn event(&mut self, event: AgentEvent) {
         let session = Some(SESSION.to_owned());
-        self.update(Event::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
+        self.update(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     pub(super) fn rpc_event(&mut self, event: RpcEvent) {
         let session = Some(SESSION.to_owned());
-        self.update(Event::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
+        self.update(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     /// Keys by name, with blanks between them.
     pub(super) fn keys(&mut self, keys: &str) -> Result<()> {
         for key in keys.split_whitespace() {
-            self.update(Event::Key(key.parse().with_context(|| format!("the key {key}"))?));
+            self.update(UiEvent::Key(key.parse().with_context(|| format!("the key {key}"))?));
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl HeadlessInterface {
     /// Types a text, character by character.
     pub(super) fn type_text(&mut self, text: &str) {
         for c in text.chars() {
-            self.update(Event::Key(Chord::new(ChordKey::Char(c), Modifiers::default())));
+            self.update(UiEvent::Key(Chord::new(ChordKey::Char(c), Modifiers::default())));
         }
     }
 
@@ -125,18 +125,18 @@ impl HeadlessInterface {
             self.keys("esc ctrl+c")?;
         }
         self.now += Duration::from_secs(5);
-        self.update(Event::Tick);
+        self.update(UiEvent::Tick);
         match self.hand {
             FramePainter::Lines => {
                 // Two may be open, and what answers a question has to be printed first.
                 for line in [":close", ":close", text] {
                     self.draw();
                     self.now += Duration::from_secs(1);
-                    self.update(Event::Typed(line.to_owned()));
+                    self.update(UiEvent::TypedLine(line.to_owned()));
                 }
             }
             FramePainter::Painter(_) | FramePainter::Pictures(..) | FramePainter::Inline(_) => {
-                self.update(Event::Paste(text.to_owned()))
+                self.update(UiEvent::Paste(text.to_owned()))
             }
         }
         Ok(())
@@ -147,7 +147,7 @@ impl HeadlessInterface {
         let data = RawJson::from_value(data).context("write a reply")?;
         if let Some(request) = self.take(command) {
             let reply = RpcResponse::success_of_kind(request.id.clone(), request.command.kind(), data);
-            self.update(Event::Line(Box::new(ServerLine::Reply(reply))));
+            self.update(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
         }
         Ok(())
     }
@@ -157,7 +157,7 @@ impl HeadlessInterface {
         if let Some(request) = self.take(command) {
             let failure = CommandFailure::new(rpc::ErrorCode::Failed, why);
             let reply = RpcResponse::failure(request.id.clone(), request.command.kind(), failure);
-            self.update(Event::Line(Box::new(ServerLine::Reply(reply))));
+            self.update(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
         }
     }
 
@@ -221,7 +221,7 @@ impl HeadlessInterface {
         look.now = *now;
         let mut eye = CellInspector { keeps: *keeps, ..CellInspector::default() };
         let written = hand.draw(state, *area, look, &mut eye);
-        state.was_drawn(*now);
+        state.mark_drawn(*now);
         self.drawn = eye.drawn;
         self.found.extend(eye.hostile);
         written.into_iter().for_each(|(text, what)| self.check_output(&text, what));
@@ -233,7 +233,7 @@ impl HeadlessInterface {
             self.check_output(&bye, what);
         }
         let Self { state, look, area, .. } = self;
-        let rows = Interface::tail(state, area.width, TAIL, look);
+        let rows = UserInterface::tail(state, area.width, TAIL, look);
         for depth in [ColorDepth::None, ColorDepth::True] {
             let text = written::tail(&rows, self.area.width, depth);
             self.check_output(&text, OutputKind::Rows);

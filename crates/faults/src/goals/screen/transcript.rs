@@ -9,7 +9,7 @@ use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage};
-use haft_tui::app::{BackendReply, Event};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::stage::{SESSION, HeadlessInterface};
 use super::{ScreenScene, around, scene, sink};
@@ -223,7 +223,7 @@ fn select_and_copy(stage: &mut HeadlessInterface) -> Result<()> {
     for (kind, column, row) in
         [(MouseKind::Press, 0, 0), (MouseKind::Drag, 50, 18), (MouseKind::Release, 50, 18)]
     {
-        stage.update(Event::Mouse(MouseAction { kind, column, row }));
+        stage.update(UiEvent::Mouse(MouseAction { kind, column, row }));
     }
     Ok(())
 }

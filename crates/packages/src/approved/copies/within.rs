@@ -101,7 +101,7 @@ mod beneath {
             TreeEntry::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
                 fs::remove_file(path)
             }
-            TreeEntry::File { executable, digest } if is_same(&path, *executable, digest) => fs::remove_file(path),
+            TreeEntry::File { executable, digest } if path_matches(&path, *executable, digest) => fs::remove_file(path),
             TreeEntry::Link(_) | TreeEntry::File { .. } => Ok(()),
         }
     }

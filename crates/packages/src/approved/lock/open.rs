@@ -113,6 +113,6 @@ fn untrusted_reason(metadata: &Metadata) -> Option<&'static str> {
 }
 
 #[cfg(not(unix))]
-fn others(_: &Metadata) -> Option<&'static str> {
+fn untrusted_reason(_: &Metadata) -> Option<&'static str> {
     None
 }

@@ -110,7 +110,7 @@ fn set_process_group(command: &mut Command) {
 }
 
 #[cfg(not(unix))]
-fn own_group(_: &mut Command) {}
+fn set_process_group(_: &mut Command) {}
 
 impl Drop for KillOnDropChild {
     fn drop(&mut self) {

@@ -24,7 +24,7 @@ mod swap;
 mod temp;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, open_within, read, replace};
+pub(super) use elsewhere::{SharedWriteState, PathBoundary, FileStamp, create_parents, read_stamp, open_within, read, replace};
 #[cfg(unix)]
 pub(super) use spot::{PathBoundary, create_parents};
 #[cfg(unix)]

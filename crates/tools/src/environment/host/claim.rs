@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use haft_core::file_queue::{FileGuard, QueueTicket};
 
 use super::atomic::{self, SharedWriteState, PathBoundary, FileStamp};
-use crate::environment::off_thread;
+use crate::environment::run_blocking;
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, FileWriteOutcome};
 
 /// The means to write a file.

@@ -22,7 +22,7 @@ pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
 
 /// The directory of a user is the user's own: who else may write there is not asked.
 #[cfg(not(unix))]
-pub(super) fn make(dir: &Path) -> io::Result<()> {
+pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)
 }
 

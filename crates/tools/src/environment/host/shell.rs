@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::HostEnvironment;
 use super::collector::OutputCollector;
-use crate::environment::off_thread;
+use crate::environment::run_blocking;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
@@ -189,7 +189,7 @@ fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
 
 /// bash where there is one (Git brings it along), else what Windows has.
 #[cfg(not(unix))]
-fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
+fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     match find_program("bash") {
         Ok(bash) => Ok((bash, &["-c", "--"])),
         Err(_) => Ok((find_program("cmd")?, &["/C"])),
@@ -206,6 +206,6 @@ fn run_end(status: ExitStatus) -> RunEnd {
 }
 
 #[cfg(not(unix))]
-fn ended(status: ExitStatus) -> RunEnd {
+fn run_end(status: ExitStatus) -> RunEnd {
     RunEnd::Exited(status.code().unwrap_or(-1))
 }

@@ -2,20 +2,20 @@
 
 use super::super::BackendRequest;
 use super::super::intent::AnswerUse;
-use super::super::menu::Coming;
-use super::super::state::State;
+use super::super::menu::PendingPicker;
+use super::super::state::AppState;
 use crate::dialog::{Question, AnswerKind};
 
-pub(super) fn login(state: &mut State, args: &str) {
+pub(super) fn login(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        state.coming = Some(Coming::Login);
-        state.out.ask(BackendRequest::Providers);
+        state.pending_picker = Some(PendingPicker::Login);
+        state.out.ask_backend(BackendRequest::Providers);
         return;
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
     if provider != args {
         // Neither the name is repeated: it may be the key.
-        state.error("/login takes the name of a provider and nothing more, as in /login openai; haft asks for the key then, \
+        state.show_error("/login takes the name of a provider and nothing more, as in /login openai; haft asks for the key then, \
                      and nobody reads it on the screen");
         return;
     }
@@ -30,18 +30,18 @@ pub(super) fn login(state: &mut State, args: &str) {
         within: None,
         default: None,
     };
-    state.ask_person(question, AnswerUse::Key { provider: args.to_owned() });
+    state.open_dialog(question, AnswerUse::Key { provider: args.to_owned() });
 }
 
-pub(super) fn logout(state: &mut State, args: &str) {
+pub(super) fn logout(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        state.coming = Some(Coming::Logout);
-        state.out.ask(BackendRequest::Providers);
+        state.pending_picker = Some(PendingPicker::Logout);
+        state.out.ask_backend(BackendRequest::Providers);
         return;
     }
-    state.out.ask(BackendRequest::Logout { provider: args.to_owned() });
+    state.out.ask_backend(BackendRequest::Logout { provider: args.to_owned() });
 }
 
-pub(super) fn trust(state: &mut State, _args: &str) {
-    state.out.ask(BackendRequest::Trust);
+pub(super) fn trust(state: &mut AppState, _args: &str) {
+    state.out.ask_backend(BackendRequest::Trust);
 }

@@ -7,26 +7,26 @@ use haft_protocol::rpc::{
 use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::intent::ChoiceUse;
-use super::super::menu::Coming;
-use super::super::pending::{Pending, Shown};
-use super::super::state::State;
+use super::super::menu::PendingPicker;
+use super::super::pending::{PendingRequest, ListUse};
+use super::super::state::AppState;
 use super::super::{BackendRequest, settings as table};
 use crate::picker::{PickerAbilities, PickerRow};
 
-pub(super) fn model(state: &mut State, args: &str) {
+pub(super) fn model(state: &mut AppState, args: &str) {
     match args {
-        "" => state.out.send(GetModels {}, Pending::Models(Shown::Picker)),
+        "" => state.out.send(GetModels {}, PendingRequest::Models(ListUse::Picker)),
         // It says itself whose model it is: also one that nobody knows.
         whole if whole.contains('/') => set_model(state, whole),
-        name if state.stack.composer.known().models.is_some() => choose_model(state, name),
-        name => state.out.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
+        name if state.stack.composer.completions().models.is_some() => choose_model(state, name),
+        name => state.out.send(GetModels {}, PendingRequest::Models(ListUse::One(name.to_owned()))),
     }
 }
 
-pub(super) fn thinking(state: &mut State, args: &str) {
+pub(super) fn thinking(state: &mut AppState, args: &str) {
     if args.is_empty() {
         // A model's own levels are beside what it does when nothing is said.
-        let own = levels(state).into_iter().filter(|level| *level != ThinkingLevel::Default);
+        let own = supported_levels(state).into_iter().filter(|level| *level != ThinkingLevel::Default);
         let rows = std::iter::once(ThinkingLevel::Default).chain(own).map(|level| PickerRow {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
@@ -39,41 +39,41 @@ pub(super) fn thinking(state: &mut State, args: &str) {
             ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick("Thinking", rows, PickerAbilities::default(), ChoiceUse::Thinking);
+        state.open_menu("Thinking", rows, PickerAbilities::default(), ChoiceUse::Thinking);
         return;
     }
     match args.parse::<ThinkingLevel>() {
         Ok(level) => set_thinking(state, level),
-        Err(error) => state.error(error.to_string()),
+        Err(error) => state.show_error(error.to_string()),
     }
 }
 
-pub(super) fn tools(state: &mut State, args: &str) {
-    let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.out.send(GetTools {}, Pending::Tools(shown));
+pub(super) fn tools(state: &mut AppState, args: &str) {
+    let shown = if args.is_empty() { ListUse::Picker } else { ListUse::One(args.to_owned()) };
+    state.out.send(GetTools {}, PendingRequest::Tools(shown));
 }
 
-pub(super) fn extensions(state: &mut State, args: &str) {
-    let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.out.send(ListExtensions {}, Pending::Extensions(shown));
+pub(super) fn extensions(state: &mut AppState, args: &str) {
+    let shown = if args.is_empty() { ListUse::Picker } else { ListUse::One(args.to_owned()) };
+    state.out.send(ListExtensions {}, PendingRequest::Extensions(shown));
 }
 
-pub(super) fn reload(state: &mut State, args: &str) {
-    if state.work.is_on() {
-        state.info("what is worked on is stopped first");
+pub(super) fn reload(state: &mut AppState, args: &str) {
+    if state.work.is_active() {
+        state.show_info("what is worked on is stopped first");
         state.abort();
     }
     let name = Some(args).filter(|args| !args.is_empty()).map(ExtensionName::new);
     // The server does both at once: the reply to `abort` comes before the end of the work, which may need an extension to
     // end well. So it is sent when nothing is worked on any more.
-    state.reloads = Some(ReloadExt { name });
+    state.pending_reload = Some(ReloadExt { name });
 }
 
-pub(super) fn skills(state: &mut State, _args: &str) {
+pub(super) fn skills(state: &mut AppState, _args: &str) {
     let rows: Vec<PickerRow> = state
         .stack
         .composer
-        .known()
+        .completions()
         .skills()
         .map(|info| PickerRow {
             key: info.name.clone(),
@@ -83,35 +83,35 @@ pub(super) fn skills(state: &mut State, _args: &str) {
         })
         .collect();
     match rows.is_empty() {
-        true => state.info("there are no skills"),
-        false => state.pick("Skills", rows, PickerAbilities::default(), ChoiceUse::Skills),
+        true => state.show_info("there are no skills"),
+        false => state.open_menu("Skills", rows, PickerAbilities::default(), ChoiceUse::Skills),
     }
 }
 
-pub(super) fn settings(state: &mut State, args: &str) {
+pub(super) fn settings(state: &mut AppState, args: &str) {
     let one = Some(args).filter(|args| !args.is_empty()).map(str::to_owned);
-    state.coming = Some(Coming::Settings(one));
-    state.out.ask(BackendRequest::Settings);
+    state.pending_picker = Some(PendingPicker::Settings(one));
+    state.out.ask_backend(BackendRequest::Settings);
 }
 
-pub(super) fn theme(state: &mut State, args: &str) {
+pub(super) fn theme(state: &mut AppState, args: &str) {
     if args.is_empty() {
         let rows = state.themes.names().into_iter().map(|name| PickerRow {
             key: name.clone(),
-            current: name == state.themes.chosen(),
+            current: name == state.themes.chosen_name(),
             text: name,
             ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick("Theme", rows, PickerAbilities::default(), ChoiceUse::Theme);
+        state.open_menu("Theme", rows, PickerAbilities::default(), ChoiceUse::Theme);
         return;
     }
     if !state.themes.names().iter().any(|name| name == args) {
-        state.error(format!("there is no theme {args}; /theme shows them all"));
+        state.show_error(format!("there is no theme {args}; /theme shows them all"));
         return;
     }
     state.themes.choose(args);
-    state.out.ask(BackendRequest::Set { name: table::THEME.to_owned(), value: args.to_owned() });
+    state.out.ask_backend(BackendRequest::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
 /// The number of names that are offered in place of one that nobody has.
@@ -120,15 +120,15 @@ const NEAREST: usize = 3;
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.7;
 
-pub(in crate::app) fn set_model(state: &mut State, model: &str) {
-    state.out.send(SetModel { model: model.to_owned() }, Pending::Model);
+pub(in crate::app) fn set_model(state: &mut AppState, model: &str) {
+    state.out.send(SetModel { model: model.to_owned() }, PendingRequest::Model);
 }
 
 /// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
 /// is a mistake.
-pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
+pub(in crate::app) fn choose_model(state: &mut AppState, name: &str) {
     let (provider, models) =
-        (&state.session.provider, state.stack.composer.known().models.as_deref().unwrap_or_default());
+        (&state.session.provider, state.stack.composer.completions().models.as_deref().unwrap_or_default());
     let known = models.iter().filter(|model| model.provider == *provider).count();
     // The one that is asked is always among them, whatever is known.
     if known < 2 || models.iter().any(|model| model.id == name) {
@@ -147,23 +147,23 @@ pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
         nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
         nearest => format!("did you mean {nearest}?"),
     };
-    state.error(format!(
+    state.show_error(format!(
         "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
     ));
 }
 
 /// The levels that the model can be told to think at, as far as is known.
-fn levels(state: &State) -> Vec<ThinkingLevel> {
+fn supported_levels(state: &AppState) -> Vec<ThinkingLevel> {
     let (provider, id) = (&state.session.provider, &state.session.model);
-    let models = state.stack.composer.known().models.as_deref().unwrap_or_default();
+    let models = state.stack.composer.completions().models.as_deref().unwrap_or_default();
     let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
     let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
     levels.unwrap_or_else(|| ThinkingLevel::ALL.to_vec())
 }
 
 /// The next level; behind the last comes the first.
-pub(in crate::app) fn next_thinking(state: &mut State) {
-    let levels = levels(state);
+pub(in crate::app) fn next_thinking(state: &mut AppState) {
+    let levels = supported_levels(state);
     // Where the model has a nearer one only, it still goes on.
     let now = state.session.wanted_thinking.unwrap_or(state.session.thinking);
     let at = levels.iter().position(|level| *level == now).map_or(0, |at| at + 1);
@@ -172,26 +172,26 @@ pub(in crate::app) fn next_thinking(state: &mut State) {
     }
 }
 
-fn set_thinking(state: &mut State, level: ThinkingLevel) {
+fn set_thinking(state: &mut AppState, level: ThinkingLevel) {
     state.session.wanted_thinking = Some(level);
-    state.out.send(SetThinking { level }, Pending::Thinking);
+    state.out.send(SetThinking { level }, PendingRequest::Thinking);
 }
 
-pub(in crate::app) fn show_extension(state: &mut State, name: &str) {
+pub(in crate::app) fn show_extension(state: &mut AppState, name: &str) {
     let known = state.session.extensions.iter().find(|info| info.name.as_str() == name);
-    match known.map(page) {
+    match known.map(extension_page) {
         Some(text) => state.show_page(&format!("Extension {name}"), text),
-        None => state.error(format!("there is no extension {name}; /ext shows them all")),
+        None => state.show_error(format!("there is no extension {name}; /ext shows them all")),
     }
 }
 
 /// Returns the text of its items in the status line.
-fn said(items: &[StatusItem]) -> Option<String> {
+fn status_items_text(items: &[StatusItem]) -> Option<String> {
     let said = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
     Some(said).filter(|said| !said.is_empty())
 }
 
-fn page(info: &ExtensionInfo) -> String {
+fn extension_page(info: &ExtensionInfo) -> String {
     let state = if info.gates_off {
         format!("{}, and is not asked about anything", info.state)
     } else {
@@ -207,7 +207,7 @@ fn page(info: &ExtensionInfo) -> String {
         ("version", info.version.clone()),
         ("state", Some(state)),
         ("failed", fault),
-        ("says", said(&info.status)),
+        ("says", status_items_text(&info.status)),
         ("commands", named(&info.commands, "/")),
         ("tools", named(&info.tools, "")),
         ("needed", info.required.then(|| "what it guards does not happen without it".to_owned())),

@@ -7,26 +7,26 @@ use haft_protocol::message::TokenUsage;
 use crate::keys::{Keymap, Section};
 
 use super::super::Effect;
-use super::super::known::{SKILL, source_of};
-use super::super::state::State;
+use super::super::known::{SKILL, command_source};
+use super::super::state::AppState;
 
-pub(super) fn quit(state: &mut State, _args: &str) {
-    state.out.effect(Effect::Quit);
+pub(super) fn quit(state: &mut AppState, _args: &str) {
+    state.out.push_effect(Effect::Quit);
 }
 
-pub(super) fn copy(state: &mut State, _args: &str) {
+pub(super) fn copy(state: &mut AppState, _args: &str) {
     match state.stack.conversation.transcript().last_answer().map(str::to_owned) {
-        Some(text) => state.out.effect(Effect::Copy(text)),
+        Some(text) => state.out.push_effect(Effect::Copy(text)),
         None => state.flash("there is no answer yet"),
     }
 }
 
-pub(super) fn cost(state: &mut State, _args: &str) {
+pub(super) fn cost(state: &mut AppState, _args: &str) {
     let session = &state.session;
     let usage = &session.usage;
     let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
     if session.context == 0 && [input, output, cache_read, cache_write] == [0; 4] {
-        return state.info("nothing was used yet");
+        return state.show_info("nothing was used yet");
     }
     let window = match session.window {
         Some(window) => format!(" of {window}"),
@@ -50,27 +50,27 @@ pub(super) fn cost(state: &mut State, _args: &str) {
     state.show_page("What the session used", text);
 }
 
-pub(super) fn help(state: &mut State, _args: &str) {
-    let mut text = commands(state);
+pub(super) fn help(state: &mut AppState, _args: &str) {
+    let mut text = render_command_help(state);
     text.push_str(
         "\n`!command` runs a command in the shell and tells the model what came of it; `!!command` does not tell. \
          `@` names a file.\n\n",
     );
-    if state.lines.on {
+    if state.linear.enabled {
         text.push_str("## What is typed\n\n");
         text.push_str(super::super::lines::HELP);
     } else {
-        text.push_str(&keys(&state.keymap));
+        text.push_str(&render_key_help(&state.keymap));
     }
     state.show_page("Help", text);
 }
 
 /// The commands by where they come from: haft's own, those of extensions, templates, skills. They are known in that order.
-fn commands(state: &State) -> String {
+fn render_command_help(state: &AppState) -> String {
     let mut text = format!("## Commands of haft\n\n{}", super::markdown());
     let mut last = "";
-    for info in &state.stack.composer.known().others {
-        let heading = match source_of(info).as_str() {
+    for info in &state.stack.composer.completions().external_commands {
+        let heading = match command_source(info).as_str() {
             _ if info.extension.is_some() => "Commands of extensions",
             SKILL => "Skills",
             _ => "Templates",
@@ -79,12 +79,12 @@ fn commands(state: &State) -> String {
             let _ = write!(text, "\n## {heading}\n\n| command | from | does |\n|---|---|---|\n");
         }
         let about = info.description.replace(['|', '\n'], " ");
-        let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, source_of(info));
+        let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, command_source(info));
     }
     text
 }
 
-fn keys(keymap: &Keymap) -> String {
+fn render_key_help(keymap: &Keymap) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let about = section.about().split_whitespace().collect::<Vec<_>>().join(" ");

@@ -2,9 +2,9 @@
 
 use haft_protocol::rpc::GetTools;
 
-use super::super::pending::{Pending, Shown};
+use super::super::pending::{PendingRequest, ListUse};
 use super::super::settings;
-use super::super::state::State;
+use super::super::state::AppState;
 
 /// Stands for every tool.
 const ALL: &str = "*";
@@ -14,26 +14,26 @@ const ALIKE: f64 = 0.8;
 
 /// Asks which tools there are, where that is not known of each that the person wants to be asked about, and every
 /// extension has said what it has.
-pub(super) fn check_approve(state: &mut State) {
-    if !state.session.changes_soon() && !unsure(state).is_empty() {
-        state.out.send(GetTools {}, Pending::Tools(Shown::No));
+pub(super) fn request_tools_to_verify(state: &mut AppState) {
+    if !state.session.has_changing_extensions() && !unverified_names(state).is_empty() {
+        state.out.send(GetTools {}, PendingRequest::Tools(ListUse::CacheOnly));
     }
 }
 
 /// The names of which it is not known whether a tool has them.
-fn unsure(state: &State) -> Vec<String> {
-    let mut names = state.settings.approve();
-    names.retain(|name| name != ALL && !state.stack.composer.known().approved.contains(name));
+fn unverified_names(state: &AppState) -> Vec<String> {
+    let mut names = state.settings.tools_to_approve();
+    names.retain(|name| name != ALL && !state.stack.composer.completions().approved.contains(name));
     names
 }
 
 /// These tools are there. A name that none of them has guards nothing, which is said once.
-pub(super) fn warn_of_approve(state: &mut State) {
-    if state.session.changes_soon() {
+pub(super) fn warn_unknown_tools(state: &mut AppState) {
+    if state.session.has_changing_extensions() {
         return;
     }
-    for name in unsure(state) {
-        let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
+    for name in unverified_names(state) {
+        let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
         if !tools.iter().any(|tool| tool.name == name) {
             let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
             let best = tools.iter().max_by(|a, b| likeness(&a.name).total_cmp(&likeness(&b.name)));
@@ -41,11 +41,11 @@ pub(super) fn warn_of_approve(state: &mut State) {
             let nearly =
                 nearly.map(|tool| format!("; did you mean {}?", tool.name)).unwrap_or_else(|| ";".to_owned());
             let setting = settings::APPROVE;
-            state.error(format!(
+            state.show_error(format!(
                 "{setting} names {name}, and no tool is called that, so nothing is asked for it{nearly} /settings \
                  {setting} changes it, /tools shows all"
             ));
         }
-        state.stack.composer.known_mut().approved.insert(name);
+        state.stack.composer.completions_mut().approved.insert(name);
     }
 }

@@ -1,12 +1,12 @@
 //! The transcript, opened over the terminal's own screen.
 
-use super::super::state::State;
+use super::super::state::AppState;
 use super::super::view;
 use crate::keys::Scroll;
 
 /// Before something is done in the transcript: it is opened. Whether it is of use here at all.
-pub(super) fn open_transcript(state: &mut State, scroll: Scroll) -> bool {
-    if !state.is_below() {
+pub(super) fn open_transcript(state: &mut AppState, scroll: Scroll) -> bool {
+    if !state.draws_inline() {
         return true;
     }
     match scroll {
@@ -26,8 +26,8 @@ pub(super) fn open_transcript(state: &mut State, scroll: Scroll) -> bool {
 
 /// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
 /// transcript.
-pub(super) fn unfold(state: &mut State, is_calls: bool) {
-    let opens = state.is_below();
+pub(super) fn toggle_folds(state: &mut AppState, is_calls: bool) {
+    let opens = state.draws_inline();
     if opens {
         measure_transcript(state);
     }
@@ -42,18 +42,18 @@ pub(super) fn unfold(state: &mut State, is_calls: bool) {
     }
 }
 
-fn browse_transcript(state: &mut State) {
+fn browse_transcript(state: &mut AppState) {
     measure_transcript(state);
     state.stack.composer.close_popup();
-    state.stack.conversation.browse();
+    state.stack.conversation.start_browsing();
 }
 
-fn measure_transcript(state: &mut State) {
+fn measure_transcript(state: &mut AppState) {
     let area = view::main_area(state);
-    state.stack.conversation.open_in(area.height);
+    state.stack.conversation.open_over_inline(area.height);
 }
 
-pub(super) fn stay_in_transcript(state: &mut State) {
+pub(super) fn stay_in_transcript(state: &mut AppState) {
     if state.inline.is_on() {
         browse_transcript(state);
     }

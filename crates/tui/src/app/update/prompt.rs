@@ -4,110 +4,110 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand as Said, RunCommand, SteerCommand};
 
 use super::super::BackendRequest;
-use super::super::commands::{self, Command};
-use super::super::held::{Form, Unsent};
-use super::super::pending::{Pending, Taken};
-use super::super::sending::{Arrival, Sending};
-use super::super::state::State;
+use super::super::commands::{self, BuiltInCommand};
+use super::super::held::{MessageSource, UnsentMessage};
+use super::super::pending::{PendingRequest, TakeBackUse};
+use super::super::sending::{ImageLoadOutcome, ImagePrompt};
+use super::super::state::AppState;
 use super::shell;
-use super::size::fits;
+use super::size::check_message_size;
 use crate::editor::{Editor, Submission};
 use crate::queue::{RestoredMessages, DeliveryTime};
 
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.88;
 
-enum Typed<'t> {
-    Own(&'static Command, &'t str),
-    Other(&'t str, &'t str),
+enum ParsedInput<'t> {
+    BuiltIn(&'static BuiltInCommand, &'t str),
+    External(&'t str, &'t str),
     /// A command for the shell; whether the model is told what came of it.
     Shell(&'t str, bool),
-    Nearly(String),
+    Misspelled(String),
     Prompt,
 }
 
-pub(super) fn say_when_possible(state: &mut State, unsent: Unsent) {
-    let quits = matches!(typed(state, &unsent), Typed::Own(command, _) if command.name == "quit");
-    match holds(state) && !quits {
+pub(super) fn send_or_defer(state: &mut AppState, unsent: UnsentMessage) {
+    let quits = matches!(parse_input(state, &unsent), ParsedInput::BuiltIn(command, _) if command.name == "quit");
+    match must_defer(state) && !quits {
         // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
         // that is being read might have it already, so that it would be seen twice.
-        true => state.held.unsent.push_back(unsent),
-        false => mean(state, &unsent),
+        true => state.deferred.unsent.push_back(unsent),
+        false => dispatch_input(state, &unsent),
     }
 }
 
 /// True if no message can be sent now: no session is there to hear it, or not all that was to come before it.
-fn holds(state: &State) -> bool {
-    state.held.next.is_some()
-        || state.stack.conversation.is_read()
-        || state.resumes
-        || state.out.is_pending(Pending::is_left)
+fn must_defer(state: &AppState) -> bool {
+    state.deferred.session_switch.is_some()
+        || state.stack.conversation.is_loading()
+        || state.awaits_session_choice
+        || state.out.is_pending(PendingRequest::is_previous_session_queue)
 }
 
 /// Says what could not be said so far, as far as that is possible now.
-pub(super) fn say_unsent(state: &mut State) {
-    while !holds(state)
-        && let Some(unsent) = state.held.unsent.pop_front()
+pub(super) fn send_unsent(state: &mut AppState) {
+    while !must_defer(state)
+        && let Some(unsent) = state.deferred.unsent.pop_front()
     {
-        mean(state, &unsent);
+        dispatch_input(state, &unsent);
     }
 }
 
 /// Says what was typed, or does what it means.
-fn mean(state: &mut State, unsent: &Unsent) {
-    let Unsent { submission, when, form } = unsent;
+fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
+    let UnsentMessage { submission, when, source: form } = unsent;
     let kept = || Box::new(submission.clone());
-    match typed(state, unsent) {
-        Typed::Nearly(name) => {
+    match parse_input(state, unsent) {
+        ParsedInput::Misspelled(name) => {
             let typed = submission.text.split_whitespace().next().unwrap_or_default();
-            state.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
+            state.show_error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
             // A line is typed again.
-            if *form != Form::Line {
-                state.stack.composer.give_back([&submission.content]);
+            if *form != MessageSource::LinearInput {
+                state.stack.composer.restore_prompts([&submission.content]);
             }
         }
-        Typed::Own(command, args) => {
-            remember(state, submission);
+        ParsedInput::BuiltIn(command, args) => {
+            add_to_history(state, submission);
             (command.run)(state, args);
         }
-        Typed::Other(name, args) => {
-            remember(state, submission);
+        ParsedInput::External(name, args) => {
+            add_to_history(state, submission);
             let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
-            state.out.send(command, Pending::Command(kept()));
+            state.out.send(command, PendingRequest::Command(kept()));
         }
-        Typed::Shell(command, told) => {
-            remember(state, submission);
-            shell::shell(state, command.to_owned(), told);
+        ParsedInput::Shell(command, told) => {
+            add_to_history(state, submission);
+            shell::run_shell_command(state, command.to_owned(), told);
         }
-        Typed::Prompt => {
-            remember(state, submission);
-            let when = by_now(state, *when);
-            if *form == Form::Line && when == DeliveryTime::Now {
+        ParsedInput::Prompt => {
+            add_to_history(state, submission);
+            let when = effective_timing(state, *when);
+            if *form == MessageSource::LinearInput && when == DeliveryTime::Now {
                 state.stack.conversation.transcript_mut().record_typed(&submission.text);
             }
-            deliver(state, submission.clone(), when, is_plain(submission));
+            send_message(state, submission.clone(), when, is_plain(submission));
         }
     }
 }
 
-fn by_now(state: &State, when: DeliveryTime) -> DeliveryTime {
-    match (when, state.work.is_on()) {
+fn effective_timing(state: &AppState, when: DeliveryTime) -> DeliveryTime {
+    match (when, state.work.is_active()) {
         (_, false) => DeliveryTime::Now,
         (DeliveryTime::FollowUp, true) => DeliveryTime::FollowUp,
         (DeliveryTime::Now | DeliveryTime::Steer, true) => DeliveryTime::Steer,
     }
 }
 
-fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
-    let Unsent { submission, form, .. } = unsent;
+fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'t> {
+    let UnsentMessage { submission, source: form, .. } = unsent;
     let text = submission.text.as_str();
-    let as_it_stands = *form == Form::Prompt || is_plain(submission) || !submission.images.is_empty();
+    let as_it_stands = *form == MessageSource::CommandLine || is_plain(submission) || !submission.images.is_empty();
     if as_it_stands {
-        return Typed::Prompt;
+        return ParsedInput::Prompt;
     }
     let shell = |command: &'t str, kept| match command.trim() {
-        "" => Typed::Prompt,
-        command => Typed::Shell(command, kept),
+        "" => ParsedInput::Prompt,
+        command => ParsedInput::Shell(command, kept),
     };
     if let Some(command) = text.strip_prefix("!!") {
         return shell(command, false);
@@ -115,37 +115,37 @@ fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
     if let Some(command) = text.strip_prefix('!') {
         return shell(command, true);
     }
-    let Some(typed) = text.strip_prefix('/') else { return Typed::Prompt };
+    let Some(typed) = text.strip_prefix('/') else { return ParsedInput::Prompt };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    if let Some(command) = Command::named(name) {
-        return Typed::Own(command, args.trim());
+    if let Some(command) = BuiltInCommand::find_by_name(name) {
+        return ParsedInput::BuiltIn(command, args.trim());
     }
-    if state.stack.composer.known().other(name).is_some() {
-        return Typed::Other(name, args.trim());
+    if state.stack.composer.completions().external_command(name).is_some() {
+        return ParsedInput::External(name, args.trim());
     }
-    match nearly(state, name) {
-        Some(nearly) => Typed::Nearly(nearly),
+    match closest_command(state, name) {
+        Some(nearly) => ParsedInput::Misspelled(nearly),
         // One word alone is meant as a command; if there is none, whoever runs it says so, and it comes back.
-        None if args.trim().is_empty() && is_name(name) => Typed::Other(name, ""),
+        None if args.trim().is_empty() && is_name(name) => ParsedInput::External(name, ""),
         // A prompt may begin with a path.
-        None => Typed::Prompt,
+        None => ParsedInput::Prompt,
     }
 }
 
-fn nearly(state: &State, name: &str) -> Option<String> {
+fn closest_command(state: &AppState, name: &str) -> Option<String> {
     let likeness = |known: &str| strsim::jaro_winkler(known, name);
-    let best = state.stack.composer.known().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let best = state.stack.composer.completions().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
 }
 
-fn remember(state: &mut State, submission: &Submission) {
+fn add_to_history(state: &mut AppState, submission: &Submission) {
     state.stack.panel.allow_all();
-    if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.history_text) {
-        state.out.ask(BackendRequest::Remember(submission.history_text.clone()));
+    if !commands::contains_secret(&submission.text) && state.stack.composer.push_history(&submission.history_text) {
+        state.out.ask_backend(BackendRequest::Remember(submission.history_text.clone()));
     }
 }
 
-fn deliver(state: &mut State, submission: Submission, when: DeliveryTime, plain: bool) {
+fn send_message(state: &mut AppState, submission: Submission, when: DeliveryTime, plain: bool) {
     state.notes.clear();
     state.stack.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
     if submission.images.is_empty() {
@@ -153,76 +153,76 @@ fn deliver(state: &mut State, submission: Submission, when: DeliveryTime, plain:
     }
     let ask = |path: &std::path::PathBuf| {
         let number = state.out.next_number();
-        state.out.ask(BackendRequest::Image { number, path: path.clone() });
+        state.out.ask_backend(BackendRequest::Image { number, path: path.clone() });
         number
     };
     let images = submission.images.iter().map(ask).collect();
-    state.sending.add(submission, when, plain, images);
+    state.image_prompts.add(submission, when, plain, images);
 }
 
 /// Takes an image that was read, for what is pasted or sent.
-pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, CommandFailure>) {
-    if state.stack.composer.image(number, &image, &mut state.out) {
+pub(super) fn handle_image(state: &mut AppState, number: u64, image: Result<Image, CommandFailure>) {
+    if state.stack.composer.handle_image(number, &image, &mut state.out) {
         return;
     }
-    match state.sending.arrived(number, image) {
-        Arrival::Waits => {}
-        Arrival::Failed(Sending { submission, .. }, failure) => {
-            state.error(format!("the prompt was not sent: {failure}"));
-            state.stack.composer.give_back([&submission.content]);
+    match state.image_prompts.accept_image(number, image) {
+        ImageLoadOutcome::Waiting => {}
+        ImageLoadOutcome::Failed(ImagePrompt { submission, .. }, failure) => {
+            state.show_error(format!("the prompt was not sent: {failure}"));
+            state.stack.composer.restore_prompts([&submission.content]);
         }
-        Arrival::Complete(Sending { submission, when, plain, .. }, images) => {
-            let when = by_now(state, when);
+        ImageLoadOutcome::Complete(ImagePrompt { submission, when, plain, .. }, images) => {
+            let when = effective_timing(state, when);
             send_prompt(state, submission, images, when, plain);
         }
     }
 }
 
 /// `plain` says that it is no command, whatever it begins with.
-fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, when: DeliveryTime, plain: bool) {
+fn send_prompt(state: &mut AppState, submission: Submission, images: Vec<Image>, when: DeliveryTime, plain: bool) {
     let message = submission.text.clone();
-    if let Err(why) = fits(&message, &images) {
-        state.error(why);
-        return state.stack.composer.give_back([&submission.content]);
+    if let Err(why) = check_message_size(&message, &images) {
+        state.show_error(why);
+        return state.stack.composer.restore_prompts([&submission.content]);
     }
     let kept = Box::new(submission);
     match when {
         DeliveryTime::Now => {
-            state.work.prompts += 1;
-            state.work.begun += 1;
-            state.out.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
+            state.work.unanswered_prompts += 1;
+            state.work.revision += 1;
+            state.out.send(Said { message, images, plain: plain.then_some(true) }, PendingRequest::Prompt(kept));
         }
         DeliveryTime::Steer => {
-            state.held.told += 1;
+            state.deferred.queue_revision += 1;
             state.queue.push_prompt(&kept);
-            state.out.send(SteerCommand { message, images }, Pending::Said(kept));
+            state.out.send(SteerCommand { message, images }, PendingRequest::QueuedMessage(kept));
         }
         DeliveryTime::FollowUp => {
-            state.held.told += 1;
+            state.deferred.queue_revision += 1;
             state.queue.push_prompt(&kept);
-            state.out.send(FollowUp { message, images }, Pending::Said(kept));
+            state.out.send(FollowUp { message, images }, PendingRequest::QueuedMessage(kept));
         }
     }
 }
 
 /// A run that fails leaves what waited for it where it is.
-pub(super) fn has_prompts_waiting(state: &State) -> bool {
+pub(super) fn has_queued_prompts(state: &AppState) -> bool {
     state.queue.waiting_messages().any(|waiting| !waiting.shell)
 }
 
-pub(super) fn taken_back(state: &mut State, back: RestoredMessages, taken: Taken) {
+pub(super) fn restore_taken_messages(state: &mut AppState, back: RestoredMessages, taken: TakeBackUse) {
     let RestoredMessages { prompts, printed } = back;
-    printed.into_iter().for_each(|printed| shell::say_printed(state, printed));
+    printed.into_iter().for_each(|printed| shell::send_shell_output(state, printed));
     match taken {
-        Taken::Editor => state.stack.composer.give_back(&prompts),
-        Taken::Sent => {
+        TakeBackUse::Editor => state.stack.composer.restore_prompts(&prompts),
+        TakeBackUse::Resend => {
             let mut editor = Editor::new();
             editor.prepend_prompts(&prompts);
             let submission = editor.take();
             if !submission.text.is_empty() {
-                let when = by_now(state, DeliveryTime::Now);
+                let when = effective_timing(state, DeliveryTime::Now);
                 // As the agent would have been told it.
-                deliver(state, submission, when, true);
+                send_message(state, submission, when, true);
             }
         }
     }

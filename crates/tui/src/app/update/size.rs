@@ -13,7 +13,7 @@ const ESCAPED: usize = 6;
 ///
 /// # Errors
 /// Why not, and what to do, for people.
-pub(super) fn fits(message: &str, images: &[Image]) -> Result<(), String> {
+pub(super) fn check_message_size(message: &str, images: &[Image]) -> Result<(), String> {
     let of_images: usize = images.iter().map(|image| image.data.len() + image.mime_type.len() + REST).sum();
     // Most are so short that they need not be written.
     if message.len() * ESCAPED + of_images + REST <= MAX_LINE {
@@ -47,7 +47,7 @@ mod tests {
 
     #[track_caller]
     fn check(message: &str, images: &[Image], expect: Result<(), &str>) {
-        let said = fits(message, images);
+        let said = check_message_size(message, images);
         assert_eq!(
             said.as_ref().map_err(|why| why.split(';').next().unwrap()),
             expect.as_ref().map(|()| &()).map_err(|why| *why)

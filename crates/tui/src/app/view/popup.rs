@@ -10,15 +10,15 @@ use crate::complete::{CompletionCandidate, CompletionKind, MOST_SHOWN, Completio
 use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
-use super::super::areas::Areas;
-use super::super::component::put;
-use super::super::state::State;
+use super::super::areas::ScreenAreas;
+use super::super::component::draw_line;
+use super::super::state::AppState;
 
 /// The widest first column.
 const MOST_NAME: usize = 32;
 
 /// The candidates, where nothing else has their place.
-fn shown(state: &State) -> Option<&CompletionPopup> {
+fn visible_popup(state: &AppState) -> Option<&CompletionPopup> {
     state
         .stack
         .composer
@@ -26,13 +26,13 @@ fn shown(state: &State) -> Option<&CompletionPopup> {
         .filter(|_| state.stack.conversation.search().is_none() && state.stack.dialogs.is_empty())
 }
 
-pub(super) fn rows(state: &State) -> u16 {
-    let rows = shown(state).map_or(0, |popup| popup.room.min(MOST_SHOWN));
+pub(super) fn rows(state: &AppState) -> u16 {
+    let rows = visible_popup(state).map_or(0, |popup| popup.room.min(MOST_SHOWN));
     u16::try_from(rows).unwrap_or_default()
 }
 
-pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &DrawContext) {
-    let Some(popup) = shown(state) else { return };
+pub(super) fn draw(state: &AppState, areas: ScreenAreas, buffer: &mut Buffer, look: &DrawContext) {
+    let Some(popup) = visible_popup(state) else { return };
     let ask = areas.ask;
     let above = ask.y.saturating_sub(areas.main.y);
     let rows = rows(state).min(above);
@@ -45,7 +45,7 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Draw
     // The chosen one is always seen.
     let top = (popup.chosen + 1).saturating_sub(shown).min(popup.candidates.len().saturating_sub(shown));
     let name =
-        popup.candidates.iter().skip(top).take(shown).map(|candidate| columns_of(popup, candidate)).max();
+        popup.candidates.iter().skip(top).take(shown).map(|candidate| name_columns(popup, candidate)).max();
     let name = name.unwrap_or(0).min(MOST_NAME).min(usize::from(area.width));
     // Nothing of the transcript below shows through, colours neither.
     for position in area.intersection(buffer.area).positions() {
@@ -54,8 +54,8 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Draw
     for row in 0..rows {
         let at = top + usize::from(row);
         if let Some(candidate) = popup.candidates.get(at) {
-            let line = line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
-            put(buffer, area, row, &line);
+            let line = candidate_line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
+            draw_line(buffer, area, row, &line);
             if at == popup.chosen {
                 let place = Rect { y: area.y + row, height: 1, ..area };
                 buffer.set_style(place, look.theme.own_style(Role::Selection));
@@ -64,7 +64,7 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Draw
     }
 }
 
-fn mark(popup: &CompletionPopup) -> &'static str {
+fn trigger_mark(popup: &CompletionPopup) -> &'static str {
     match popup.target.kind {
         CompletionKind::Command => "/",
         CompletionKind::File { .. } => "@",
@@ -72,13 +72,13 @@ fn mark(popup: &CompletionPopup) -> &'static str {
     }
 }
 
-fn columns_of(popup: &CompletionPopup, candidate: &CompletionCandidate) -> usize {
+fn name_columns(popup: &CompletionPopup, candidate: &CompletionCandidate) -> usize {
     let hint = if candidate.hint.is_empty() { 0 } else { 1 + CleanLine::new(&candidate.hint).columns() };
-    mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
+    trigger_mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
 }
 
 /// `/model [model]   Has another model answer…   haft`
-fn line(
+fn candidate_line(
     popup: &CompletionPopup,
     candidate: &CompletionCandidate,
     name: usize,
@@ -89,9 +89,9 @@ fn line(
     let muted = theme.style(Role::Muted);
     let mut spans = vec![
         span(if chosen { "▸ " } else { "  " }, theme.style(Role::Accent)),
-        span(mark(popup), theme.style(Role::Text)),
+        span(trigger_mark(popup), theme.style(Role::Text)),
     ];
-    spans.extend(matched(candidate, theme));
+    spans.extend(highlight_matches(candidate, theme));
     if !candidate.hint.is_empty() {
         spans.push(span(CleanLine::new(&format!(" {}", candidate.hint)), muted));
     }
@@ -113,7 +113,7 @@ fn line(
     Line::from(spans)
 }
 
-fn matched(candidate: &CompletionCandidate, theme: &Theme) -> Vec<Span<'static>> {
+fn highlight_matches(candidate: &CompletionCandidate, theme: &Theme) -> Vec<Span<'static>> {
     let (plain, found) = (theme.style(Role::Text), theme.style(Role::Accent));
     let graphemes = (0_u32..).zip(candidate.text.graphemes(true));
     let marked = |(at, grapheme): (u32, &str)| {

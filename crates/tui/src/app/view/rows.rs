@@ -13,10 +13,10 @@ use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-use super::super::component::put;
-use super::super::notes::Note;
-use super::super::state::State;
-use super::super::waiting::{Until, waiting};
+use super::super::component::draw_line;
+use super::super::notes::ExtensionNote;
+use super::super::state::AppState;
+use super::super::waiting::{DeliveryPoint, list_waiting_messages};
 
 const MOST_NOTES: usize = 6;
 
@@ -28,22 +28,22 @@ const LONGEST_COMMAND: usize = 24;
 /// The longest text of a note that is looked at: more than six rows are not shown.
 const LONGEST_NOTE: usize = 4096;
 
-pub(super) fn note_rows(state: &State, width: u16, theme: &Theme) -> u16 {
+pub(super) fn note_rows(state: &AppState, width: u16, theme: &Theme) -> u16 {
     u16::try_from(note_lines(state, width, MOST_NOTES, theme).len()).unwrap_or(u16::MAX)
 }
 
-pub(super) fn notes(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+pub(super) fn draw_notes(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let lines = note_lines(state, area.width, usize::from(area.height), &look.theme);
     for (row, line) in (0..area.height).zip(&lines) {
-        put(buffer, area, row, line);
+        draw_line(buffer, area, row, line);
     }
 }
 
 /// The newest notes that there is room for. Each begins with whose it is; one that is too long loses its end.
-fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn note_lines(state: &AppState, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for note in state.notes.iter().rev() {
-        let mut of_note = one_note(note, width, theme);
+        let mut of_note = wrap_note(note, width, theme);
         if lines.is_empty() && of_note.len() > most {
             of_note.truncate(most);
             if let Some(last) = of_note.last_mut().filter(|_| most > 1) {
@@ -59,7 +59,7 @@ fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line
     lines
 }
 
-fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn wrap_note(ExtensionNote { owner, level, text }: &ExtensionNote, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let role = match level {
         NoteLevel::Success => Role::Ok,
         NoteLevel::Warn => Role::Warning,
@@ -84,38 +84,38 @@ fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Ve
     lines
 }
 
-pub(super) fn work_rows(state: &State) -> u16 {
+pub(super) fn work_rows(state: &AppState) -> u16 {
     u16::from(state.work.since.is_some())
 }
 
 /// `⠋ Working… 12s · esc to stop`
-pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let Some(since) = state.work.since else { return };
     let theme = &look.theme;
     let elapsed = look.now.saturating_duration_since(since);
     let spinner = theme.spinner();
     let picture = spinner.frame_at(elapsed);
-    let words = match (state.work.is_on(), state.work.sums_up) {
+    let words = match (state.work.is_active(), state.work.compacting) {
         (_, true) => "summing up".into(),
         (false, false) => "running".into(),
-        (true, false) => one_of(&spinner.messages, u128::from(state.work.begun)),
+        (true, false) => cyclic_message(&spinner.messages, u128::from(state.work.revision)),
     };
-    let stop = stops(state);
-    let rest = format!(" {}…", capital(words.as_str()));
+    let stop = stop_hint(state);
+    let rest = format!(" {}…", capitalize(words.as_str()));
     let time = format!(" {}{stop}", figures::format_seconds(elapsed.as_secs()));
     let line = Line::from_iter([
         span(picture, theme.style(Role::Spinner)),
         span(CleanLine::new(&rest), theme.style(Role::Text)),
         span(CleanLine::new(&time), theme.style(Role::Muted)),
     ]);
-    put(buffer, area, 0, &line);
+    draw_line(buffer, area, 0, &line);
 }
 
 /// Returns what the key that stops something stops: the agent first, then the command of the person's that began last.
-fn stops(state: &State) -> String {
+fn stop_hint(state: &AppState) -> String {
     let Some(key) = state.keymap.keys(Prompt::Abort).first() else { return String::new() };
     match state.work.shells.last() {
-        Some(shell) if state.work.is_on() => {
+        Some(shell) if state.work.is_active() => {
             let command = CleanLine::new(first_line(&shell.command)).truncate_to_width(LONGEST_COMMAND);
             format!(" · {key} to stop the agent, then !{command}")
         }
@@ -123,35 +123,35 @@ fn stops(state: &State) -> String {
     }
 }
 
-fn one_of(lines: &[CleanLine], at: u128) -> CleanLine {
+fn cyclic_message(lines: &[CleanLine], at: u128) -> CleanLine {
     let count = u128::try_from(lines.len().max(1)).unwrap_or(1);
     let at = usize::try_from(at % count).unwrap_or(0);
     lines.get(at).cloned().unwrap_or_default()
 }
 
-fn capital(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-pub(super) fn queue_rows(state: &State) -> u16 {
-    u16::try_from(waiting(&state.queue, &state.held, state.work.is_on()).len().min(MOST_QUEUED))
+pub(super) fn queue_rows(state: &AppState) -> u16 {
+    u16::try_from(list_waiting_messages(&state.queue, &state.deferred, state.work.is_active()).len().min(MOST_QUEUED))
         .unwrap_or(u16::MAX)
 }
 
 /// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
-pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
-    let waiting = waiting(&state.queue, &state.held, state.work.is_on());
+pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+    let waiting = list_waiting_messages(&state.queue, &state.deferred, state.work.is_active());
     let theme = &look.theme;
     let shown = usize::from(area.height);
     for (row, (until, text)) in (0..area.height).zip(&waiting) {
         let last = usize::from(row) + 1 == shown;
         let more = waiting.len().saturating_sub(shown);
         let until = match until {
-            Until::Step => "↳ steer: ",
-            Until::Done => "↳ then: ",
-            Until::Prompt => "↳ with your next prompt: ",
-            Until::Session => "↳ when the session is open: ",
+            DeliveryPoint::Step => "↳ steer: ",
+            DeliveryPoint::Done => "↳ then: ",
+            DeliveryPoint::Prompt => "↳ with your next prompt: ",
+            DeliveryPoint::Session => "↳ when the session is open: ",
         };
         let mut text = CleanLine::new(first_line(text));
         if last && more > 0 {
@@ -162,7 +162,7 @@ pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawC
             span(until, theme.style(Role::Muted)),
             span(text.truncate_to_width(room), theme.style(Role::Text)),
         ]);
-        put(buffer, area, row, &line);
+        draw_line(buffer, area, row, &line);
     }
 }
 

@@ -9,16 +9,16 @@ use crate::keys::{App, Prompt};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-use super::super::component::put;
-use super::super::state::State;
+use super::super::component::draw_line;
+use super::super::state::AppState;
 
-pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     for (row, line) in (0..area.height).zip(rows(state, area.width, look)) {
-        put(buffer, area, row, &line);
+        draw_line(buffer, area, row, &line);
     }
 }
 
-pub(in crate::app) fn rows(state: &State, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
+pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;
     let key = |action: crate::keys::Action| state.keymap.keys(action).first();

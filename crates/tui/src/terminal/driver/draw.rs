@@ -5,10 +5,10 @@ use std::time::Instant;
 use ratatui_core::layout::Rect;
 
 use super::super::paint::FrameParts;
-use super::super::{Below, out};
-use super::{TerminalDriver, ImageCache, Interface, DrawContext, TerminalModes, ProgramServices, TerminalError};
+use super::super::{InlineOutput, out};
+use super::{TerminalDriver, ImageCache, UserInterface, DrawContext, TerminalModes, ProgramServices, TerminalError};
 
-impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
+impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     pub(super) fn draw_if_due(&mut self) -> Result<(), TerminalError> {
         let now = Instant::now();
         if self.input.is_paused() || now < self.draws_from || !self.frame_limiter.is_due(now) {
@@ -16,7 +16,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         }
         let look = self.draw_context();
         let area = Rect::new(0, 0, self.cells.0, self.cells.1);
-        let text = match self.viewport.is_some().then(|| self.interface.below(area, &look)).flatten() {
+        let text = match self.viewport.is_some().then(|| self.interface.inline_output(area, &look)).flatten() {
             Some(below) => self.render_inline(&below, &look)?,
             None => self.render_fullscreen(area, &look)?,
         };
@@ -24,7 +24,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
             out::write(&text).map_err(TerminalError::Write)?;
         }
         let now = Instant::now();
-        self.interface.was_drawn(now);
+        self.interface.mark_drawn(now);
         self.frame_limiter.finish_frame(now);
         Ok(())
     }
@@ -40,7 +40,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
         }))
     }
 
-    fn render_inline(&mut self, below: &Below, look: &DrawContext) -> Result<String, TerminalError> {
+    fn render_inline(&mut self, below: &InlineOutput, look: &DrawContext) -> Result<String, TerminalError> {
         self.set_alternate_screen(false)?;
         let (columns, depth) = (self.cells.0, self.depth);
         let Self { viewport: strip, interface, .. } = self;
@@ -81,7 +81,7 @@ impl<I: Interface, P: ProgramServices> TerminalDriver<I, P> {
 
     /// Nothing that is asked counts as seen until it is drawn again, which is now.
     fn notify_hidden(&mut self) {
-        self.interface.was_hidden();
+        self.interface.mark_hidden();
         self.frame_limiter.request_frame_now(Instant::now());
     }
 

@@ -14,7 +14,7 @@ use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_protocol::rpc::{
     Command, ClientEvent as SessionEvent, EventLine, CommandFailure, ServerLine, RpcRequest, RpcResponse, RpcEvent,
 };
-use haft_tui::app::{self, BackendReply, BackendRequest, Effect, Event, Options, LoginProvider, State, Trusted};
+use haft_tui::app::{self, BackendReply, BackendRequest, Effect, UiEvent, AppOptions, LoginProvider, AppState, TrustReview};
 use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
@@ -28,7 +28,7 @@ pub(crate) const SESSION: &str = "0199-first";
 
 /// An interface with everything around it.
 pub(crate) struct Fake {
-    pub(crate) state: State,
+    pub(crate) state: AppState,
     pub(crate) now: Instant,
     pub(crate) messages: Vec<Message>,
     /// What was sent and asked, a line each.
@@ -55,23 +55,23 @@ pub(crate) struct Fake {
 impl Fake {
     /// An interface that has greeted, with nothing said.
     pub(crate) fn new() -> Self {
-        Self::with(Options::default())
+        Self::with(AppOptions::default())
     }
 
-    pub(crate) fn with(options: Options) -> Self {
+    pub(crate) fn with(options: AppOptions) -> Self {
         Self::begun(options, false)
     }
 
     /// One that has greeted and waits for the conversation.
-    pub(crate) fn waiting(options: Options) -> Self {
+    pub(crate) fn waiting(options: AppOptions) -> Self {
         Self::begun(options, true)
     }
 
-    fn begun(options: Options, keeps_conversations: bool) -> Self {
+    fn begun(options: AppOptions, keeps_conversations: bool) -> Self {
         let now = Instant::now();
         let size = options.size;
         let version = "0.1.0".to_owned();
-        let state = State::new(Options { version, ..options }, now);
+        let state = AppState::new(AppOptions { version, ..options }, now);
         let mut fake = Self {
             state,
             now,
@@ -96,27 +96,27 @@ impl Fake {
         fake
     }
 
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn tell(&mut self, event: UiEvent) {
         let effects = app::update(&mut self.state, self.now, event);
         self.carry_out(effects);
     }
 
     pub(crate) fn later(&mut self, seconds: f32) {
         self.now += Duration::from_secs_f32(seconds);
-        self.tell(Event::Tick);
+        self.tell(UiEvent::Tick);
     }
 
     /// Keys by name, with blanks between them.
     pub(crate) fn keys(&mut self, keys: &str) {
         for key in keys.split_whitespace() {
-            self.tell(Event::Key(key.parse().unwrap()));
+            self.tell(UiEvent::Key(key.parse().unwrap()));
         }
     }
 
     pub(crate) fn type_text(&mut self, text: &str) {
         for c in text.chars() {
             let key = if c == ' ' { "space".to_owned() } else { c.to_string() };
-            self.tell(Event::Key(key.parse().unwrap()));
+            self.tell(UiEvent::Key(key.parse().unwrap()));
         }
     }
 
@@ -136,7 +136,7 @@ impl Fake {
     }
 
     pub(crate) fn event_of(&mut self, event: impl Into<SessionEvent>, session: Option<String>) {
-        self.tell(Event::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
+        self.tell(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     pub(crate) fn rpc(&mut self, event: RpcEvent) {
@@ -146,7 +146,7 @@ impl Fake {
     /// The conversation of a session is read.
     pub(crate) fn read(&mut self, session: &str) {
         let messages = Ok(Arc::new(self.messages.clone()));
-        self.tell(Event::Answer(BackendReply::Conversation(session.to_owned(), messages)));
+        self.tell(UiEvent::Answer(BackendReply::Conversation(session.to_owned(), messages)));
     }
 
     /// The model answers the prompt that is worked on.
@@ -167,13 +167,13 @@ impl Fake {
 
     pub(crate) fn fail(&mut self, request: &RpcRequest, failure: CommandFailure) {
         let reply = RpcResponse::failure(request.id.clone(), request.command.kind(), failure);
-        self.tell(Event::Line(Box::new(ServerLine::Reply(reply))));
+        self.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
     }
 
     pub(crate) fn reply(&mut self, request: &RpcRequest, data: &str) {
         let data = RawJson::parse(data).unwrap();
         let reply = RpcResponse::success_of_kind(request.id.clone(), request.command.kind(), data);
-        self.tell(Event::Line(Box::new(ServerLine::Reply(reply))));
+        self.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
     }
 
     /// The screen as text, with the cursor's place.
@@ -200,13 +200,13 @@ impl Fake {
         let mut buffer = Buffer::empty(area);
         let look = DrawContext { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
-        self.state.was_drawn(self.now);
+        self.state.mark_drawn(self.now);
         (buffer, cursor)
     }
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.size = (columns, rows);
-        self.tell(Event::Resize(columns, rows));
+        self.tell(UiEvent::Resize(columns, rows));
     }
 
     /// What was sent and asked since it was taken last.
@@ -225,7 +225,7 @@ impl Fake {
                 Effect::Ask(ask) => self.ask(ask),
                 Effect::Copy(text) => {
                     self.log.push(format!("copy {text:?}"));
-                    self.tell(Event::Copied(Ok(())));
+                    self.tell(UiEvent::Copied(Ok(())));
                 }
                 effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
                     self.log.push(format!("{effect:?}"));
@@ -368,7 +368,7 @@ impl Fake {
             BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
             BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),
             BackendRequest::Rename { session, name } => BackendReply::Rename(Ok((session, Some(name)))),
-            BackendRequest::Trust => BackendReply::Trust(Ok(Trusted {
+            BackendRequest::Trust => BackendReply::Trust(Ok(TrustReview {
                 project: "/projects/haft".to_owned(),
                 granted: false,
                 items: vec!["extension guard".to_owned(), "AGENTS.md".to_owned()],
@@ -383,6 +383,6 @@ impl Fake {
             BackendRequest::Themes => BackendReply::Themes(Vec::new()),
             BackendRequest::Remember(_) | BackendRequest::Image { .. } | BackendRequest::Shell { .. } | BackendRequest::StopShell { .. } => return,
         };
-        self.tell(Event::Answer(answer));
+        self.tell(UiEvent::Answer(answer));
     }
 }

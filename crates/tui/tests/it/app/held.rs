@@ -4,7 +4,7 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{Event, Options};
+use haft_tui::app::{UiEvent, AppOptions};
 
 use super::fake::{Fake, SESSION, time};
 
@@ -18,7 +18,7 @@ fn said(fake: &mut Fake) -> String {
 
 #[test]
 fn everything_that_is_said_before_the_conversation_is_known_is_said_behind_it_in_its_order() {
-    let mut fake = Fake::waiting(Options::default());
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.enter("/model openai/gpt-5");
     fake.enter("first");
     fake.enter("!ls");
@@ -45,7 +45,7 @@ fn everything_that_is_said_before_the_conversation_is_known_is_said_behind_it_in
 #[test]
 fn the_prompt_of_the_command_line_comes_first_and_everything_once() {
     let mut fake =
-        Fake::waiting(Options { prompt: Some("/todo as it stands".to_owned()), ..Options::default() });
+        Fake::waiting(AppOptions { prompt: Some("/todo as it stands".to_owned()), ..AppOptions::default() });
     fake.enter("and this");
     fake.read(SESSION);
     insta::assert_snapshot!(said(&mut fake), @r#"
@@ -58,11 +58,11 @@ fn the_prompt_of_the_command_line_comes_first_and_everything_once() {
 fn a_line_that_is_typed_before_the_conversation_is_known_is_not_lost() {
     let mut settings = Settings::default();
     settings.set("tui.screen", "linear").unwrap();
-    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
-    fake.tell(Event::Typed("say hello".to_owned()));
-    fake.tell(Event::Typed("/modle".to_owned()));
+    let mut fake = Fake::waiting(AppOptions { settings, ..AppOptions::default() });
+    fake.tell(UiEvent::TypedLine("say hello".to_owned()));
+    fake.tell(UiEvent::TypedLine("/modle".to_owned()));
     let rows = |fake: &mut Fake| {
-        let rows = fake.state.print(fake.now, 80).rows;
+        let rows = fake.state.take_linear_output(fake.now, 80).rows;
         rows.iter().map(|row| format!("{row}\n")).collect::<String>()
     };
     let printed = rows(&mut fake);
@@ -78,10 +78,10 @@ fn a_line_that_is_typed_before_the_conversation_is_known_is_not_lost() {
 fn an_interrupt_takes_back_lines_that_were_not_said() {
     let mut settings = Settings::default();
     settings.set("tui.screen", "linear").unwrap();
-    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
-    fake.tell(Event::Typed("say hello".to_owned()));
-    fake.tell(Event::Interrupt);
-    let rows = fake.state.print(fake.now, 80).rows;
+    let mut fake = Fake::waiting(AppOptions { settings, ..AppOptions::default() });
+    fake.tell(UiEvent::TypedLine("say hello".to_owned()));
+    fake.tell(UiEvent::Interrupt);
+    let rows = fake.state.take_linear_output(fake.now, 80).rows;
     assert!(rows.iter().any(|row| row.as_str().starts_with("not sent; an empty line sends it")), "{rows:?}");
     fake.read(SESSION);
     assert_eq!(said(&mut fake), "");
@@ -89,7 +89,7 @@ fn an_interrupt_takes_back_lines_that_were_not_said() {
 
 #[test]
 fn what_is_no_command_comes_back_when_that_is_known() {
-    let mut fake = Fake::waiting(Options::default());
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.enter("/modle");
     fake.read(SESSION);
     let screen = fake.screen();
@@ -98,7 +98,7 @@ fn what_is_no_command_comes_back_when_that_is_known() {
 
 #[test]
 fn esc_takes_back_what_was_not_said() {
-    let mut fake = Fake::waiting(Options::default());
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.enter("one");
     fake.enter("two");
     fake.keys("esc");
@@ -110,7 +110,7 @@ fn esc_takes_back_what_was_not_said() {
 
 #[test]
 fn a_command_that_opens_a_session_takes_what_follows_it_along() {
-    let mut fake = Fake::waiting(Options::default());
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.keeps_conversations = false;
     fake.enter("/new");
     fake.enter("hello");
@@ -124,10 +124,10 @@ fn a_command_that_opens_a_session_takes_what_follows_it_along() {
 
 #[test]
 fn a_session_is_picked_before_the_prompt_of_the_command_line_is_said() {
-    let options = || Options { prompt: Some("hi".to_owned()), resume: true, ..Options::default() };
+    let options = || AppOptions { prompt: Some("hi".to_owned()), resume: true, ..AppOptions::default() };
     let mut fake = Fake::with(options());
     assert!(fake.screen().contains("write a parser"));
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     fake.keys("enter");
     assert_eq!(said(&mut fake), "> prompt message=\"hi\" @0188-old");
     let mut fake = Fake::with(options());
@@ -155,8 +155,8 @@ fn where_no_session_is_opened_all_of_it_is_in_the_editor() {
 
 #[test]
 fn what_haft_says_while_a_conversation_is_read_stands_behind_it() {
-    let mut fake = Fake::waiting(Options::default());
-    fake.tell(Event::Copied(Err("the clipboard takes nothing".to_owned())));
+    let mut fake = Fake::waiting(AppOptions::default());
+    fake.tell(UiEvent::Copied(Err("the clipboard takes nothing".to_owned())));
     let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.read(SESSION);

@@ -1,9 +1,9 @@
 //! The interface on the terminal's own screen: what is printed, and what is drawn below that.
 
 use haft_protocol::event::{AgentEvent, NoteLevel};
-use haft_tui::app::Options;
+use haft_tui::app::AppOptions;
 use haft_tui::app::settings::Settings;
-use haft_tui::terminal::Interface as _;
+use haft_tui::terminal::UserInterface as _;
 use insta::assert_snapshot;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -21,7 +21,7 @@ impl Page {
     fn new() -> Self {
         let mut settings = Settings::default();
         settings.set("tui.screen", "inline").unwrap();
-        let fake = Fake::with(Options { settings, size: (60, 20), ..Options::default() });
+        let fake = Fake::with(AppOptions { settings, size: (60, 20), ..AppOptions::default() });
         Self { fake, printed: Vec::new() }
     }
 
@@ -29,7 +29,7 @@ impl Page {
     fn is_below(&mut self) -> bool {
         let area = Rect::new(0, 0, 60, 20);
         let look = self.fake.state.look(self.fake.now);
-        let below = self.fake.state.below(area, &look);
+        let below = self.fake.state.inline_output(area, &look);
         let rows = below.iter().flat_map(|below| &below.printed);
         self.printed.extend(rows.map(|row| row.to_string().trim_end().to_owned()));
         below.is_some()
@@ -39,7 +39,7 @@ impl Page {
     fn screen(&mut self) -> String {
         let area = Rect::new(0, 0, 60, 20);
         let look = self.fake.state.look(self.fake.now);
-        let Some(below) = self.fake.state.below(area, &look) else { return "another screen".to_owned() };
+        let Some(below) = self.fake.state.inline_output(area, &look) else { return "another screen".to_owned() };
         self.printed.extend(below.printed.iter().map(|row| row.to_string().trim_end().to_owned()));
         let mut buffer = Buffer::empty(Rect { height: below.height, ..area });
         haft_tui::app::draw(&mut self.fake.state, buffer.area, &mut buffer, &look);

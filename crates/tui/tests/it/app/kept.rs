@@ -2,7 +2,7 @@
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent};
-use haft_tui::app::{BackendReply, Event};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::{Fake, extension, image};
 
@@ -32,13 +32,13 @@ fn what_comes_while_prompts_are_searched_stays() {
 #[test]
 fn what_comes_while_the_own_editor_is_open_stays_beside_what_was_written_there() {
     let mut fake = refused("x ctrl+g");
-    fake.tell(Event::Edited(Ok("edited".into())));
+    fake.tell(UiEvent::Edited(Ok("edited".into())));
     let screen = fake.screen();
     assert!(screen.contains("› a prompt\n\n  edited") && !screen.contains('x'), "{screen}");
     let mut fake = Fake::new();
     fake.type_text("before");
     fake.keys("ctrl+g");
-    fake.tell(Event::Edited(Ok("edited".into())));
+    fake.tell(UiEvent::Edited(Ok("edited".into())));
     assert!(fake.screen().contains("› edited") && !fake.screen().contains("before"), "{}", fake.screen());
 }
 
@@ -46,11 +46,11 @@ fn what_comes_while_the_own_editor_is_open_stays_beside_what_was_written_there()
 fn what_was_thrown_away_comes_back_by_undo_and_is_not_sent() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
     fake.keys("enter ctrl+c");
     fake.type_text("do not");
     fake.take_log();
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     assert!(fake.screen().contains("› do not"));
     fake.keys("ctrl+c");
@@ -75,7 +75,7 @@ fn who_pastes_is_in_the_transcript_no_more() {
         fake.answer(&format!("answer {at}"));
     }
     fake.keys("alt+s k k k");
-    fake.tell(Event::Paste("pasted".to_owned()));
+    fake.tell(UiEvent::Paste("pasted".to_owned()));
     fake.answer("the last one");
     let screen = fake.screen();
     assert!(screen.contains("› pasted") && screen.contains("the last one"), "{screen}");
@@ -111,7 +111,7 @@ fn what_waits_after_a_run_that_failed_is_in_the_editor_again() {
         next_turn: Vec::new(),
     });
     fake.event(AgentEvent::Done);
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     fake.take_log();
     fake.keys("esc");
     assert!(fake.take_log().contains("> take_queued"));

@@ -2,7 +2,7 @@
 
 use haft_protocol::rpc::{RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{Event, Options};
+use haft_tui::app::{UiEvent, AppOptions};
 
 use super::fake::{Fake, extension};
 
@@ -35,7 +35,7 @@ fn an_answer_to_a_question_that_closes_by_itself_is_no_prompt() {
         fake.later(0.2);
         fake.keys(key);
     }
-    fake.tell(Event::Paste("secret".to_owned()));
+    fake.tell(UiEvent::Paste("secret".to_owned()));
     assert_eq!(fake.take_log(), "");
     let screen = fake.screen();
     assert!(screen.contains("the question is closed") && !screen.contains("› et"), "{screen}");
@@ -84,9 +84,9 @@ fn the_rest_of_a_word_that_answered_is_no_prompt() {
 fn a_line_that_comes_after_its_question_waits_to_be_sent() {
     let mut settings = Settings::default();
     settings.set("tui.screen", "linear").unwrap();
-    let mut fake = Fake::with(Options { settings, ..Options::default() });
+    let mut fake = Fake::with(AppOptions { settings, ..AppOptions::default() });
     let rows = |fake: &mut Fake| {
-        let rows = fake.state.print(fake.now, 80).rows;
+        let rows = fake.state.take_linear_output(fake.now, 80).rows;
         rows.iter().map(|row| format!("{row}\n")).collect::<String>()
     };
     fake.rpc(question("q1", UiKind::Input));
@@ -94,10 +94,10 @@ fn a_line_that_comes_after_its_question_waits_to_be_sent() {
     fake.rpc(over("q1"));
     assert!(rows(&mut fake).contains("the question is over"));
     fake.later(2.0);
-    fake.tell(Event::Typed("secret".to_owned()));
+    fake.tell(UiEvent::TypedLine("secret".to_owned()));
     assert!(!fake.take_log().contains("> prompt"));
     assert!(rows(&mut fake).contains("not sent; an empty line sends it, :drop forgets it:\n  secret\n"));
-    fake.tell(Event::Typed("a prompt".to_owned()));
+    fake.tell(UiEvent::TypedLine("a prompt".to_owned()));
     assert!(fake.take_log().contains("> prompt message=\"a prompt\""));
 }
 
@@ -114,7 +114,7 @@ fn the_offer_to_quit_goes_with_the_next_key_and_says_what_esc_does() {
     fake.enter("go");
     fake.keys("ctrl+c");
     assert!(fake.screen().contains("esc stops the agent; ctrl+c again quits"));
-    assert!(fake.state.works() && fake.state.wakes_at(fake.now).is_some());
+    assert!(fake.state.is_working() && fake.state.wakes_at(fake.now).is_some());
     fake.take_log();
     fake.keys("ctrl+c");
     assert_eq!(fake.take_log(), "Quit");
@@ -128,7 +128,7 @@ fn esc_stops_the_agent_and_then_the_command() {
     assert!(fake.screen().contains("esc to stop the agent, then !sleep 60\n"));
     fake.take_log();
     fake.keys("esc");
-    assert!(fake.take_log().contains("> abort") && !fake.state.works());
+    assert!(fake.take_log().contains("> abort") && !fake.state.is_working());
     fake.keys("esc");
     assert!(fake.take_log().contains("? StopShell { number: 1 }"));
 }

@@ -3,12 +3,12 @@
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, CommandFailure};
-use haft_tui::app::{BackendReply, Event};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::{Fake, image, time};
 
 fn ended(fake: &mut Fake, number: u64, output: &str) {
-    fake.tell(Event::Answer(BackendReply::ShellEnd(number, Ok((output.to_owned(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(number, Ok((output.to_owned(), Some(0))))));
 }
 
 fn steers(fake: &mut Fake) -> Vec<String> {
@@ -46,7 +46,7 @@ fn a_prompt_that_had_not_begun_comes_back() {
     fake.fail(&request, CommandFailure::new(ErrorCode::Shutdown, "the session is closed"));
     let screen = fake.screen();
     assert!(screen.contains("a prompt that waited in the session before is in the editor"), "{screen}");
-    assert!(screen.contains("› go") && !fake.state.works(), "{screen}");
+    assert!(screen.contains("› go") && !fake.state.is_working(), "{screen}");
     // One that had begun is worked on there, and not here.
     let mut fake = Fake::new();
     fake.hold = vec!["prompt"];
@@ -54,18 +54,18 @@ fn a_prompt_that_had_not_begun_comes_back() {
     fake.enter("/new");
     let request = fake.held.remove(0);
     fake.reply(&request, r#"{"started":true}"#);
-    assert!(!fake.state.works() && !fake.screen().contains("› go"));
+    assert!(!fake.state.is_working() && !fake.screen().contains("› go"));
 }
 
 #[test]
 fn a_prompt_whose_images_are_being_read_is_not_said_in_another_session() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     fake.keys("enter");
     fake.keys("alt+r enter");
-    fake.tell(Event::Answer(BackendReply::Image(2, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     let screen = fake.screen();
     assert!(screen.contains("› see [image #1: a.png]") && screen.contains("is in the editor"), "{screen}");
@@ -75,10 +75,10 @@ fn a_prompt_whose_images_are_being_read_is_not_said_in_another_session() {
 fn nor_is_one_with_a_path_that_may_be_an_image() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
     fake.keys("enter");
     fake.keys("alt+r enter");
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     assert!(fake.screen().contains("› see [image #1: a.png]"), "{}", fake.screen());
 }
@@ -89,7 +89,7 @@ fn a_command_that_runs_is_shown_in_the_next_session_and_told_to_nobody() {
     fake.enter("!ls");
     fake.enter("/new");
     fake.take_log();
-    fake.tell(Event::Answer(BackendReply::ShellOutput(1, "a.rs\n".to_owned())));
+    fake.tell(UiEvent::Answer(BackendReply::ShellOutput(1, "a.rs\n".to_owned())));
     ended(&mut fake, 1, "a.rs\n");
     assert_eq!(steers(&mut fake), Vec::<String>::new());
     let screen = fake.screen();
@@ -170,7 +170,7 @@ fn a_command_that_runs_is_still_shown_when_the_conversation_is_read_anew_or_forg
         "{screen}"
     );
     fake.enter("/clear");
-    fake.tell(Event::Answer(BackendReply::ShellOutput(2, "second\n".to_owned())));
+    fake.tell(UiEvent::Answer(BackendReply::ShellOutput(2, "second\n".to_owned())));
     ended(&mut fake, 2, "second");
     let screen = fake.screen();
     assert!(screen.contains("second") && !screen.contains("what was said"), "{screen}");

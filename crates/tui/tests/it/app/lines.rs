@@ -7,7 +7,7 @@ use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{Event, Options};
+use haft_tui::app::{UiEvent, AppOptions};
 
 use super::fake::{Fake, extension, time};
 
@@ -22,31 +22,31 @@ impl Paper {
     fn new() -> Self {
         let mut settings = Settings::default();
         settings.set("tui.screen", "linear").unwrap();
-        let fake = Fake::with(Options { settings, ..Options::default() });
+        let fake = Fake::with(AppOptions { settings, ..AppOptions::default() });
         let mut paper = Self { fake, text: String::new(), asked: 0 };
         paper.print();
         paper
     }
 
     fn print(&mut self) {
-        let printed = self.fake.state.print(self.fake.now, 80);
-        self.asked += usize::from(printed.asks);
+        let printed = self.fake.state.take_linear_output(self.fake.now, 80);
+        self.asked += usize::from(printed.asks_for_grant);
         for row in printed.rows {
             self.text.push_str(row.as_str());
             self.text.push('\n');
         }
-        self.fake.state.was_printed(self.fake.now);
+        self.fake.state.mark_printed(self.fake.now);
     }
 
     fn type_line(&mut self, line: &str) {
         self.text.push_str(&format!("<<< {line}\n"));
-        self.fake.tell(Event::Typed(line.to_owned()));
+        self.fake.tell(UiEvent::TypedLine(line.to_owned()));
         self.print();
     }
 
     fn interrupt(&mut self) {
         self.text.push_str("<<< ^C\n");
-        self.fake.tell(Event::Interrupt);
+        self.fake.tell(UiEvent::Interrupt);
         self.print();
     }
 

@@ -6,7 +6,7 @@ use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{ClientEvent as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::{BackendReply, Event, MouseAction, MouseKind};
+use haft_tui::app::{BackendReply, UiEvent, MouseAction, MouseKind};
 use haft_tui::keys::ACTIONS;
 use proptest::prelude::*;
 
@@ -149,21 +149,21 @@ fn take(fake: &mut Fake, step: Step) {
             fake.type_text(&format!("/{name} {args}"));
             fake.keys("enter");
         }
-        Step::Paste(text) => fake.tell(Event::Paste(text)),
-        Step::Mouse(kind, column, row) => fake.tell(Event::Mouse(MouseAction { kind, column, row })),
+        Step::Paste(text) => fake.tell(UiEvent::Paste(text)),
+        Step::Mouse(kind, column, row) => fake.tell(UiEvent::Mouse(MouseAction { kind, column, row })),
         Step::Resize(columns, rows) => fake.resize(columns, rows),
         Step::Session(event) => fake.event(*event),
         Step::Image => {
             for number in 1..4 {
-                fake.tell(Event::Answer(BackendReply::Image(number, Ok(image()))));
+                fake.tell(UiEvent::Answer(BackendReply::Image(number, Ok(image()))));
             }
         }
-        Step::Shell(number, text, false) => fake.tell(Event::Answer(BackendReply::ShellOutput(number, text))),
+        Step::Shell(number, text, false) => fake.tell(UiEvent::Answer(BackendReply::ShellOutput(number, text))),
         Step::Shell(number, text, true) => {
-            fake.tell(Event::Answer(BackendReply::ShellEnd(number, Ok((text, Some(1))))));
+            fake.tell(UiEvent::Answer(BackendReply::ShellEnd(number, Ok((text, Some(1))))));
         }
         Step::Wait(seconds) => fake.later(seconds),
-        Step::Gone => fake.tell(Event::Gone),
+        Step::Gone => fake.tell(UiEvent::Disconnected),
     }
 }
 

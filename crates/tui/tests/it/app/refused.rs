@@ -3,34 +3,34 @@
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{ErrorCode, CommandFailure, ServerLine, MAX_LINE, RpcResponse};
-use haft_tui::app::{BackendReply, Event};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::Fake;
 
 #[test]
 fn a_prompt_that_is_too_long_comes_back() {
     let mut fake = Fake::new();
-    fake.tell(Event::Paste("x".repeat(MAX_LINE)));
+    fake.tell(UiEvent::Paste("x".repeat(MAX_LINE)));
     fake.keys("enter");
     assert!(!fake.take_log().contains("> prompt"));
     let screen = fake.screen();
     assert!(screen.contains("the prompt was not sent: it has 16.0 MiB"), "{screen}");
     assert!(screen.contains("[paste #1"), "{screen}");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
 }
 
 #[test]
 fn so_does_one_with_images_that_are_too_large() {
     let mut fake = Fake::new();
-    fake.tell(Event::Paste("/tmp/a.png".to_owned()));
-    fake.tell(Event::Paste(" /tmp/b.png".to_owned()));
+    fake.tell(UiEvent::Paste("/tmp/a.png".to_owned()));
+    fake.tell(UiEvent::Paste(" /tmp/b.png".to_owned()));
     fake.keys("enter");
     let log = fake.take_log();
     let numbers = log.matches("? Image").count();
     // Once when they are pasted, and once when they are sent.
     for number in 1..=2 * numbers as u64 {
         let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE / 8 * 5).into() };
-        fake.tell(Event::Answer(BackendReply::Image(number, Ok(image))));
+        fake.tell(UiEvent::Answer(BackendReply::Image(number, Ok(image))));
     }
     assert!(numbers > 0 && !fake.take_log().contains("> prompt"), "{log}");
     let screen = fake.screen();
@@ -54,10 +54,10 @@ fn a_failure_of_nobody_knows_what_is_shown() {
     let mut fake = Fake::new();
     let failure = CommandFailure::new(ErrorCode::Malformed, "malformed json: not an object");
     let reply = |id| RpcResponse { id, command: String::new(), outcome: Err(failure.clone()) };
-    fake.tell(Event::Line(Box::new(ServerLine::Reply(reply(None)))));
+    fake.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply(None)))));
     assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
     // That of what was forgotten is not.
-    fake.tell(Event::Line(Box::new(ServerLine::Reply(reply(Some("ui-999".to_owned()))))));
+    fake.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply(Some("ui-999".to_owned()))))));
     assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
 }
 
@@ -117,7 +117,7 @@ fn a_summary_that_comes_to_nothing_is_over_and_the_next_prompt_is_one() {
     let log = fake.take_log();
     assert!(log.contains("> prompt message=\"meanwhile\""), "{log}");
     fake.answer("ok");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     fake.enter("hello");
     let log = fake.take_log();
     assert!(log.contains("> prompt message=\"hello\""), "{log}");

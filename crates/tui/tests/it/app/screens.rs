@@ -135,7 +135,7 @@ fn a_panel_is_closed_by_both_sides() {
         footer: String::new(),
     };
     fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
-    fake.tell(haft_tui::app::Event::Paste("several\nlines".to_owned()));
+    fake.tell(haft_tui::app::UiEvent::Paste("several\nlines".to_owned()));
     assert!(fake.take_log().contains(r#"text="several\nlines""#));
     fake.keys("esc");
     assert!(fake.take_log().contains("> panel_close extension=\"todo\" panel_id=\"list\""));

@@ -4,7 +4,7 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent, SessionEnd};
-use haft_tui::app::{Event, Options};
+use haft_tui::app::{UiEvent, AppOptions};
 
 use super::fake::{Fake, SESSION, extension, time};
 
@@ -77,7 +77,7 @@ fn a_session_is_picked_to_go_on_with() {
     ? Conversation { session: "0188-old" }
     > close_session
     "#);
-    let options = Options { resume: true, ..Options::default() };
+    let options = AppOptions { resume: true, ..AppOptions::default() };
     assert!(Fake::with(options).screen().contains("write a parser"));
 }
 
@@ -163,10 +163,10 @@ fn the_end_of_the_session_and_of_all_is_said() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Failed });
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     assert!(fake.screen().contains("this session is closed"));
     fake.take_log();
-    fake.tell(Event::Gone);
+    fake.tell(UiEvent::Disconnected);
     assert_eq!(fake.state.session(), Some(SESSION));
     assert_eq!(fake.take_log().trim(), "Quit", "the terminal is given back before anybody says why");
 }

@@ -3,12 +3,12 @@
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::Command;
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, BackendReply, Effect, Event, Options, State};
+use haft_tui::app::{self, BackendReply, Effect, UiEvent, AppOptions, AppState};
 
 use super::fake::{Fake, SESSION};
 
 fn with(settings: &[(&str, &str)]) -> Fake {
-    let mut options = Options { settings: Settings::default(), ..Options::default() };
+    let mut options = AppOptions { settings: Settings::default(), ..AppOptions::default() };
     for (name, value) in settings {
         options.settings.set(name, value).unwrap();
     }
@@ -36,9 +36,9 @@ fn todo_that_is(state: &str) -> String {
 
 #[test]
 fn the_tools_to_be_asked_about_are_named_at_once() {
-    let mut options = Options::default();
+    let mut options = AppOptions::default();
     options.settings.set("tui.approve", "bash, edit").unwrap();
-    let mut state = State::new(options, std::time::Instant::now());
+    let mut state = AppState::new(options, std::time::Instant::now());
     let effects = app::start(&mut state);
     let hello = effects.iter().find_map(|effect| {
         let Effect::Send(request) = effect else { return None };
@@ -54,7 +54,7 @@ fn the_tools_to_be_asked_about_are_named_at_once() {
     fake.enter("/settings tui.approve");
     fake.take_log();
     // The program knows no such row; the answer of another does.
-    fake.tell(Event::Answer(BackendReply::Set(Ok(approve("bash")))));
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("bash")))));
     assert!(fake.take_log().contains("> hello approve=[\"bash\"]"));
 }
 
@@ -72,7 +72,7 @@ fn a_tool_that_is_asked_about_and_not_there_is_told_of_once() {
         let mut fake = with(&[("tui.approve", names)]);
         assert!(!fake.screen().contains("tui.approve names"), "{names}");
     }
-    fake.tell(Event::Answer(BackendReply::Set(Ok(approve("rm")))));
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("rm")))));
     assert!(fake.screen().contains("tui.approve names rm, and no tool is called that"), "{}", fake.screen());
 }
 
@@ -85,7 +85,7 @@ fn a_tool_that_is_asked_about_may_come_later() {
     let request = fake.held.remove(0);
     fake.reply(&request, &todo_that_is("starting"));
     fake.keys("esc");
-    fake.tell(Event::Answer(BackendReply::Set(Ok(approve("todo_add")))));
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("todo_add")))));
     assert!(!fake.held.iter().any(|request| request.command.kind().name() == "get_tools"));
     fake.later(1.1);
     let request = fake.held.remove(0);
@@ -118,7 +118,7 @@ fn without_a_screen_of_its_own_pages_stand_among_the_rest() {
 
 #[test]
 fn what_happens_before_the_conversation_is_known_follows_it() {
-    let mut state = State::new(Options::default(), std::time::Instant::now());
+    let mut state = AppState::new(AppOptions::default(), std::time::Instant::now());
     let now = std::time::Instant::now();
     let effects = app::start(&mut state);
     let Some(Effect::Send(hello)) = effects.first() else { panic!("it greets first") };
@@ -126,14 +126,14 @@ fn what_happens_before_the_conversation_is_known_follows_it() {
         format!(r#"{{"protocol_version":1,"version":"0","provider":"p","model":"m","session":"{SESSION}"}}"#);
     let data = haft_protocol::RawJson::parse(&data).unwrap();
     let reply = haft_protocol::rpc::RpcResponse::success_of_kind(hello.id.clone(), hello.command.kind(), data);
-    let effects = app::update(&mut state, now, Event::Line(Box::new(reply.into())));
+    let effects = app::update(&mut state, now, UiEvent::Line(Box::new(reply.into())));
     assert!(matches!(effects.as_slice(), [Effect::Ask(app::BackendRequest::Conversation { .. })]), "{effects:?}");
     let event = AgentEvent::Error { message: "the file was mended".to_owned(), stage: None };
     let line = haft_protocol::rpc::EventLine { event: event.into(), session: Some(SESSION.to_owned()) };
-    app::update(&mut state, now, Event::Line(Box::new(line.into())));
+    app::update(&mut state, now, UiEvent::Line(Box::new(line.into())));
     assert!(state.transcript().is_empty());
     let answer = BackendReply::Conversation(SESSION.to_owned(), Ok(std::sync::Arc::new(Vec::new())));
-    app::update(&mut state, now, Event::Answer(answer));
+    app::update(&mut state, now, UiEvent::Answer(answer));
     assert!(!state.transcript().is_empty());
 }
 

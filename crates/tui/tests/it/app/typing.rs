@@ -8,7 +8,7 @@ use haft_protocol::ids::PanelId;
 use haft_protocol::rpc::{
     Command, ErrorCode, CommandFailure, HelloCommand, HelloData, ServerLine, PanelContent, RpcResponse, RpcEvent,
 };
-use haft_tui::app::{self, BackendReply, Effect, Event, Options, State};
+use haft_tui::app::{self, BackendReply, Effect, UiEvent, AppOptions, AppState};
 
 use super::fake::{Fake, extension, image};
 
@@ -23,7 +23,7 @@ fn sent(fake: &mut Fake, expect: &str) {
 
 #[test]
 fn it_greets_and_asks_what_there_is() {
-    let mut state = State::new(Options::default(), Instant::now());
+    let mut state = AppState::new(AppOptions::default(), Instant::now());
     let effects = app::start(&mut state);
     let names = effects.iter().map(|effect| {
         if let Effect::Send(request) = effect {
@@ -43,20 +43,20 @@ fn a_prompt_is_sent_and_while_it_is_worked_on_another_one_steers() {
     let mut fake = Fake::new();
     fake.enter("fix the bug");
     sent(&mut fake, "> prompt message=\"fix the bug\"\nTitle(\"haft – fix the bug\")");
-    assert!(fake.state.works());
+    assert!(fake.state.is_working());
     fake.enter("the first one");
     fake.type_text("and then the other");
     fake.keys("alt+enter");
     sent(&mut fake, "> steer message=\"the first one\"\n> follow_up message=\"and then the other\"");
     fake.answer("done");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
 }
 
 #[test]
 fn the_first_prompt_goes_out_when_the_conversation_is_known() {
-    let options = Options { prompt: Some("hi".to_owned()), ..Options::default() };
+    let options = AppOptions { prompt: Some("hi".to_owned()), ..AppOptions::default() };
     let fake = Fake::with(options);
-    assert!(fake.state.works());
+    assert!(fake.state.is_working());
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn esc_stops_and_what_waited_is_in_the_editor_again() {
     fake.type_text("x");
     fake.keys("esc");
     sent(&mut fake, "> abort queued=true\n> take_queued");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     let screen = fake.screen();
     assert!(screen.contains("› not like this") && screen.contains("\n  x"), "{screen}");
 }
@@ -92,7 +92,7 @@ fn a_prompt_that_is_refused_comes_back() {
     fake.enter("go");
     let request = fake.held.remove(0);
     fake.fail(&request, CommandFailure::new(ErrorCode::QueueFull, "too much waits; try again later"));
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     assert!(fake.screen().contains("› go"));
 }
 
@@ -100,14 +100,14 @@ fn a_prompt_that_is_refused_comes_back() {
 fn images_are_read_before_the_prompt_is_sent() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
     sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
     assert!(fake.screen().contains("› see /pictures/a.png"), "it may be none");
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
     fake.keys("enter");
     sent(&mut fake, "? Image { number: 2, path: \"/pictures/a.png\" }");
-    fake.tell(Event::Answer(BackendReply::Image(2, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Ok(image()))));
     let log = fake.take_log();
     assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
 }
@@ -116,13 +116,13 @@ fn images_are_read_before_the_prompt_is_sent() {
 fn a_path_that_leads_nowhere_is_text() {
     let mut fake = Fake::new();
     fake.type_text("write ");
-    fake.tell(Event::Paste("/new/a.png /new/b.png".to_owned()));
+    fake.tell(UiEvent::Paste("/new/a.png /new/b.png".to_owned()));
     // Who sends it at once is not sent away without the images.
     fake.keys("enter");
     assert!(!fake.take_log().contains("prompt"));
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("prompt"));
-    fake.tell(Event::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
     sent(
         &mut fake,
         "> prompt message=\"write /new/a.png /new/b.png\"\nTitle(\"haft – write /new/a.png /new/b.png\")",
@@ -132,12 +132,12 @@ fn a_path_that_leads_nowhere_is_text() {
 #[test]
 fn a_disk_that_does_not_answer_holds_up_nobody_who_asks_twice() {
     let mut fake = Fake::new();
-    fake.tell(Event::Paste("/slow/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/slow/a.png".to_owned()));
     fake.keys("enter");
     sent(&mut fake, "? Image { number: 1, path: \"/slow/a.png\" }");
     fake.keys("enter");
     sent(&mut fake, "> prompt message=\"/slow/a.png\"\nTitle(\"haft – /slow/a.png\")");
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert_eq!(fake.take_log(), "");
 }
 
@@ -145,11 +145,11 @@ fn a_disk_that_does_not_answer_holds_up_nobody_who_asks_twice() {
 fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.tell(Event::Answer(BackendReply::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     fake.keys("enter");
     // It is gone by now.
-    fake.tell(Event::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
     assert!(!fake.take_log().contains("prompt"));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
 }
@@ -163,7 +163,7 @@ fn whoever_ran_may_have_gone_to_another_branch() {
     assert!(fake.take_log().contains("? Branch"));
     fake.enter("!!git checkout main");
     assert!(!fake.take_log().contains("? Branch"));
-    fake.tell(Event::Answer(BackendReply::ShellEnd(1, Ok((String::new(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(1, Ok((String::new(), Some(0))))));
     assert!(fake.take_log().contains("? Branch"));
 }
 
@@ -173,9 +173,9 @@ fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     fake.enter("!ls");
     fake.enter("!!pwd");
     sent(&mut fake, "? Shell { number: 1, command: \"ls\" }\n? Shell { number: 2, command: \"pwd\" }");
-    fake.tell(Event::Answer(BackendReply::ShellOutput(1, "a\n".to_owned())));
-    fake.tell(Event::Answer(BackendReply::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
-    fake.tell(Event::Answer(BackendReply::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellOutput(1, "a\n".to_owned())));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
     sent(&mut fake, "> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
@@ -330,7 +330,7 @@ fn what_happens_elsewhere_is_not_shown() {
     };
     fake.event_of(note, Some("another".to_owned()));
     fake.event_of(AgentEvent::TurnStart { step: 1 }, Some("another".to_owned()));
-    assert!(!fake.screen().contains("elsewhere") && !fake.state.works());
+    assert!(!fake.screen().contains("elsewhere") && !fake.state.is_working());
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn the_key_that_quits_does_so_wherever_the_keyboard_is() {
 #[test]
 fn what_is_said_before_the_conversation_is_known_is_said_behind_it_once() {
     let now = Instant::now();
-    let mut state = State::new(Options::default(), now);
+    let mut state = AppState::new(AppOptions::default(), now);
     app::start(&mut state);
     let mut tell = |event| {
         let effects = app::update(&mut state, now, event);
@@ -378,9 +378,9 @@ fn what_is_said_before_the_conversation_is_known_is_said_behind_it_once() {
         session: "s".to_owned(),
     };
     let greeted = RpcResponse::success::<HelloCommand>(Some("ui-1".to_owned()), &data).unwrap();
-    tell(Event::Line(Box::new(ServerLine::Reply(greeted))));
-    tell(Event::Key("x".parse().unwrap()));
-    assert_eq!(tell(Event::Key("enter".parse().unwrap())), 0, "the conversation might have it already");
-    assert_eq!(tell(Event::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
-    assert_eq!(tell(Event::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
+    tell(UiEvent::Line(Box::new(ServerLine::Reply(greeted))));
+    tell(UiEvent::Key("x".parse().unwrap()));
+    assert_eq!(tell(UiEvent::Key("enter".parse().unwrap())), 0, "the conversation might have it already");
+    assert_eq!(tell(UiEvent::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
+    assert_eq!(tell(UiEvent::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
 }

@@ -32,8 +32,8 @@ pub(super) fn show_failures(stage: &mut HeadlessInterface, texts: &[String]) -> 
     let [error, turn, gone, copied] = texts else { return Ok(()) };
     stage.event(E::Error { message: error.clone(), stage: None });
     stage.event(E::TurnEnd { stop: StopCause::Error, error: Some(turn.clone()) });
-    stage.update(haft_tui::app::Event::Edited(Err(gone.clone())));
-    stage.update(haft_tui::app::Event::Copied(Err(copied.clone())));
+    stage.update(haft_tui::app::UiEvent::Edited(Err(gone.clone())));
+    stage.update(haft_tui::app::UiEvent::Copied(Err(copied.clone())));
     Ok(())
 }
 

@@ -87,7 +87,7 @@ impl DirHandle {
 
     /// The same where nothing may have the name, as far as a look can tell.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(super) fn rename_no_replace(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match self.stat(to)? {
             Some(_) => Err(Errno::EXIST.into()),
             None => self.rename(from, to),
@@ -127,7 +127,7 @@ fn open_unlistable(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unlisted(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
+fn open_unlistable(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
     Err(Errno::ACCESS)
 }
 
@@ -170,7 +170,7 @@ fn open_in_one_call(base: impl AsFd, below: &Path, access: OFlags) -> Result<Own
 }
 
 #[cfg(not(target_os = "linux"))]
-fn at_once(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
+fn open_in_one_call(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     open_step_by_step(base, below, access)
 }
 
