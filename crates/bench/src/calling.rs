@@ -39,7 +39,7 @@ impl ToolCallCandidate {
         Ok(Self { runtime, host, tool, call, line: Vec::new() })
     }
 
-    /// `on`: what came is carried on, in an event's line and in a message to the model.
+    /// `on_curve`: what came is carried on, in an event's line and in a message to the model.
     pub(crate) fn block(&mut self, on: bool) -> Result<[f64; 1]> {
         let context = ToolContext::new(CancellationToken::new(), drop);
         let start = Instant::now();

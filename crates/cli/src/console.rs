@@ -52,7 +52,7 @@ pub(crate) fn list_width() -> usize {
     terminal_width().unwrap_or(80)
 }
 
-/// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
+/// A text in rows, each with a prefix: `first` before the first one, `drain_events` before all others. With a width, a row
 /// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
 pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
     /// On a terminal as narrow as this there is no room for prefixes and text.
@@ -125,7 +125,7 @@ pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks as [`confirmed`] does.
+/// Asks as [`confirm`] does.
 ///
 /// # Errors
 /// When no person is at a terminal.

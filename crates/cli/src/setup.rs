@@ -116,7 +116,7 @@ impl RunSetup {
         })
     }
 
-    /// Says what [`tell`](Self::tell) does, but for what [`trust_required`](Self::trust_required) tells.
+    /// Says what [`tell`](Self::tell) does, but for what [`trust_required_event`](Self::trust_required_event) tells.
     pub(crate) fn print_other_notes(&self) {
         print_other_notes(&self.config, &self.resources, Vec::new());
     }

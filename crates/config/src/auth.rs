@@ -120,7 +120,7 @@ impl AuthFile {
     /// Removes a provider's key and tells whether there was one. Nothing is written where there was none.
     ///
     /// # Errors
-    /// As [`Auth::store`].
+    /// As [`AuthFile::store`].
     pub fn remove(path: &Path, provider: &str) -> Result<bool, AuthError> {
         if !path.exists() {
             return Ok(false);

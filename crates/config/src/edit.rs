@@ -68,7 +68,7 @@ pub enum SetKeyError {
 /// words of a list are separated by commas, and `none` is an empty one.
 ///
 /// # Errors
-/// [`SetError`]; nothing is written then.
+/// [`SetKeyError`]; nothing is written then.
 pub fn set_key(path: &Path, key: &str, value: &str) -> Result<(), SetKeyError> {
     let known = all_keys().find(|known| known.path == key && can_be_set(known));
     let known = known.ok_or_else(|| SetKeyError::Key { key: key.to_owned(), path: path.into() })?;

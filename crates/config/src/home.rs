@@ -63,7 +63,7 @@ impl Home {
         self.root.join("config.toml")
     }
 
-    /// The user's keys, [`Auth`](crate::Auth).
+    /// The user's keys, [`AuthFile`](crate::AuthFile).
     pub fn auth_file(&self) -> PathBuf {
         self.root.join("auth.json")
     }

@@ -164,7 +164,7 @@ impl ConfigFiles {
         missing.map_or(Ok(config), Err)
     }
 
-    /// As [`below`](Self::below), with places of extensions whether they are there or not.
+    /// As [`merge`](Self::merge), with places of extensions whether they are there or not.
     pub fn merge_unchecked(&self, flags: ConfigLayer, env: ConfigLayer, apart: ModelNameSplitter<'_>) -> Config {
         let mut layers = [flags, env, self.project.layer(), self.user.layer()];
         let settings = Settings::merge(&mut layers, apart);

@@ -6,11 +6,11 @@
 //! Never in here: extensions and how they run, the terminal.
 //!
 //! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
-//! * [`ConfigFile`]: `config.toml`, and [`Key`]: the table of its keys, with the [`ValueKind`] of each; [`Auth`]: `auth.json`;
+//! * [`ConfigFile`]: `config.toml`, and [`Key`]: the table of its keys, with the [`ValueKind`] of each; [`AuthFile`]: `auth.json`;
 //! * [`ProcessHook`]: a hook of PicoClaw's protocol that shall run; [`HooksFile`]: PicoClaw's own file of them;
-//! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
-//! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`Decision`]: what counts in a run;
-//! * [`Layer`] and [`Settings`]: flags over environment over files over defaults; [`Files`] and [`Config`]: all of it.
+//! * [`ContextFiles`], [`SkillSet`], [`TemplateSet`]: what the user and a trusted project tell the model;
+//! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`TrustDecision`]: what counts in a run;
+//! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]: all of it.
 
 mod auth;
 mod context;

@@ -140,12 +140,12 @@ impl std::fmt::Debug for Agent {
 /// Messages for the agent while it works.
 ///
 /// ```
-/// use haft_core::{Agent, QueueError, Queued};
+/// use haft_core::{Agent, QueueError, QueueDelivery};
 ///
 /// fn more(agent: &Agent) -> Result<(), QueueError> {
 ///     let queued = agent.steer("Not in src/, in tests/.")?;
 ///     agent.follow_up("Then run the tests.").map(drop)?;
-///     if queued == Queued::Idle {
+///     if queued == QueueDelivery::Idle {
 ///         // The work ended a moment ago. The messages wait; `agent.go_on()` works on them.
 ///     }
 ///     Ok(())

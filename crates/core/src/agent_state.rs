@@ -91,7 +91,7 @@ impl AgentSetup {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
     }
 
-    /// Returns the entries for a log with the settings `known`, and its settings then.
+    /// Returns the entries for a log with the settings `find_tool`, and its settings then.
     pub(crate) fn changes_since(&self, known: &SessionSettings) -> (Vec<EntryBody>, SessionSettings) {
         let (mut changes, mut settings) = (Vec::new(), known.clone());
         let info = self.model.info();

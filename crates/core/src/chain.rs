@@ -24,7 +24,7 @@ use crate::tool::ToolOutput;
 /// several the one that stands first in the order of the hooks, whichever came first.
 ///
 /// The driver and the chain meet in four methods: [`step`](Self::step), [`call`](Self::call), [`answer`](Self::answer)
-/// and [`checked`](Self::checked).
+/// and [`resolve_check`](Self::resolve_check).
 #[derive(Debug)]
 pub struct ToolChain {
     called: Arc<str>,
@@ -74,7 +74,7 @@ struct PendingDecision {
 pub enum ChainStep {
     /// Ask this hook about [`ToolChain::call`], then call [`ToolChain::answer`].
     Ask(usize),
-    /// Check that [`ToolChain::call`], which this hook has rewritten, can run, then call [`ToolChain::checked`].
+    /// Check that [`ToolChain::call`], which this hook has rewritten, can run, then call [`ToolChain::resolve_check`].
     Check {
         /// The hook that rewrote the call.
         hook: usize,
@@ -151,7 +151,7 @@ impl ToolChain {
     /// Takes the outcome of [`ChainStep::Check`]. Where the tool is another one, `Ok` has the part of each hook in its
     /// calls, in the order of the hooks; otherwise the list is empty.
     ///
-    /// [`Misfit`] refuses the call.
+    /// [`InvalidRewrite`] refuses the call.
     pub fn resolve_check(&mut self, outcome: Result<Vec<Option<HookRole>>, InvalidRewrite>) {
         let ChainPhase::Check { rewriter, .. } = self.phase else { return };
         self.phase = match outcome {
@@ -288,7 +288,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// True if [approvers](crate::hooks::ApproveTool) are asked before the verdict counts. `known`: the tool exists;
+    /// True if [approvers](crate::hooks::ApproveTool) are asked before the verdict counts. `find_tool`: the tool exists;
     /// `vouched`: the hook that answered in its place vouches for that.
     pub fn needs_approval(&self, known: bool, vouched: bool) -> bool {
         match self {

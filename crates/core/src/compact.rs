@@ -4,8 +4,8 @@
 //! files were touched, what a model is asked that sums up. The agent does the asking.
 //!
 //! * [`CompactSettings`]: when, and how much is kept;
-//! * [`Compacting`]: what a [`BeforeCompact`](crate::hooks::BeforeCompact) hook is asked about;
-//! * [`Compacted`], [`CompactError`]: how it ended.
+//! * [`PendingCompaction`]: what a [`BeforeCompact`](crate::hooks::BeforeCompact) hook is asked about;
+//! * [`CompactionOutcome`], [`CompactError`]: how it ended.
 
 mod prompt;
 

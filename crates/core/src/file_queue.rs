@@ -17,7 +17,7 @@ use crate::timeouts;
 /// mounts and, where the disk makes no difference, upper and lower case share a queue. The name keeps the place when
 /// a holder replaces the file by renaming another over it; where there is no file yet, it is all there is.
 ///
-/// Who comes first is decided by [`FileQueue::enter`], before the disk is asked anything. So calls that are begun in
+/// Who comes first is decided by [`FileQueue::take_ticket`], before the disk is asked anything. So calls that are begun in
 /// an order are served in it.
 ///
 /// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever.

@@ -263,7 +263,7 @@ pub enum MessageDecision {
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::compact::Compacting;
+/// use haft_core::compact::PendingCompaction;
 /// use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 ///
 /// /// Sums up without a model: what was asked, and which files were changed.
@@ -271,9 +271,9 @@ pub enum MessageDecision {
 ///
 /// #[async_trait]
 /// impl BeforeCompact for Plainly {
-///     async fn before_compact(&self, _: &CancellationToken, about: &Compacting) -> CompactDecision {
+///     async fn before_compact(&self, _: &CancellationToken, about: &PendingCompaction) -> CompactDecision {
 ///         let earlier = about.previous_summary.clone().unwrap_or_default();
-///         let summary = format!("{earlier}Files that were changed: {}", about.files_modified.join(", "));
+///         let summary = format!("{earlier}TouchedFiles that were changed: {}", about.files_modified.join(", "));
 ///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
 ///     }
 /// }
@@ -306,7 +306,7 @@ pub enum CompactDecision {
         by: String,
         /// The summary for the model.
         summary: String,
-        /// The first entry that is kept, if not the suggested one: one of [`Compacting::cut_points`].
+        /// The first entry that is kept, if not the suggested one: one of [`PendingCompaction::cut_points`].
         first_kept: Option<EntryId>,
     },
 }

@@ -244,7 +244,7 @@ impl ModelEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
     /// Text, thinking and tool calls in the model's order. Arguments that are not a JSON object are kept as the
-    /// model wrote them, wrapped by [`broken_args`].
+    /// model wrote them, wrapped by [`wrap_invalid_args`].
     pub content: Vec<AssistantBlock>,
     /// Why the model stopped: [`Stop::End`], [`Stop::ToolUse`] or [`Stop::Length`].
     pub stop: StopCause,

@@ -48,7 +48,7 @@ pub(crate) struct DequeuedPrompt {
 pub enum QueueDelivery {
     /// The run under way takes it, unless it fails, is aborted or is interrupted first; then it still waits.
     Running,
-    /// No run is under way: it waits for the next one, which [`Agent::go_on`](crate::Agent::go_on) starts.
+    /// No run is under way: it waits for the next one, which [`Agent::resume`](crate::Agent::resume) starts.
     Idle,
 }
 

@@ -5,7 +5,7 @@
 //! U+FFFD stands in their place, one for a run of them. Letters of every script, combining marks and emoji stay, and
 //! so do the joiners and variation selectors that such letters need, where they need them.
 //!
-//! A model reads what no person sees: [`for_model`] takes out the characters that serve for nothing else.
+//! A model reads what no person sees: [`strip_hidden_chars`] takes out the characters that serve for nothing else.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Tools for extensions: what a program gives so that they have things done under the agent's hooks, and how far each
 //! reaches with it.
 //!
-//! Whoever runs extensions asks for the tools and calls them with a [`Caller`](crate::Caller).
+//! Whoever runs extensions asks for the tools and calls them with a [`ExtensionToolRunner`](crate::ExtensionToolRunner).
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -88,13 +88,13 @@ impl Durability {
 /// use std::path::Path;
 ///
 /// use haft_core::model::Model;
-/// use haft_core::session::store::Store;
+/// use haft_core::session::store::SessionStore;
 /// use haft_core::session::{Session, SessionError};
 /// use haft_core::{Agent, BuildError};
 ///
 /// /// Goes on where this project was left, or begins anew.
 /// fn resume(sessions: &Path, project: &Path) -> Result<Session, SessionError> {
-///     let store = Store::new(sessions);
+///     let store = SessionStore::new(sessions);
 ///     match store.latest(project)? {
 ///         Some(found) => Session::open(&found.path),
 ///         None => Ok(store.create(project)),
@@ -208,7 +208,7 @@ impl Session {
         AgentEvent::Session { id: self.id().to_string(), path }
     }
 
-    /// The session's name. It changes when the session has to go on in another file: [`Repair::Moved`].
+    /// The session's name. It changes when the session has to go on in another file: [`SessionRepair::Moved`].
     pub fn id(&self) -> SessionId {
         self.header().id
     }

@@ -51,7 +51,7 @@ use crate::sanitize::strip_hidden_chars;
 ///         ToolOutput::text(format!("{city}: 16 degrees, fog"))
 ///     }
 /// }
-/// # assert!(haft_core::schema::Validator::compile(&Weather.spec().schema).is_ok());
+/// # assert!(haft_core::schema::SchemaValidator::compile(&Weather.spec().schema).is_ok());
 /// ```
 #[async_trait]
 pub trait Tool: Send + Sync {
@@ -134,14 +134,14 @@ pub enum ToolConcurrency {
 /// The context of a running call.
 ///
 /// ```
-/// use haft_core::tool::{Failure, ToolContext, ToolOutput};
+/// use haft_core::tool::{ToolFailureKind, ToolContext, ToolOutput};
 ///
 /// async fn fetch(context: ToolContext, pages: u32) -> ToolOutput {
 ///     for page in 1..=pages {
 ///         context.progress(format!("page {page} of {pages}"));
 ///         // Whatever takes long is given up as soon as the user wants that.
 ///         let Some(()) = context.cancel.run_until_cancelled(fetch_page(page)).await else {
-///             return ToolOutput::failed(Failure::Cancelled, format!("stopped before page {page}"));
+///             return ToolOutput::failed(ToolFailureKind::Cancelled, format!("stopped before page {page}"));
 ///         };
 ///     }
 ///     ToolOutput::text(format!("{pages} pages"))
@@ -184,7 +184,7 @@ impl fmt::Debug for ToolContext {
 /// The result of a call.
 ///
 /// ```
-/// use haft_core::tool::{Failure, ToolOutput};
+/// use haft_core::tool::{ToolFailureKind, ToolOutput};
 ///
 /// fn lookup(word: &str) -> ToolOutput {
 ///     match word {
@@ -193,7 +193,7 @@ impl fmt::Debug for ToolContext {
 ///             ..ToolOutput::text("the handle of a knife")
 ///         },
 ///         // The model reads the text and tries something else.
-///         _ => ToolOutput::failed(Failure::NotFound, format!("no entry for {word:?}; try its singular")),
+///         _ => ToolOutput::failed(ToolFailureKind::NotFound, format!("no entry for {word:?}; try its singular")),
 ///     }
 /// }
 /// assert!(!lookup("haft").is_error);
@@ -274,7 +274,7 @@ impl ToolOutput {
         Self { failure: Some(failure), ..Self::error(text) }
     }
 
-    /// The same without what only a model would see (see [`for_model`]), and with a note that says how much that was.
+    /// The same without what only a model would see (see [`strip_hidden_chars`]), and with a note that says how much that was.
     #[must_use]
     pub fn without_hidden_text(mut self) -> Self {
         let mut hidden = 0;

@@ -31,7 +31,7 @@ const POLICY: &str =
 const CONTENTS_FROM: usize = 3;
 
 /// The page of a session. Paths of the sender are in it as they are in the session: take them out with
-/// [`portable()`](crate::portable()) first.
+/// [`export_portable()`](crate::portable()) first.
 ///
 /// # Errors
 /// [`NoEntry`].

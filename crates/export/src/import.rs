@@ -97,7 +97,7 @@ impl fmt::Display for ImportProblem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It is larger than [`Limits`] allow.
+    /// It is larger than [`ImportLimits`] allow.
     #[error("the file has more than {most} {what}; split it, or take what you need of it")]
     TooLarge {
         /// Bytes, lines, …
@@ -122,7 +122,7 @@ pub enum ImportError {
 /// Reads a session as a new one of the directory `cwd`.
 ///
 /// # Errors
-/// [`ReadError`] when there is nothing to import. What is wrong with single lines is among the problems.
+/// [`ImportError`] when there is nothing to import. What is wrong with single lines is among the problems.
 pub fn import_session(bytes: &[u8], cwd: &str, limits: &ImportLimits) -> Result<ImportedSession, ImportError> {
     check_limits(bytes, limits)?;
     let format = detect_format(bytes).ok_or(ImportError::UnknownFormat)?;

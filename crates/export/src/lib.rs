@@ -5,7 +5,7 @@
 //! lie, the terminal.
 //!
 //! * [`export_portable`]: a session without its sender's paths, in the same format;
-//! * [`page`]: a session as one HTML file that needs nothing else;
+//! * [`render_page`]: a session as one HTML file that needs nothing else;
 //! * [`read`]: the sessions of haft, zot and pi as entries of haft.
 
 mod html;

@@ -140,7 +140,7 @@ impl StoreChange {
     }
 }
 
-/// The system calls that change names, content or permissions on the disk, as far as an installer makes them; `strace`
+/// The system calls that change names, content or permissions on the disk, as far as an installer makes them; `strace_command`
 /// skips those that this processor does not have. After a call that only waits for the disk (`fsync`) a kill leaves the
 /// same as before it.
 const CALLS: &[&str] = &[

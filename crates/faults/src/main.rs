@@ -6,10 +6,10 @@
 //!
 //! # Adding a row
 //!
-//! 1. **Fault.** Bytes at some moment need no program: `inject(Moment::Tool, || b"…".to_vec())` (`evil.rs`). Anything
+//! 1. **Fault.** Bytes at some moment need no program: `inject(InjectionMoment::Tool, || b"…".to_vec())` (`evil.rs`). Anything
 //!    else is one line in the table of its group in `crates/test-support/src/bin/misbehave/`, and here
-//!    `Evil::Fault("its-name")`. The marker, by which the oracle knows that the fault happened, writes itself.
-//! 2. **Row.** One `Row` in the table of its group in `rows/`; a new group is also one line in `rows.rs`. A row has
+//!    `Misbehavior::Fault("its-name")`. The marker, by which the oracle knows that the fault happened, writes itself.
+//! 2. **Row.** One `FaultRow` in the table of its group in `rows/`; a new group is also one line in `rows.rs`. A row has
 //!    one or more cases; each case has a world of its own. Without a `play` a case waits until all faults in
 //!    `expect` are reported, or, when it expects none, until the fault has happened.
 //! 3. **Expectation.** `expect` is every `extension_error` of the case, as extension and code, and no other. `play`
@@ -18,7 +18,7 @@
 //!
 //!    No row depends on how busy, how large or which the machine is. Time: wait for an event (`until`, `trips`, a mark, a
 //!    fault) with the patience of the world; a fault that has to come after something waits until it is `release`d; "at
-//!    once" is judged by deadlines that are several times longer than what is allowed. Memory: `oracle::Growth` compares
+//!    once" is judged by deadlines that are several times longer than what is allowed. Memory: `oracle::HeapGrowth` compares
 //!    rounds of the same work with the first one. Chance: repeat until it has happened. Each sleep says why it is
 //!    there.
 //! 4. **Undefended.** `undefend` takes down what the row is about: it changes the configuration (a limit raised, a
@@ -27,9 +27,9 @@
 //!    the compiler flag `--cfg haft_undefended` and in `target/undefended`: in any other build all defences are fixed,
 //!    and the matrix runs against the programs that users get.
 //!
-//! Helpers of a case: `World::{gate, call, call_tool, command, prompt}` ask; `blocks`, `allows`, `answers`, `fails`,
-//! `reports`, `goes_on` ask and check in one word; `until`, `until_fault`, `until_expected`, `marks`, `log_of`, `state`
-//! look. A case whose own code is the fault (a signal, a reload, a whole `haft`) uses `Evil::Nobody`, adds what it
+//! Helpers of a case: `World::{gate, call, call_tool, command, prompt}` ask; `blocks`, `expect_allow`, `answers`, `expect_failure`,
+//! `expect_report`, `goes_on` ask and check in one word; `until`, `wait_for_fault`, `wait_for_expected`, `marks`, `log_of`, `state`
+//! look. A case whose own code is the fault (a signal, a reload, a whole `haft`) uses `Misbehavior::Nobody`, adds what it
 //! needs in `setup`, starts programs that lie beside this one (`world::beside("haft")`), and calls `World::mark` when
 //! the fault happens.
 //!

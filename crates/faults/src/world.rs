@@ -256,7 +256,7 @@ impl World {
         outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
     }
 
-    /// The model calls the agent's own tool `probe`, which every gate is asked about.
+    /// The model calls the agent's own tool `run_probes`, which every gate is asked about.
     pub(crate) async fn call_gated_tool(&self, args: Value) -> Result<GatedCall> {
         let start = Instant::now();
         let run =

@@ -185,7 +185,7 @@ impl ExtensionHandle {
         while snapshots.changed().await.is_ok() {}
     }
 
-    /// Asks it to leave. [`gone`](Self::gone) tells when it has.
+    /// Asks it to leave. [`wait_until_gone`](Self::wait_until_gone) tells when it has.
     pub(crate) fn shutdown(&self) {
         // A task that is gone already needs no request.
         self.inner.post(ActorCommand::Shutdown);

@@ -59,7 +59,7 @@ use status::status;
 ///     Ok((agent, host))
 /// }
 ///
-/// /// Offers other tools whenever extensions do, until the host is gone. The tools of the program itself come first.
+/// /// ExtensionOffers other tools whenever extensions do, until the host is gone. The tools of the program itself come first.
 /// async fn keep_offering(agent: Agent, host: Host, own: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
 ///     let mut changes = host.changes();
 ///     while changes.changed().await.is_ok() {

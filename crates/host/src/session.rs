@@ -248,7 +248,7 @@ impl<T> ExtensionSession<T> {
         self.fail(FaultCode::FrameTooLong, format!("sent a line longer than {limit} bytes"));
     }
 
-    /// Time has passed; the first `flushed` lines have left.
+    /// Time has passed; the first `flushed_lines` lines have left.
     pub(crate) fn handle_deadline(&mut self, now: Instant, flushed: u64) {
         if let Some((_, text)) = self.ending.take_if(|(at, _)| *at <= now) {
             self.end(&text);

@@ -50,7 +50,7 @@ pub struct Sandbox {
     /// The paths that it may read and change: files are created, renamed and removed below.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// The paths below `write` that it may only read. Needs [`Level::Strict`].
+    /// The paths below `write` that it may only read. Needs [`ConfinementLevel::Strict`].
     #[serde(default)]
     pub protect: Vec<PathBuf>,
     /// The files that it may read and execute beside itself and its interpreter.
@@ -85,7 +85,7 @@ pub enum NetworkAccess {
     /// Nobody, over no kind of socket. Pairs of sockets among its own processes work.
     #[default]
     None,
-    /// Its own processes over IP: a loopback device of its own, not the machine's. Needs [`Level::Strict`].
+    /// Its own processes over IP: a loopback device of its own, not the machine's. Needs [`ConfinementLevel::Strict`].
     Loopback,
     /// Everybody over TCP and UDP, whatever listens on the machine's own loopback device included; no Unix sockets.
     All,
@@ -140,7 +140,7 @@ impl Sandbox {
 
     /// Checks that the sandbox is available on this machine and that its paths are valid. Asked before anything is
     /// started, also by [`GroupChild::spawn`](crate::GroupChild::spawn); what the machine can do is looked up once. At
-    /// [`Level::Strict`] the first call blocks for some ten milliseconds.
+    /// [`ConfinementLevel::Strict`] the first call blocks for some ten milliseconds.
     ///
     /// # Errors
     /// See [`SandboxError`].

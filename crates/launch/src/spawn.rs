@@ -10,7 +10,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use crate::launcher::Launcher;
 use crate::sandbox::Sandbox;
 
-/// A program to start. Fill in the public fields after [`Spawn::new`].
+/// A program to start. Fill in the public fields after [`SpawnOptions::new`].
 #[derive(Debug)]
 pub struct SpawnOptions {
     /// Absolute. A bare name is refused, because looking one up in a changed `PATH` needs a slow start; see

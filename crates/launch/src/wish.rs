@@ -1,4 +1,4 @@
-//! `TerminalWish`: a program in the background that wants the terminal.
+//! `TerminalRequestWatch`: a program in the background that wants the terminal.
 //!
 //! A process group of its own is no session of its own: the programs in it see the terminal of this process and may ask
 //! for it. The system then stops all of the group, and nothing of it ever goes on by itself.

@@ -53,7 +53,7 @@ pub struct DiscoveryOptions {
 pub struct ExtraLocation {
     /// The directory of an extension, or of several. Relative to the process's own.
     pub dir: PathBuf,
-    /// The origin: [`Origin::Global`] stands behind the user's installed ones, [`Origin::Project`] behind the
+    /// The origin: [`ExtensionOrigin::Global`] stands behind the user's installed ones, [`ExtensionOrigin::Project`] behind the
     /// project's. Whoever names a place of an untrusted project runs it.
     pub origin: ExtensionOrigin,
 }

@@ -4,7 +4,7 @@
 //! there whole or not at all; nothing of it is run before the user has approved exactly this; a source that tries to place
 //! files elsewhere is refused.
 //!
-//! What was approved lies in a store of trees under their own digests ([`Trees`]); which of them may run stands in the lock
+//! What was approved lies in a store of trees under their own digests ([`TreeStore`]); which of them may run stands in the lock
 //! file ([`lock`]).
 
 mod approve;
@@ -147,7 +147,7 @@ impl ExtensionStore {
     /// more: the older one runs if the extension ran before that came.
     ///
     /// # Errors
-    /// [`InstallError`] if it is not what it was, or what is approved has changed since `row` and `older` were looked up;
+    /// [`InstallError`] if it is not what it was, or what is approved has changed since `row` and `find_rollback_target` were looked up;
     /// then nothing is changed.
     pub fn roll_back(&self, row: &InstalledExtension, older: &RollbackTarget) -> Result<RollbackOutcome, InstallError> {
         rollback::roll_back(&self.approved, row, older)

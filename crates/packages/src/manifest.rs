@@ -51,11 +51,11 @@ pub struct Manifest {
     pub enabled: bool,
     /// `exec` and `args`; none for an extension that only brings a theme.
     pub exec: Option<ExecCommand>,
-    /// `intercept` and `required`: what the extension promises to guard.
+    /// `read_intercept` and `required`: what the extension promises to guard.
     pub roles: GuardRoles,
     /// `permissions`: what the extension asks for; none for a plain one, which asks for everything.
     pub permissions: Option<Permissions>,
-    /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
+    /// `read_activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
     pub lifecycle: Lifecycle,
     /// Mistakes in fields that it can do without; they count as left out.
     pub ignored: Vec<String>,

@@ -19,7 +19,7 @@ pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames
 /// ```
 /// use std::path::PathBuf;
 ///
-/// use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+/// use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
 /// use haft_protocol::ids::ExtensionName;
 ///
 /// /// A guard that a program brings along: without it no tool runs.
@@ -27,11 +27,11 @@ pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames
 ///     ExtensionSpec {
 ///         name: ExtensionName::new("guard"),
 ///         version: None,
-///         launch: Launch::Process { program: dir.join("guard"), args: vec!["--strict".into()] },
+///         launch: LaunchPlan::Process { program: dir.join("guard"), args: vec!["--strict".into()] },
 ///         dir,
-///         dialect: Dialect::Native,
-///         origin: Origin::BuiltIn,
-///         roles: Roles { required: true, ..Roles::default() },
+///         dialect: ExtensionDialect::Native,
+///         origin: ExtensionOrigin::BuiltIn,
+///         roles: GuardRoles { required: true, ..Roles::default() },
 ///         permissions: None,
 ///         level: None,
 ///         description: None,

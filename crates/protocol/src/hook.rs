@@ -4,14 +4,14 @@
 //! read as PicoClaw reads them, and what they leave out stays as it was. Which of two kinds of notifications a hook
 //! gets, [`LegacyEvent`] or [`RuntimeEvent`], is a matter of its configuration.
 //!
-//! * [`Watch`]: what a hook is called for, from its configuration;
+//! * [`HookSubscriptions`]: what a hook is called for, from its configuration;
 //! * [`Line`], [`Call`], [`Method`]: what the host says ([`RawLine`] as it came); [`Reply`], [`read_reply`]: what a hook says;
 //! * [`Question`]: every call that is answered, with [`decide`](Question::decide), which makes a decision of a reply;
-//! * [`Occurrence`], [`Payload`], [`Kind`]: what happened, in both forms;
+//! * [`TurnEvent`], [`Payload`], [`Kind`]: what happened, in both forms;
 //! * [`texts`]: what the model and the user are told in PicoClaw's own words.
 //!
 //! ```
-//! use haft_protocol::codec::Plain;
+//! use haft_protocol::codec::PlainSpan;
 //! use haft_protocol::hook::{self, BeforeTool, Line, Question, ToolDecision};
 //!
 //! let question = BeforeTool { tool: "bash".into(), ..BeforeTool::default() };
@@ -19,7 +19,7 @@
 //! assert!(line.starts_with(r#"{"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":"#));
 //!
 //! let answer = br#"{"jsonrpc":"2.0","id":4,"result":{"action":"deny_tool","reason":"not here"}}"#;
-//! let reply = hook::read_reply(answer, hook::BOUNDS, Plain::default())?;
+//! let reply = hook::read_reply(answer, hook::BOUNDS, PlainSpan::default())?;
 //! let decided = question.decide(&reply.outcome?)?;
 //! assert_eq!(decided.decision, ToolDecision::Deny { reason: "not here".into() });
 //! # Ok::<(), Box<dyn std::error::Error>>(())

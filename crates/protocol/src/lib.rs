@@ -16,9 +16,9 @@
 //! With this crate and `insta` alone:
 //! ```
 //! use haft_protocol::ext::{ExtensionFrame, Notify};
-//! use haft_protocol::{codec, event::Level};
+//! use haft_protocol::{codec, event::NoteLevel};
 //!
-//! let frame = ExtensionFrame::Notify(Notify { level: Level::Info, message: "refreshed".into() });
+//! let frame = ExtensionFrame::Notify(Notify { level: NoteLevel::Info, message: "refreshed".into() });
 //! insta::assert_snapshot!(codec::encode(&frame)?.trim_end(),
 //!     @r#"{"type":"notify","level":"info","message":"refreshed"}"#);
 //! # Ok::<(), serde_json::Error>(())

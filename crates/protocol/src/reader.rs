@@ -20,11 +20,11 @@ use entries::{ObjectEntries, ArrayItems};
 
 pub(crate) use raw::{JsonText, raw_value};
 
-/// The name of a newtype by which a [`Reader`] knows a type that reads its object in one pass when its tag comes first.
+/// The name of a newtype by which a [`JsonReader`] knows a type that reads its object in one pass when its tag comes first.
 /// The reader offers it the object; to any other reader it is a newtype like any other.
 pub(crate) const OBJECT: &str = "haft_protocol::Object";
 
-/// The name of a newtype by which a [`Reader`] knows a type that keeps a string as it is written. The reader offers it a
+/// The name of a newtype by which a [`JsonReader`] knows a type that keeps a string as it is written. The reader offers it a
 /// string without escapes with its quotes, and any other one as owned text; to any other reader it is a newtype.
 pub(crate) const STRING: &str = "haft_protocol::String";
 
@@ -38,7 +38,7 @@ pub struct CheckedJson<'a> {
     pub(crate) longest: PlainSpan,
 }
 
-/// True if a newtype of this name is one that a [`Reader`] reads in a way of its own.
+/// True if a newtype of this name is one that a [`JsonReader`] reads in a way of its own.
 pub(crate) fn keeps_text(name: &str) -> bool {
     matches!(name, raw::TEXT | OBJECT | STRING) || raw::is_raw_value(name)
 }

@@ -4,7 +4,7 @@
 //! events and fields and changes none.
 //!
 //! * [`Request`], [`Command`], [`read_request`]: what a client says, and [`Unread`] what is answered when that cannot be read;
-//! * [`Response`], [`Failure`], and [`CommandParams::Data`]: the one reply to each command;
+//! * [`Response`], [`CommandFailure`], and [`CommandParams::Data`]: the one reply to each command;
 //! * [`EventLine`], [`Event`], [`RpcEvent`]: what happens, each line with its session;
 //! * [`UiRequest`], [`UiResponse`]: questions for the person in front of the client.
 //!

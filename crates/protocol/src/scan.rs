@@ -3,7 +3,7 @@
 //! Parsers disagree about duplicate keys, deep nesting and huge numbers, so a guard in one language could
 //! approve what a tool in another executes differently. What is ambiguous is refused here, once, for everybody.
 //!
-//! [`overview`] is quick and knows only "all is well": what it cannot vouch for, good or bad, is left to [`scan`],
+//! [`scan_overview`] is quick and knows only "all is well": what it cannot vouch for, good or bad, is left to [`scan`],
 //! which is many times slower and names what is wrong.
 
 mod careful;
@@ -41,8 +41,8 @@ pub struct PlainSpan {
 }
 
 impl PlainSpan {
-    /// Looks at what has come of a line since `at`, and keeps the longest part that is known. Returns where the first
-    /// byte is that may end the line, at or behind `at`; the length when there is none.
+    /// Looks at what has come of a line since `locate_error`, and keeps the longest part that is known. Returns where the first
+    /// byte is that may end the line, at or behind `locate_error`; the length when there is none.
     pub fn grow(&mut self, line: &[u8], at: usize) -> usize {
         let end = plain_end(line, at);
         if self.end == at {

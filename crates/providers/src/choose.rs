@@ -30,9 +30,9 @@ pub use provider::{KeyLocation, key_location, resolve_model, split_provider};
 /// The wishes of the user by flags and configuration; everything may be left open.
 #[derive(Clone, Default)]
 pub struct ModelPreference {
-    /// A preset's name, `scripted`, or any name together with [`Wish::base_url`].
+    /// A preset's name, `scripted`, or any name together with [`ModelPreference::base_url`].
     pub provider: Option<String>,
-    /// A model's id, also as `provider/model` while [`Wish::provider`] is open; for `scripted`, the script's path.
+    /// A model's id, also as `provider/model` while [`ModelPreference::provider`] is open; for `scripted`, the script's path.
     pub model: Option<String>,
     /// A key, instead of the environment's.
     pub api_key: Option<SecretString>,
@@ -55,7 +55,7 @@ impl fmt::Debug for ModelPreference {
     }
 }
 
-/// The parts of the machine that the choice may look at; [`Machine`] is the real one.
+/// The parts of the machine that the choice may look at; [`SystemProbe`] is the real one.
 #[async_trait]
 pub trait EnvironmentProbe: Send + Sync {
     /// An environment variable.
@@ -79,7 +79,7 @@ pub enum ModelChoice {
 }
 
 impl ModelChoice {
-    /// The model itself. Reads the script of [`Choice::Scripted`]; sends nothing.
+    /// The model itself. Reads the script of [`ModelChoice::Scripted`]; sends nothing.
     ///
     /// # Errors
     /// [`OpenError`] when the configuration or the script is not valid.

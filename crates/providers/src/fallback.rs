@@ -16,7 +16,7 @@ use crate::timeouts::FALLBACK_REST;
 
 /// Models in the order in which they are preferred. When one is at its limit, down, or refuses its key, after all of
 /// its own retries and before the first piece of an answer, the next one is asked the same and
-/// [`ModelEvent::Fallback`] says so; [`ModelEvent::Answering`] says who answers. The one that answered is asked first for five minutes; then the preferred one is
+/// [`ModelEvent::FallbackModel`] says so; [`ModelEvent::Answering`] says who answers. The one that answered is asked first for five minutes; then the preferred one is
 /// tried again. A request that a provider refuses for what it holds, or for its length, is the answer it gets.
 #[derive(Clone)]
 pub struct FallbackModel {
@@ -36,7 +36,7 @@ struct ActiveModel {
 }
 
 impl FallbackModel {
-    /// `first`, and in its place `others` in this order.
+    /// `preferred_index`, and in its place `others` in this order.
     pub fn new(first: Arc<dyn Model>, others: impl IntoIterator<Item = Arc<dyn Model>>) -> Self {
         let models = [first].into_iter().chain(others).collect();
         Self { shared: Arc::new(FallbackState { models, active: Mutex::default() }) }
@@ -115,7 +115,7 @@ struct FallbackRequest {
 
 enum FallbackPhase {
     Ready,
-    /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
+    /// It answers; `start_response` once it gave a piece of answer, after which no other can go on.
     Answering {
         stream: ModelStream,
         begun: bool,

@@ -9,10 +9,10 @@
 //!
 //! ```
 //! use haft_core::model::Model;
-//! use haft_providers::{Dialect, HttpModel, ModelConfig, Scripted};
+//! use haft_providers::{ApiDialect, HttpModel, ModelConfig, Scripted};
 //!
 //! // A model behind an API …
-//! let mut config = ModelConfig::new(Dialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
+//! let mut config = ModelConfig::new(ApiDialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
 //! config.api_key = Some("sk-ant-…".replace('…', "123").into());
 //! let model = HttpModel::new(config)?;
 //! assert_eq!(model.facts().window, Some(1_000_000));

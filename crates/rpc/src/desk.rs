@@ -1,6 +1,6 @@
-//! `Desk`: the commands of one session, in the order in which they count.
+//! `CommandScheduler`: the commands of one session, in the order in which they count.
 //!
-//! A state machine without IO: commands and what became of the work go in, [`Effect`]s come out, to be carried out in order
+//! A state machine without IO: commands and what became of the work go in, [`SchedulerEffect`]s come out, to be carried out in order
 //! before anything else goes in. The promise: each command is answered exactly once, whatever happens, and one thing is
 //! worked on at a time.
 
@@ -23,13 +23,13 @@ pub(crate) const MOST_OPEN: usize = 256;
 #[derive(Debug, PartialEq)]
 pub(crate) enum SchedulerEffect {
     Reply(RpcResponse),
-    /// This is done beside the work; what it comes to is told with [`Desk::done`]. [`Command::Clear`] is done before
+    /// This is done beside the work; what it comes to is told with [`CommandScheduler::done`]. [`Command::Clear`] is done before
     /// anything else goes in, since nothing is worked on only now.
     Do(CommandTicket, Command),
-    /// This is worked on from here on, until [`Desk::ended`].
+    /// This is worked on from here on, until [`CommandScheduler::ended`].
     Start(SessionJob),
     Stop,
-    /// The session is not needed any more: nothing is worked on and nothing waits. [`Desk::closed`] comes next.
+    /// The session is not needed any more: nothing is worked on and nothing waits. [`CommandScheduler::closed`] comes next.
     Close,
 }
 
@@ -82,7 +82,7 @@ enum SchedulerStage {
     Finishing,
     /// The session ends its work and begins nothing else.
     Closing,
-    /// [`Effect::Close`] was said.
+    /// [`SchedulerEffect::Close`] was said.
     Closed,
 }
 

@@ -1,4 +1,4 @@
-//! `Dialogs`: the questions that wait for a person.
+//! `DialogRegistry`: the questions that wait for a person.
 //!
 //! A state machine without IO and without a clock. The promise: every question is over exactly once, with an answer that fits
 //! it, and with its default when nobody gives another one in time.
@@ -63,7 +63,7 @@ impl DialogRegistry {
         self.answers = answers;
     }
 
-    /// Returns the request that the client is sent; [`Over`] comes later. None if the client answers no questions: then the
+    /// Returns the request that the client is sent; [`ClosedDialog`] comes later. None if the client answers no questions: then the
     /// default counts.
     pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {
         let UserQuestion { extension, kind, title, message, options, call, default, within } = question;

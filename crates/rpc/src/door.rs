@@ -1,4 +1,4 @@
-//! `Door`: who may drive the process.
+//! `AuthGate`: who may drive the process.
 //!
 //! The promise: while a token is asked for, no command is done before `hello` has shown it, and a wrong one ends the
 //! connection.

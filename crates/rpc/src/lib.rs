@@ -4,7 +4,7 @@
 //! the names of zot's RPC mode, written whole and at once; a command is answered exactly once; nobody waits for a client.
 //! Never in here: agent logic, files, settings, a runtime.
 //!
-//! * [`serve()`]: a client drives the sessions that a program opens with its [`Sessions`]; each has a [`Screen`];
+//! * [`serve()`]: a client drives the sessions that a program opens with its [`SessionProvider`]; each has a [`SessionScreen`];
 //!   [`serve_local()`] for one in the same process, without JSON;
 //! * [`line()`]: an event as one line; [`escaped`]: a line of JSON that no terminal obeys;
 //! * [`EventWriter`]: writes events alone.

@@ -1,4 +1,4 @@
-//! `Outbox`: what waits for a client that reads in its own time.
+//! `ClientOutbox`: what waits for a client that reads in its own time.
 //!
 //! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
 //! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line

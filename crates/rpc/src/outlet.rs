@@ -1,4 +1,4 @@
-//! `Outlet`: the way to the client. Everybody puts lines into it and waits for nothing; one writer takes them out.
+//! `ClientSink`: the way to the client. Everybody puts lines into it and waits for nothing; one writer takes them out.
 
 use std::fmt;
 use std::pin::Pin;
@@ -51,7 +51,7 @@ impl ClientSink {
         self.add(|state| state.outbox.reply(reply));
     }
 
-    /// Adds an event, or leaves it out, as [`Outbox`] says.
+    /// Adds an event, or leaves it out, as [`ClientOutbox`] says.
     pub(crate) fn event(&self, session: Option<&str>, event: impl Into<ClientEvent>) {
         let session = session.map(str::to_owned);
         self.add(|SinkState { outbox, held, .. }| held.as_mut().unwrap_or(outbox).event(session, event));

@@ -1,4 +1,4 @@
-//! `Questions`: asking the person in front of the client, and waiting for what comes of it.
+//! `QuestionBroker`: asking the person in front of the client, and waiting for what comes of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! `Roster`: the sessions that are open, and which one a command is about.
+//! `OpenSessions`: the sessions that are open, and which one a command is about.
 
 use haft_protocol::rpc::{ErrorCode, CommandFailure};
 

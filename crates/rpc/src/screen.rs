@@ -1,4 +1,4 @@
-//! `Screen`: the client as a session sees it. What its extensions show goes there, and whoever has to ask the person asks
+//! `SessionScreen`: the client as a session sees it. What its extensions show goes there, and whoever has to ask the person asks
 //! there.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! `serve`: a client drives the sessions of this process.
 //!
-//! One task, the [`Hub`], takes the client's lines and the news of what is under way, one at a time, and decides with the
+//! One task, the [`RpcServer`], takes the client's lines and the news of what is under way, one at a time, and decides with the
 //! state machines of this crate what follows. Whatever takes time is a task of its own that it waits for. Events and
-//! replies go into the [`Outlet`], which one writer empties.
+//! replies go into the [`ClientSink`], which one writer empties.
 
 mod carry;
 mod extension;

@@ -1,4 +1,4 @@
-//! `Sessions`: where the sessions of a process come from, and what else only the program knows.
+//! `SessionProvider`: where the sessions of a process come from, and what else only the program knows.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::shorten_name;
 /// # use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
 /// use haft_core::session::Session;
 /// use haft_core::{Agent, BuildError};
-/// use haft_rpc::{Opened, Options, Screens, Sessions, Which};
+/// use haft_rpc::{Opened, ServeOptions, ScreenFactory, SessionProvider, SessionChoice};
 /// use haft_protocol::rpc::{ErrorCode, Failure};
 /// # struct Parrot;
 /// # #[async_trait::async_trait]
@@ -40,17 +40,17 @@ use crate::shorten_name;
 /// struct Mine;
 ///
 /// #[async_trait::async_trait]
-/// impl Sessions for Mine {
+/// impl SessionProvider for Mine {
 ///     type Error = BuildError;
 ///
-///     async fn first(&self, screens: &Screens) -> Result<Opened, BuildError> {
+///     async fn first(&self, screens: &ScreenFactory) -> Result<Opened, BuildError> {
 ///         let session = Session::in_memory("/srv/app".as_ref());
 ///         let screen = screens.begin(&session);
 ///         let agent = screen.joined(Agent::builder(Parrot).session(session)).build()?;
 ///         Ok(Opened::new(agent, screen))
 ///     }
 ///
-///     async fn open(&self, _: Which, _: &Screens) -> Result<Opened, Failure> {
+///     async fn open(&self, _: SessionChoice, _: &ScreenFactory) -> Result<Opened, Failure> {
 ///         Err(Failure::new(ErrorCode::Unsupported, "this program has one session"))
 ///     }
 /// }
@@ -60,7 +60,7 @@ use crate::shorten_name;
 /// let input = &b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"Hi\"}\n"[..];
 /// let mut output = Vec::new();
 /// let cancel = CancellationToken::new();
-/// haft_rpc::serve(&cancel, Arc::new(Mine), input, &mut output, Options::new("1.0")).await?;
+/// haft_rpc::serve(&cancel, Arc::new(Mine), input, &mut output, ServeOptions::new("1.0")).await?;
 /// assert!(String::from_utf8(output)?.contains(r#"{"type":"text_delta","delta":"Hello!""#));
 /// # Ok(())
 /// # }
@@ -159,7 +159,7 @@ pub(crate) struct SessionExtensions {
 }
 
 impl OpenedSession {
-    /// An agent, built with what [`Screen::joined`] has put into its builder, and its screen.
+    /// An agent, built with what [`SessionScreen::attach_to`] has put into its builder, and its screen.
     pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
         Self { agent, screen, extensions: None }
     }
@@ -214,7 +214,7 @@ impl OpenedSession {
     }
 }
 
-/// A session on the disk, as [`Sessions::stored`] tells it. Whether it is open, the server knows.
+/// A session on the disk, as [`SessionProvider::stored`] tells it. Whether it is open, the server knows.
 pub fn stored_info(found: &SessionFile, summary: SessionSummary) -> SessionInfo {
     let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
     SessionInfo {

@@ -39,7 +39,7 @@ enum OutputTarget {
     Stdout(StdoutWriter),
 }
 
-/// The other end of an [`Outbox`]; see [`write_all`].
+/// The other end of an [`FrameOutbox`]; see [`write_all`].
 pub(crate) type OutboxReceiver = mpsc::UnboundedReceiver<OutboxMessage>;
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl FrameOutbox {
         (Self::new(OutputTarget::Queue(lines)), queue)
     }
 
-    /// One that writes to stdout itself; see [`Outbox::finish`] and [`Outbox::check`].
+    /// One that writes to stdout itself; see [`FrameOutbox::finish`] and [`FrameOutbox::check`].
     pub(crate) fn for_stdout() -> io::Result<Self> {
         Ok(Self::new(OutputTarget::Stdout(StdoutWriter::new()?)))
     }
@@ -97,7 +97,7 @@ impl FrameOutbox {
         drop_unsendable(self.send(frame));
     }
 
-    /// [`Outbox::push`] for several frames that leave in one write.
+    /// [`FrameOutbox::push`] for several frames that leave in one write.
     pub(crate) fn push_all(&self, frames: &[ExtensionFrame]) {
         let lines = frames.iter().filter_map(|frame| drop_unsendable(self.encode(frame)));
         self.send_line(lines.collect());
@@ -146,7 +146,7 @@ impl FrameOutbox {
         }
     }
 
-    /// After [`Outbox::close`]: waits until everything is written, unless another task does it.
+    /// After [`FrameOutbox::close`]: waits until everything is written, unless another task does it.
     pub(crate) fn finish(&self) -> io::Result<()> {
         match &self.0.way {
             OutputTarget::Queue(_) => Ok(()),

@@ -6,9 +6,9 @@
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+//! use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 //!
-//! let server = ModelServer::start(Wire::Anthropic, vec![
+//! let server = ModelServer::start(WireFormat::Anthropic, vec![
 //!     Scenario::new().tool("toolu_1", "weather", r#"{"city":"Zürich"}"#),
 //!     Scenario::text("It is sunny."),
 //! ]).await;

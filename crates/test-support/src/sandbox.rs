@@ -1,7 +1,7 @@
 //! Tests of a sandbox: a scene to break out of, a program that tries, and what it shall see.
 //!
-//! [`Scene::new`] builds the scene, `sandbox-probe` is started in it with [`Scene::facts`] as its argument, and
-//! [`Scene::judge`] reads what it printed.
+//! [`SandboxScene::new`] builds the scene, `sandbox-probe` is started in it with [`SandboxScene::facts`] as its argument, and
+//! [`SandboxScene::judge`] reads what it printed.
 
 mod probes;
 mod scene;

@@ -282,7 +282,7 @@ pub struct SurveyReport {
     pub failures: u64,
 }
 
-/// The most that a [`Report`] quotes.
+/// The most that a [`SurveyReport`] quotes.
 const QUOTED: usize = 10;
 
 /// Sends every one of the [`ATTACKS`] through every sink, and `random` hostile texts through them in turn.

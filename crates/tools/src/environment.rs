@@ -92,7 +92,7 @@ pub trait ClaimedFile: Send {
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError>;
 
     /// Puts new content in the place of what was read: whoever looks sees the old content or the new, never a
-    /// mixture, unless the result says [`Written::InPlace`]. Permissions stay. Goes on to its end even if the future
+    /// mixture, unless the result says [`FileWriteOutcome::InPlace`]. Permissions stay. Goes on to its end even if the future
     /// is dropped.
     ///
     /// # Errors

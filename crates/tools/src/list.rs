@@ -54,14 +54,14 @@ pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use haft_core::services::Services;
+/// use haft_core::services::ExtensionToolSource;
 /// use haft_tools::{HostEnvironment, ServiceTools, builtin_tools};
 ///
 /// # let (workspace, own) = ("workspace", "own");
 /// let environment = HostEnvironment::new(workspace);
 /// let for_extensions = ServiceTools::new(environment.clone()).keep_out_of(own);
 /// let for_the_model = builtin_tools(Arc::new(environment));
-/// # fn given(_: Arc<dyn Services>) {}
+/// # fn given(_: Arc<dyn ExtensionToolSource>) {}
 /// // For `haft_host::HostBuilder::services`, before `Host::serve` says under whose hooks.
 /// given(Arc::new(for_extensions));
 /// # assert_eq!(for_the_model.len(), 7);

@@ -1,6 +1,6 @@
 //! Text from outside that may be shown, and the only place where spans are made.
 //!
-//! Everything that a model, a tool, an extension or a file says becomes a [`Clean`] or a [`CleanLine`] first, and those
+//! Everything that a model, a tool, an extension or a file says becomes a [`CleanText`] or a [`CleanLine`] first, and those
 //! are made by the sanitiser alone. A [`span`] takes nothing else. So a text that nobody cleaned does not compile.
 //!
 //! Invariant: no span holds a control character, a newline or a tab. Enforced by `tests/it/clean.rs` and, for the one

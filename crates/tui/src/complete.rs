@@ -1,6 +1,6 @@
 //! Completion at the cursor: `/command`, what follows a command, and `@file`.
 //!
-//! A state machine without IO: the text, the cursor and a [`Source`] go in, what to show and what to put in comes out.
+//! A state machine without IO: the text, the cursor and a [`CandidateSource`] go in, what to show and what to put in comes out.
 //! The candidates stay where they are while a word is typed on: the one that was chosen stays chosen as long as it fits,
 //! and the room they take does not shrink before they go.
 

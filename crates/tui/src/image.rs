@@ -1,6 +1,6 @@
 //! Images: what stands in their place where none can be shown, and where they shall be where they can.
 //!
-//! A view lays an image out as so many columns and rows, with words for it in the first row, and [marks](Placement::mark)
+//! A view lays an image out as so many columns and rows, with words for it in the first row, and [marks](ImagePlacement::mark)
 //! the cells. Whoever draws the frame then shows the image if all of its marks are still there and it is decoded, and else
 //! the words. So whatever is drawn over an image covers it, and needs to know nothing of images.
 

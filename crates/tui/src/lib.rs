@@ -1,6 +1,6 @@
 //! The interactive mode of haft as a library: what is on the screen, and how it is drawn.
 //!
-//! For whom: the binary, which only starts it. [`app`] is the state, what happens to it, and how it is drawn; below it
+//! For whom: the binary, which only starts it. [`run_app_action`] is the state, what happens to it, and how it is drawn; below it
 //! are the text layer, from texts of models, tools and extensions to styled lines of a width, and what a person does with
 //! keys: their meanings, the editor, what it completes, the prompts of before, and what waits while the agent works. All
 //! of that is pure: no IO, no terminal, no clock. Those are in [`terminal`], and nowhere else.

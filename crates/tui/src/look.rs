@@ -1,4 +1,4 @@
-//! `Look`: what everything that is drawn is drawn with.
+//! `DrawContext`: what everything that is drawn is drawn with.
 
 use std::sync::Arc;
 use std::time::Instant;

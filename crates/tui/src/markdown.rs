@@ -297,7 +297,7 @@ fn finished_block_ends(text: &str, at_end: bool) -> Vec<usize> {
     ends
 }
 
-/// Where a block ends, of which the parser says that it shows nothing in `rest`.
+/// Where a block ends, of which the parser says that it shows nothing in `unprinted_rows`.
 ///
 /// What is blank behind a block belongs to nobody; how much of it there is may still change. Addresses of links that
 /// follow a list or a quote are counted to it by the parser. They belong to what comes next: without them, that could

@@ -50,7 +50,7 @@ pub struct WaitingMessage<'q> {
 /// The messages that were taken out of the queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoredMessages {
-    /// The prompts, for [`Editor::put_before`](crate::editor::Editor::put_before).
+    /// The prompts, for [`Editor::prepend_prompts`](crate::editor::Editor::prepend_prompts).
     pub prompts: Vec<EditorContent>,
     /// The output of the person's commands, in the same order.
     pub printed: Vec<QueuedShellOutput>,

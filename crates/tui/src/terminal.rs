@@ -1,11 +1,11 @@
 //! The terminal and the loop: all of this crate that is not pure.
 //!
-//! [`run`] takes the terminal, and gives it back however it ends. In between it tells an [`Interface`] what happens, one
+//! [`run`] takes the terminal, and gives it back however it ends. In between it tells an [`UserInterface`] what happens, one
 //! event at a time, does what that wants, and draws it: at once after a key, else at most sixty times a second, and not
 //! at all while nothing happens. What writes to the terminal may wait for as long as the terminal does not read, so the
 //! loop is for a thread, and a runtime, of its own; the binary makes both.
 //!
-//! Never in here: a process that is started, a file of the person's that is read. Those are the [`Program`]'s.
+//! Never in here: a process that is started, a file of the person's that is read. Those are the [`ProgramServices`]'s.
 //!
 //! Invariant: whatever way it ends (quitting, a signal, a panic, an error), the terminal is as it was. Enforced by
 //! `tests/it/terminal.rs`.

@@ -319,7 +319,7 @@ impl Transcript {
 
     /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
     /// text. Typing on searches from where it began. Where there is too much to read at once,
-    /// [`search_on`](Self::search_on) goes on.
+    /// [`continue_search`](Self::continue_search) goes on.
     pub fn search(&mut self, text: &str) -> SearchOutcome {
         let found = self.finder.search(&mut self.doc, &mut self.view, text);
         self.follow_match(found)

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
-/// The variable that names the file in which [`record`] writes down what it is told.
+/// The variable that names the file in which [`record_calls`] writes down what it is told.
 pub(crate) const RECORD: &str = "HAFT_BENCH_RECORD";
 
 /// The beginning of every call; a notification begins otherwise.

@@ -1,4 +1,4 @@
-//! `Desk`: what the interface asks the program, answered.
+//! `UiBackend`: what the interface asks the program, answered.
 //!
 //! Nothing here happens on the thread that asks, nor on the agent's: what reads files does that where it holds up nobody.
 

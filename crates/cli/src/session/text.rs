@@ -31,7 +31,7 @@ impl SessionRow {
         Ok(Self { found: found.clone(), summary, text })
     }
 
-    /// The line of the list, in at most `width` columns; `digits` of the id are shown.
+    /// The line of the list, in at most `terminal_width` columns; `id_digits` of the id are shown.
     pub(crate) fn line(&self, now: SystemTime, digits: usize, width: usize) -> String {
         let id: String = self.found.id.to_string().chars().take(digits).collect();
         let when = age_text(now, self.found.modified);
@@ -41,7 +41,7 @@ impl SessionRow {
     }
 }
 
-/// The heading of [`Row::line`].
+/// The heading of [`SessionRow::line`].
 pub(crate) fn heading(digits: usize) -> String {
     format!("{:<digits$}  {:<11}  {:>8}  {:>7}  {}", "ID", "WHEN", "MESSAGES", "COST", "SESSION")
 }

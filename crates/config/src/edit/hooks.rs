@@ -35,7 +35,7 @@ pub enum AddHooksError {
 /// `from` that is not enabled no hook is.
 ///
 /// # Errors
-/// [`AddError`]; nothing is written then.
+/// [`AddHooksError`]; nothing is written then.
 pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddHooksError> {
     edit_file(path, |file, document| insert_hooks(path, file, document, from))
 }

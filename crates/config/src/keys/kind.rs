@@ -81,7 +81,7 @@ impl ValueKind {
     }
 }
 
-/// A value as a person writes it: the text that [`set`](crate::set) takes.
+/// A value as a person writes it: the text that [`set_key`](crate::set_key) takes.
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -64,7 +64,7 @@ impl TrustDecision {
     /// Decides. Whatever is not certain is not trusted.
     ///
     /// # Errors
-    /// [`PinError`] when a digest was asked for that the project does not have.
+    /// [`ProjectDigestError`] when a digest was asked for that the project does not have.
     pub fn decide(home: &Home, dir: PathBuf, asked: TrustRequest) -> Result<Self, ProjectDigestError> {
         if !is_up(Defence::ProjectTrust) {
             return Ok(Self::with_trust(dir, ProjectTrust::Trusted, None));

@@ -29,12 +29,12 @@ use crate::transcript::Transcript;
 /// use haft_core::model::{Model, Thinking};
 /// use haft_core::prompt::SystemPrompt;
 /// use haft_core::session::Session;
-/// use haft_core::session::store::Store;
+/// use haft_core::session::store::SessionStore;
 /// use haft_core::{Agent, BuildError};
 ///
 /// fn agent(model: impl Model + 'static, home: &Path, project: &Path) -> Result<Agent, BuildError> {
 ///     let facts = vec![format!("Working directory: {}", project.display())];
-///     let session: Session = Store::new(home.join("sessions")).create(project);
+///     let session: Session = SessionStore::new(home.join("sessions")).create(project);
 ///     Agent::builder(model)
 ///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
 ///         .session(session) // kept on the disk; without it, in memory
@@ -198,7 +198,7 @@ impl AgentBuilder {
     }
 
     /// Sets how long all hooks together may take over one tool call, 30 s if nothing is said. When it is used up, the
-    /// call is blocked. Hooks that keep [a time of their own](crate::hooks::BeforeToolExecute::patience) have that beside
+    /// call is blocked. Hooks that keep [a time of their own](crate::hooks::BeforeToolExecute::decision_time) have that beside
     /// it.
     pub fn gate_budget(mut self, budget: Duration) -> Self {
         self.config.gate_budget = budget;

@@ -1,4 +1,4 @@
-//! `Caller`: tools for extensions, under the same hooks as the model's calls.
+//! `ExtensionToolRunner`: tools for extensions, under the same hooks as the model's calls.
 
 use std::sync::{Arc, Weak};
 
@@ -19,7 +19,7 @@ use crate::schema::SchemaValidator;
 use crate::tool::{ToolFailureKind, Tool, ToolOutput, ToolSpec};
 
 /// Runs tools for extensions under an agent's hooks: the same transforms, gates and after-hooks as for a call of the
-/// model, whether or not a run is under way. Made by [`Agent::caller`](crate::Agent::caller).
+/// model, whether or not a run is under way. Made by [`Agent::tool_runner`](crate::Agent::tool_runner).
 ///
 /// Such a call is not in the transcript, because the model did not ask; it is told as
 /// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`], with no more than the beginnings of what is long, and not at

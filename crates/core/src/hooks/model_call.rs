@@ -98,7 +98,7 @@ pub struct RequestEdit {
     pub messages: Option<Vec<Message>>,
     /// More tools. One of a name that is offered already is passed over; one that the agent's own selection leaves out
     /// does not count. The model may call such a tool, and it is for a hook that
-    /// [takes unknown tools](super::BeforeToolExecute::takes_unknown) to answer.
+    /// [takes unknown tools](super::BeforeToolExecute::handles_unknown_tools) to answer.
     pub add_tools: Vec<ToolSpec>,
     /// Other options: all of them, and not only those that are set.
     pub options: Option<RequestOptions>,
@@ -126,7 +126,7 @@ pub struct RequestEdit {
 ///         match answer.usage.output {
 ///             spent if spent > self.most_tokens => {
 ///                 let reason = format!("{spent} tokens in one answer, of {} allowed", self.most_tokens);
-///                 ResponseDecision::Refuse(Refusal::of_turn("budget", reason))
+///                 ResponseDecision::Refuse(Refusal::for_turn("budget", reason))
 ///             }
 ///             _ => ResponseDecision::Keep,
 ///         }

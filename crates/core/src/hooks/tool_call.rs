@@ -16,10 +16,10 @@ pub trait BeforeToolExecute: Send + Sync {
     /// Decides what becomes of the call. An ordered hook may be asked a second time when a later one changed the
     /// arguments; then only a refusal counts. Dropped unanswered when somebody before it has refused meanwhile, and when
     /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget), beside what
-    /// each may take of [its own time](Self::patience).
+    /// each may take of [its own time](Self::decision_time).
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
 
-    /// The same about a call that an extension makes (see [`Caller`](crate::Caller)); whoever has nothing else to say
+    /// The same about a call that an extension makes (see [`ExtensionToolRunner`](crate::ExtensionToolRunner)); whoever has nothing else to say
     /// about it decides as if the model had made it.
     async fn before_extension_call(
         &self,
@@ -139,12 +139,12 @@ impl ToolDecision {
 ///
 /// A person may be behind one, so their time is their own and not part of
 /// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget). They are asked before a hook answers in place of a
-/// tool, too, unless that hook [vouches](super::BeforeToolExecute::vouches) for it; what only hooks know, nobody is asked
+/// tool, too, unless that hook [vouches](super::BeforeToolExecute::bypasses_approval) for it; what only hooks know, nobody is asked
 /// about.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::hooks::{Approval, ApproveTool, CancellationToken};
+/// use haft_core::hooks::{ApproverDecision, ApproveTool, CancellationToken};
 /// use haft_core::protocol::content::ToolCall;
 ///
 /// /// Asks somebody, who is told with a word that it is no longer wanted.
@@ -152,11 +152,11 @@ impl ToolDecision {
 ///
 /// #[async_trait]
 /// impl ApproveTool for Ask {
-///     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+///     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
 ///         let question = format!("Run {} with {}?", call.name, call.args);
 ///         match cancel.run_until_cancelled(yes_or_no(question)).await {
-///             Some(true) => Approval::Approve,
-///             Some(false) | None => Approval::Deny { by: "you".into(), reason: "the user said no".into() },
+///             Some(true) => ApproverDecision::Approve,
+///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "the user said no".into() },
 ///         }
 ///     }
 /// }

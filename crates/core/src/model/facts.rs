@@ -28,9 +28,9 @@ pub struct TokenPrices {
     pub input: f64,
     /// Output, thinking included.
     pub output: f64,
-    /// Input read from the provider's cache; as [`Prices::input`] where not known.
+    /// Input read from the provider's cache; as [`TokenPrices::input`] where not known.
     pub cache_read: Option<f64>,
-    /// Input written to the provider's cache; as [`Prices::input`] where not known.
+    /// Input written to the provider's cache; as [`TokenPrices::input`] where not known.
     pub cache_write: Option<f64>,
 }
 

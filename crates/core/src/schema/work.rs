@@ -37,7 +37,7 @@ pub(super) enum WorkLimitError {
 /// Counts the steps of one check.
 ///
 /// # Errors
-/// [`TooMuch`] as soon as that is clear.
+/// [`WorkLimitError`] as soon as that is clear.
 pub(super) fn count_steps(schema: &Value, instance: &Value) -> Result<(), WorkLimitError> {
     StepCounter { root: schema, left: MAX_STEPS, depth: 0 }.apply(schema, instance)
 }

@@ -66,7 +66,7 @@ impl SessionLog {
         Ok(self)
     }
 
-    /// Opens a file as it stands. Before it is written its end has to be [mended](Self::mend).
+    /// Opens a file as it stands. Before it is written its end has to be [mended](Self::repair_tail).
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
         let file = disk.open(path)?;
         Self::new(disk, file, path, Vec::new())

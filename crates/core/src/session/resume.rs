@@ -81,7 +81,7 @@ enum ScanOutcome {
 }
 
 impl BackwardScan {
-    /// Whole lines, the last one first. `first`: they begin with the header.
+    /// Whole lines, the last one first. `initial`: they begin with the header.
     fn scan_lines(&mut self, lines: &[u8], first: bool) -> ControlFlow<ScanOutcome> {
         let mut rest = lines;
         while let Some(before) = rest.strip_suffix(b"\n") {

@@ -46,7 +46,7 @@ impl BeforeModelRequest for Watches {
     }
 }
 
-/// An agent whose tool `alone` does this to it.
+/// An agent whose tool `is_exclusive` does this to it.
 fn doing(script: &Script, skips: bool, act: impl Fn(&Agent) + Send + Sync + 'static) -> (Agent, Watches) {
     let (slot, watches) = (Arc::new(OnceLock::new()), Watches::default());
     let agent = script

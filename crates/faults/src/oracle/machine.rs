@@ -11,7 +11,7 @@ use super::heap::live_bytes;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// More bytes than a case leaves on the heap, with everything that is made once. Rows about memory compare rounds, see
-/// [`Growth`](super::Growth).
+/// [`HeapGrowth`](super::HeapGrowth).
 const RUNAWAY: usize = 64 << 20;
 
 /// The resources of this process before a case.

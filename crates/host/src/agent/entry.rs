@@ -257,7 +257,7 @@ impl ManagedExtension {
         while slot.changed().await.is_ok() {}
     }
 
-    /// Asks it to leave for good, another one being in its place. [`gone`](Self::gone) tells when it has.
+    /// Asks it to leave for good, another one being in its place. [`wait_until_gone`](Self::wait_until_gone) tells when it has.
     pub(crate) fn retire(&self) {
         // A keeper that is gone needs no order.
         _ = self.orders.unbounded_send(LifecycleOrder::Retire);

@@ -12,7 +12,7 @@ use crate::session::offers::OfferedTool;
 
 /// Runs a job on a thread of the current runtime that may block, or at once where there is no runtime.
 ///
-/// The background of [`LockedTools`](haft_packages::install::LockedTools) in a program with a runtime.
+/// The background of [`LockFileToolPins`](haft_packages::install::LockFileToolPins) in a program with a runtime.
 pub fn run_in_background(job: Box<dyn FnOnce() + Send>) {
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(job)),

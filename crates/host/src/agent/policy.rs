@@ -36,7 +36,7 @@ pub(crate) enum FailureEffect {
     Block,
 }
 
-/// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
+/// Decides what a failed interception does. `allow_on_timeout` is the user's own word for this extension, never the
 /// extension's.
 pub(crate) fn on_failure(hook: InterceptKind, role: InterceptorRole, loosened: bool, error: &CallError) -> FailureEffect {
     failure_effect(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)

@@ -41,7 +41,7 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// A line came that somebody else has read, with this [`ear`](Self::ear).
+    /// A line came that somebody else has read, with this [`line_decoder`](Self::line_decoder).
     pub(crate) fn handle_decoded(&mut self, heard: DecodedLine, now: Instant) {
         if self.is_closed() {
             return;

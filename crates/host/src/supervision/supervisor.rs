@@ -23,7 +23,7 @@ pub(crate) enum RestartDecision {
 #[derive(Debug)]
 pub(crate) struct RestartPolicy {
     times: RestartTiming,
-    /// So many crashes within [`Restarts::window`] are a loop.
+    /// So many crashes within [`RestartTiming::window`] are a loop.
     max_crashes: usize,
     /// True if it can be started again at all: a pair of streams cannot.
     restartable: bool,

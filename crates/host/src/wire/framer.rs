@@ -4,14 +4,14 @@
 //! dropped here, so nobody else has to think of them.
 //!
 //! ```
-//! use haft_host::{Framer, Item};
+//! use haft_host::{LineFramer, FramedLine};
 //!
-//! let mut framer = Framer::default();
+//! let mut framer = LineFramer::default();
 //! framer.space().extend_from_slice(b"{\"type\":\"ready\"}\r\n\n{\"type\":");
-//! assert_eq!(framer.next(1024), Some(Item::Line(r#"{"type":"ready"}"#.into())));
+//! assert_eq!(framer.next(1024), Some(FramedLine::Line(r#"{"type":"ready"}"#.into())));
 //! assert_eq!(framer.next(1024), None);
 //! assert_eq!(framer.unfinished(), 8);
-//! assert_eq!(framer.finish(1024), Some(Item::Line(r#"{"type":"#.into())));
+//! assert_eq!(framer.finish(1024), Some(FramedLine::Line(r#"{"type":"#.into())));
 //! ```
 
 use std::cell::Cell;

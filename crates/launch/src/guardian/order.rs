@@ -16,7 +16,7 @@ pub(super) const SEPARATOR: &str = "--";
 /// Before the number of the host.
 const HOST: &str = "--host";
 
-/// Before a [`Confine`] as text.
+/// Before a [`SandboxOrder`] as text.
 const SANDBOX: &str = "--sandbox";
 
 /// Start this and guard it: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.

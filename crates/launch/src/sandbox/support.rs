@@ -5,9 +5,9 @@ use super::{ConfinementLevel, SandboxError};
 /// Which levels there are on this machine, with a reason in plain words for each that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSupport {
-    /// The basis of [`Level::Standard`], or why it is not available.
+    /// The basis of [`ConfinementLevel::Standard`], or why it is not available.
     pub standard: Result<SandboxBasis, String>,
-    /// The basis of [`Level::Strict`], or why it is not available.
+    /// The basis of [`ConfinementLevel::Strict`], or why it is not available.
     pub strict: Result<SandboxBasis, String>,
 }
 

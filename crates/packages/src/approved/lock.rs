@@ -126,7 +126,7 @@ impl ApprovalStore {
         known.map_or_else(|| self.read(), Ok)
     }
 
-    /// Reads the file, and remembers it for [`current`](Self::current).
+    /// Reads the file, and remembers it for [`load_cached`](Self::load_cached).
     fn read(&self) -> Result<Arc<LockFile>, LockError> {
         let path = self.lock_file_path();
         let Some((text, glance)) = open::read_lock_file(&path)? else { return Ok(Arc::default()) };

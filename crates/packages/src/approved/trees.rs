@@ -58,7 +58,7 @@ impl TreeStore {
         TreeContents::read(&self.tree_path(tree)).ok().map(|before| now.difference_from(&before))
     }
 
-    /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `now`, which comes after `before`;
+    /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `current_timestamp`, which comes after `before`;
     /// says what of the extension's own was moved aside.
     ///
     /// # Errors

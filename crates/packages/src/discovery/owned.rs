@@ -101,7 +101,7 @@ fn from_store<'a>(approved: &ApprovalStore, name: &'a ExtensionName, entry: &'a 
 }
 
 /// Returns the approved version, with its manifest: whatever lies elsewhere may be another one by the time it is read.
-/// What has no `place` lies in the store only.
+/// What has no `tree_path` lies in the store only.
 fn from_approval<'a>(
     approved: &ApprovalStore,
     name: &'a ExtensionName,

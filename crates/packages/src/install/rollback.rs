@@ -38,7 +38,7 @@ pub struct RollbackOutcome {
     pub warnings: Vec<String>,
 }
 
-/// Finds a version to go back to, see [`Store::older`](super::Store::older).
+/// Finds a version to go back to, see [`ExtensionStore::find_rollback_target`](super::ExtensionStore::find_rollback_target).
 pub(super) fn find_rollback_target(approved: &ApprovalStore, row: &InstalledExtension) -> Result<RollbackTarget, InstallError> {
     let name = ExtensionName::new(&row.name);
     let mut passed = Vec::new();

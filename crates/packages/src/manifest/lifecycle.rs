@@ -29,7 +29,7 @@ pub struct Lifecycle {
 /// fields of `register_tool` and `register_command`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Activation {
-    /// `tools`: one for each `tool:NAME`.
+    /// `read_tools`: one for each `tool:NAME`.
     pub tools: Vec<RegisterTool>,
     /// `commands`: one for each `command:NAME`.
     pub commands: Vec<RegisterCommand>,
@@ -109,7 +109,7 @@ fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Act
     }))
 }
 
-/// The entries of `tools` or `commands`, which are those that `activation` names.
+/// The entries of `read_tools` or `commands`, which are those that `read_activation` names.
 fn declared_entries<T: DeserializeOwned>(
     fields: &ObjectFields<'_>,
     kind: &str,

@@ -30,19 +30,19 @@ pub use lines::PermissionLine;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "read::RawPermissions")]
 pub struct Permissions {
-    /// `tools`: what it offers to the model.
+    /// `read_tools`: what it offers to the model.
     #[serde(skip_serializing_if = "ToolPermissions::is_empty")]
     pub tools: ToolPermissions,
     /// `events`: which events it is told.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub events: BTreeSet<String>,
-    /// `intercept`: what it is asked about before it happens. No event is there twice in one role.
+    /// `read_intercept`: what it is asked about before it happens. No event is there twice in one role.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<InterceptPermission>,
     /// `host`: what haft does for it, through the same gates and in the same order as the built-in tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub host: BTreeSet<HostService>,
-    /// `fs`: which files its process opens by itself.
+    /// `read_fs`: which files its process opens by itself.
     #[serde(skip_serializing_if = "FsPermissions::is_empty")]
     pub fs: FsPermissions,
     /// `net`: whom its process talks to.
@@ -60,7 +60,7 @@ pub struct ToolPermissions {
     /// `register`: the names of its tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub register: BTreeSet<String>,
-    /// `effects`: what its tools do, in its own words. Nothing is enforced by them.
+    /// `describe_effects`: what its tools do, in its own words. Nothing is enforced by them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub effects: BTreeSet<ToolEffect>,
 }
@@ -82,11 +82,11 @@ pub enum ToolEffect {
 /// One thing that an extension is asked about before it happens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct InterceptPermission {
-    /// `event`: what is about to happen.
+    /// `check_event`: what is about to happen.
     pub event: InterceptKind,
     /// `role`: what it may do about it, and what its failure means.
     pub role: InterceptPermissionRole,
-    /// `tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
+    /// `read_tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
     /// `timeout_ms`: how many milliseconds it has to answer; as many as any other when there is none.

@@ -1,4 +1,4 @@
-//! Roles of an extension as a guard, as its manifest says them: `intercept`, or what it asks for in
+//! Roles of an extension as a guard, as its manifest says them: `read_intercept`, or what it asks for in
 //! `permissions.intercept`.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use super::{ObjectFields, ManifestError};
 /// The promises of a manifest about its extension's intercepts, which decide how much their failures matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuardRoles {
-    /// Without this extension in place, what it guards does not happen (see [`Roles::guarded`]).
+    /// Without this extension in place, what it guards does not happen (see [`GuardRoles::requires_hook`]).
     pub required: bool,
     /// Hooks whose failure blocks. `tool_call` always does.
     pub gates: Vec<InterceptKind>,
@@ -34,7 +34,7 @@ impl GuardRoles {
 }
 
 /// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole. Without
-/// `intercept`, what the permissions say of it counts; with both, they say the same.
+/// `read_intercept`, what the permissions say of it counts; with both, they say the same.
 pub(super) fn read(fields: &ObjectFields<'_>, permissions: Option<&Permissions>) -> Result<GuardRoles, ManifestError> {
     let mut roles = GuardRoles { required: fields.boolean("required")?.unwrap_or(false), ..GuardRoles::default() };
     fields.require_block_policy()?;

@@ -15,7 +15,7 @@ use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 /// A process hook: what it is asked and told, and what the user lets it do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSpec {
-    /// The questions and events of the hook: `observe` and `intercept`.
+    /// The questions and events of the hook: `observe` and `read_intercept`.
     pub watch: HookSubscriptions,
     /// The form of its events.
     pub event_form: EventForm,

@@ -3,7 +3,7 @@
 //! A hook is one file below this one, with its question and its decision, and one line of the registry here.
 //!
 //! # How to add a hook
-//! 1. Write `intercept/<name>.rs`: the question (`Intercept<Name>`, a struct), the decision (an enum), `impl Hook`
+//! 1. Write `intercept/<name>.rs`: the question (`Intercept<Name>`, a struct), the decision (an enum), `impl InterceptHook`
 //!    for the question, and an example of both lines at the top of the file.
 //! 2. Add one line to `hooks!` below, and the module with its two names to the lists above it.
 //! 3. If the answer needs a field that [`EventInterceptResponse`] does not have, add it there, optional.

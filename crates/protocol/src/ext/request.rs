@@ -10,7 +10,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 
 /// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CompleteCommand`], [`CallTool`] and every
-/// [`Hook`](super::Hook).
+/// [`InterceptHook`](super::InterceptHook).
 pub trait HostQuery: Sized {
     /// The meaning of the answer.
     type Answer: Send + 'static;

@@ -40,7 +40,7 @@ pub struct ToolResultFrame {
     pub is_error: bool,
 }
 
-/// One block of a tool result. Unlike [`Content`] it survives kinds that this version does not know.
+/// One block of a tool result. Unlike [`ContentBlock`] it survives kinds that this version does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {

@@ -1,6 +1,6 @@
 //! Something happened: told to hooks that observe, droppable, never answered.
 //!
-//! An [`Occurrence`] is what happened; [`RuntimeEvent`] and [`LegacyEvent`] are the two forms in which it is told.
+//! An [`TurnEvent`] is what happened; [`RuntimeEvent`] and [`LegacyEvent`] are the two forms in which it is told.
 
 mod kind;
 mod legacy;

@@ -25,7 +25,7 @@ impl JsonText<'_> {
     }
 }
 
-/// The name of a newtype by which a [`Reader`](super::Reader) knows that a [`Text`] is wanted. It offers a compact one
+/// The name of a newtype by which a [`JsonReader`](super::JsonReader) knows that a [`Text`] is wanted. It offers a compact one
 /// as a string. To any other reader it is a newtype like any other.
 pub(super) const TEXT: &str = "haft_protocol::Text";
 

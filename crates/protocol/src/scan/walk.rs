@@ -1,4 +1,4 @@
-//! The quick pass: bytes in, an [`Overview`] out, and nothing in between.
+//! The quick pass: bytes in, an [`ScanOverview`] out, and nothing in between.
 
 use super::keys::SeenKeys;
 use super::{ScanOverview, PlainSpan, ScanLimits, strings};
@@ -9,7 +9,7 @@ pub(crate) fn scan_overview(text: &str, limits: ScanLimits) -> Option<ScanOvervi
     scan_overview_with_plain_span(text, limits, PlainSpan::default())
 }
 
-/// [`overview`] without another look at what is known already.
+/// [`scan_overview`] without another look at what is known already.
 pub(crate) fn scan_overview_with_plain_span(text: &str, limits: ScanLimits, known: PlainSpan) -> Option<ScanOverview<'_>> {
     debug_assert!(known.holds_for(text.as_bytes()), "{known:?}");
     let mut walk = OverviewScanner {

@@ -122,7 +122,7 @@ fn lenient(kind: &str, fault: &Fault) -> bool {
         ("notify", "/level") => matches!(fault.value, None | Some(Value::String(_) | Value::Null)),
         // A newer host may have further reasons; that the call failed is what counts.
         ("host_result", "/code") => matches!(fault.value, Some(Value::String(_))),
-        // Left to `Hook::read`, because a `block` beside it must still count; see the test below.
+        // Left to `InterceptHook::read`, because a `block` beside it must still count; see the test below.
         ("event_intercept_response", "/modified_args") => true,
         // Another version is a version, so that the answer to it can name both; see `Hello::other_version`.
         ("hello", "/protocol_version") => true,

@@ -16,7 +16,7 @@ use super::transport::HttpTransport;
 use crate::config::{ConfigError, ApiDialect, ModelConfig};
 use crate::presets::find_preset;
 
-/// One endpoint of one server. Keys are never in here: [`super::client::Client`] adds them to each request.
+/// One endpoint of one server. Keys are never in here: [`super::client::HttpClient`] adds them to each request.
 #[derive(Debug, Clone)]
 pub(super) enum ApiEndpoint {
     Messages(Box<Messages>),

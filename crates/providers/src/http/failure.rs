@@ -38,7 +38,7 @@ pub(super) struct AttemptFailure {
 const QUOTE: usize = 600;
 
 impl FailureReporter {
-    /// `begun` tells whether a piece of the answer had come.
+    /// `start_response` tells whether a piece of the answer had come.
     pub(super) fn to_failure(&self, unanswered: &AttemptError, begun: bool, now: SystemTime) -> AttemptFailure {
         let mut failure = match unanswered {
             AttemptError::Refused(reason) => {

@@ -14,7 +14,7 @@ fn spoken(data: &ReplyPayload) -> String {
     if json.as_str() == "{}" { "done".to_owned() } else { json.as_str().to_owned() }
 }
 
-/// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`Desk`]'s methods.
+/// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`CommandScheduler`]'s methods.
 #[track_caller]
 fn played(script: &str) -> String {
     let mut desk = CommandScheduler::default();

@@ -1,4 +1,4 @@
-//! `Hub`: who decides what follows from each line of the client and each piece of news.
+//! `RpcServer`: who decides what follows from each line of the client and each piece of news.
 
 use std::io;
 use std::pin::Pin;

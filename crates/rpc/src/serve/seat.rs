@@ -1,4 +1,4 @@
-//! `Seat`: an open session, its commands, and what it works on.
+//! `ActiveSession`: an open session, its commands, and what it works on.
 
 use std::sync::Arc;
 

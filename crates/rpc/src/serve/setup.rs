@@ -97,7 +97,7 @@ pub(super) fn set_tools(session: &OpenedSession, wish: SetTools) -> ReplyResult 
     reply_data(ToolsSet { active })
 }
 
-/// Answers `hello`. `current` is the session that commands mean which name none; provider and model are those of the
+/// Answers `hello`. `current_id` is the session that commands mean which name none; provider and model are those of the
 /// session that was asked for.
 pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSession>) -> ReplyResult {
     let model = session.map(|session| session.agent.model());

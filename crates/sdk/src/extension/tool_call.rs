@@ -4,7 +4,7 @@ use haft_protocol::ext::{InterceptKind, InterceptRole, InterceptToolCall, Subscr
 
 use crate::handler::BoxedHandler;
 
-/// Some tools, or all of them: a name, several names, or [`Tools::all`]. Upper and lower case are one.
+/// Some tools, or all of them: a name, several names, or [`ToolSelection::all`]. Upper and lower case are one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSelection(Vec<String>);
 

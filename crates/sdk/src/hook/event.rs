@@ -24,7 +24,7 @@ pub struct HookEvent {
     pub time: String,
     /// Which turn.
     pub meta: TurnMeta,
-    /// The particulars; `None` of what [`Kind`] does not know.
+    /// The particulars; `None` of what [`ToolCallHandlerKind`] does not know.
     pub payload: Option<HookEventPayload>,
     /// All that was said, as it came.
     pub params: RawJson,

@@ -1,6 +1,6 @@
 //! Decisions as replies: what each means on the wire, in the form that PicoClaw needs.
 //!
-//! The payload of `modify` has the shape of the params, so it is the params again: [`echo`]. That makes the nested
+//! The payload of `modify` has the shape of the params, so it is the params again: [`echo_params`]. That makes the nested
 //! `result.response.response` and `result.result.result` of themselves.
 
 use haft_protocol::RawJson;

@@ -56,7 +56,7 @@ impl PanelThrottle {
         self.take(now, |turn| turn.at <= now)
     }
 
-    /// When [`due`](Self::due) has something.
+    /// When [`take_due`](Self::take_due) has something.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.turns.iter().filter(|turn| turn.waiting.is_some()).map(|turn| turn.at).min()
     }

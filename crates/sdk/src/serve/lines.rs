@@ -34,7 +34,7 @@ impl LineSplitter {
         Self { buffer: vec![0; 2 * ROOM], start: 0, searched: 0, end: 0, longest }
     }
 
-    /// The place of the next complete line, without its newline; for [`Cutter::get`]. `None` when more must be read
+    /// The place of the next complete line, without its newline; for [`LineSplitter::get`]. `None` when more must be read
     /// first. What follows the last newline is no line: at the end of input the peer died while writing it.
     pub(crate) fn next_line(&mut self) -> Result<Option<Range<usize>>, DecodeError> {
         let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
@@ -49,12 +49,12 @@ impl LineSplitter {
         Ok(Some(line))
     }
 
-    /// The bytes of a line, until the next call of [`Cutter::room`].
+    /// The bytes of a line, until the next call of [`LineSplitter::read_buffer`].
     pub(crate) fn get(&self, line: Range<usize>) -> &[u8] {
         self.buffer.get(line).unwrap_or_default()
     }
 
-    /// Where to read to; say then how much it was with [`Cutter::filled`].
+    /// Where to read to; say then how much it was with [`LineSplitter::advance`].
     pub(crate) fn read_buffer(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.move_to_front();

@@ -1,4 +1,4 @@
-//! `Pager`: a window of lines out of a stream of chunks. Pure.
+//! `LinePager`: a window of lines out of a stream of chunks. Pure.
 
 use haft_core::truncate::{self, TruncationLimits, MAX_BYTES};
 

@@ -1,4 +1,4 @@
-//! `Areas`: the places of everything on the screen.
+//! `ScreenAreas`: the places of everything on the screen.
 
 use ratatui_core::layout::Rect;
 

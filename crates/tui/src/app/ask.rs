@@ -69,7 +69,7 @@ pub enum BackendRequest {
     Trust,
     /// Trusts exactly that.
     Grant {
-        /// As [`Trusted::digest`] said it.
+        /// As [`TrustReview::digest`] said it.
         digest: String,
     },
     /// Runs a command of the person's in the shell. Answered by [`Answer::ShellOutput`] for each piece, and by

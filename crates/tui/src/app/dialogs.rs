@@ -1,4 +1,4 @@
-//! `Dialogs`: the questions that are open. One is shown, those that grant something first.
+//! `DialogQueue`: the questions that are open. One is shown, those that grant something first.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! `Intent`: what a component wants done beyond its own state, and the uses of answers and choices.
+//! `ComponentIntent`: what a component wants done beyond its own state, and the uses of answers and choices.
 
 use haft_protocol::rpc::{EntryInfo, SessionInfo, UiAnswer};
 

@@ -1,4 +1,4 @@
-//! `Interface`: all that the loops of the terminal know of an interface, and the state as one.
+//! `UserInterface`: all that the loops of the terminal know of an interface, and the state as one.
 
 use std::time::Instant;
 

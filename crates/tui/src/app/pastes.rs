@@ -1,4 +1,4 @@
-//! `Pastes`: pastes of paths that may be images. They are text until the program has read the files.
+//! `PendingPastes`: pastes of paths that may be images. They are text until the program has read the files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `Sendings`: prompts that are sent as soon as their images are read.
+//! `ImagePromptQueue`: prompts that are sent as soon as their images are read.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::CommandFailure;

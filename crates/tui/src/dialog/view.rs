@@ -53,7 +53,7 @@ impl Dialog {
         frame::outer_rows(wanted).min(most)
     }
 
-    /// Draws it, and says where the terminal's cursor stands. It is seen when [`was_drawn`](Self::was_drawn) says so.
+    /// Draws it, and says where the terminal's cursor stands. It is seen when [`mark_drawn`](Self::mark_drawn) says so.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let (width, height) = READABLE;

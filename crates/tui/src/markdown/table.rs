@@ -39,7 +39,7 @@ impl MarkdownTable {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Its lines, none wider than `room` where that is possible.
+    /// Its lines, none wider than `text_columns` where that is possible.
     pub(super) fn into_rows(self, room: usize, theme: &Theme) -> Vec<Vec<Span<'static>>> {
         match self.column_widths(room) {
             Some(widths) => self.render_grid(&widths, theme),

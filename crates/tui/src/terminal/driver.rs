@@ -1,4 +1,4 @@
-//! `Driver`: the loop between the terminal, the interface, the program and the connection.
+//! `TerminalDriver`: the loop between the terminal, the interface, the program and the connection.
 
 mod draw;
 

@@ -1,4 +1,4 @@
-//! `Guard`: the terminal while haft has it. However haft ends, the terminal is given back as it was.
+//! `TerminalGuard`: the terminal while haft has it. However haft ends, the terminal is given back as it was.
 //!
 //! What was done to the terminal is kept in one place of the process, since whoever gives it back may be the drop of the
 //! guard, or the hook of a panic that comes before it. A panic of the thread that has the terminal gives it back first

@@ -1,4 +1,4 @@
-//! `Pace`: when the next frame is drawn.
+//! `FrameLimiter`: when the next frame is drawn.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! `Painter`: from a picture to the bytes that make the terminal show it.
+//! `ScreenPainter`: from a picture to the bytes that make the terminal show it.
 //!
 //! It knows what stands on the screen and writes what differs. Everything of a frame is one synchronized update, so that
 //! no half of it is seen. No terminal is needed for it: what comes out is text.

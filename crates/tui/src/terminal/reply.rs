@@ -1,7 +1,7 @@
 //! The answer of the terminal about its background (OSC 11).
 //!
 //! The answer comes among the keys, and is read as keys: `alt+]`, `1`, `1`, `;`, `r`, … to the end, which is `alt+\` or
-//! `ctrl+g`. [`Replies`] takes it out of the events and leaves the others as they are, in their order; whenever it comes,
+//! `ctrl+g`. [`BackgroundReplyParser`] takes it out of the events and leaves the others as they are, in their order; whenever it comes,
 //! it does not become text in the editor.
 
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! `Strip`: the rows at the end of the terminal's own screen that are drawn, below those that were printed and stay.
+//! `InlineViewport`: the rows at the end of the terminal's own screen that are drawn, below those that were printed and stay.
 //!
 //! Nobody knows where on the screen it is: it is found from the cursor, which stands in it. What is printed is written
 //! where it begins, and it is written anew below that; the terminal scrolls by itself. Everything of a frame is one

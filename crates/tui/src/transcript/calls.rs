@@ -1,4 +1,4 @@
-//! `Calls`: the places of the calls that are not over, and the events about calls.
+//! `OpenCalls`: the places of the calls that are not over, and the events about calls.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

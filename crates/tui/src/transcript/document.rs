@@ -1,4 +1,4 @@
-//! `Document`: the items of a conversation and their rows. Nothing counts the rows of all items.
+//! `TranscriptDocument`: the items of a conversation and their rows. Nothing counts the rows of all items.
 
 use std::ops::RangeInclusive;
 

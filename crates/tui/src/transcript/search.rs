@@ -6,7 +6,7 @@
 //! items are looked at is decided by what is written, without laying anything out, so what stands on a row and nowhere
 //! in the text (a number of a line, a word with emphasis in its middle) is missed.
 //!
-//! Invariant: what is done at once is bounded (`Budget`) but for the item that is looked at, however long the conversation
+//! Invariant: what is done at once is bounded (`SearchBudget`) but for the item that is looked at, however long the conversation
 //! is; the rest is done between the next frames. What does not match a text does not match a longer one, and is not read
 //! for that.
 

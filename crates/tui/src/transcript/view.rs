@@ -1,4 +1,4 @@
-//! `View`: the part of a conversation that is seen, by an item and a row of it at the top, or by the end.
+//! `TranscriptView`: the part of a conversation that is seen, by an item and a row of it at the top, or by the end.
 
 use std::time::Instant;
 

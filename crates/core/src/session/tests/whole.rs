@@ -42,7 +42,7 @@ fn ids(session: &Session) -> Vec<EntryId> {
     session.entries().unwrap().iter().map(|entry| entry.id).collect()
 }
 
-/// `first` with `second` and `other` behind it; the leaf is the latter.
+/// `initial` with `second` and `other` behind it; the leaf is the latter.
 async fn branched(session: &Session) -> [EntryId; 3] {
     let first = said(session, user("first")).await;
     let second = said(session, user("second")).await;

@@ -1,4 +1,4 @@
-//! `Stage`: the interactive mode with nobody behind it, and everything that it writes to a terminal.
+//! `HeadlessInterface`: the interactive mode with nobody behind it, and everything that it writes to a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ pub(super) struct HeadlessInterface {
 }
 
 impl HeadlessInterface {
-    /// A stage of a size. `keeps` when what was drawn is to be looked at.
+    /// A stage of a size. `keep_rows` when what was drawn is to be looked at.
     pub(super) fn new(place: RenderTarget, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
         let mut settings = Settings::default();

@@ -85,7 +85,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
 ];
 
-/// The project's is found first, and `user` twice.
+/// The project's is found first, and `show_user_messages` twice.
 fn two_of_a_kind(setup: &mut WorldSetup) {
     for (name, origin) in [("project", ExtensionOrigin::Project), ("user", ExtensionOrigin::Global), ("user", ExtensionOrigin::Project)]
     {

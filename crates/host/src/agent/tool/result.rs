@@ -51,7 +51,7 @@ impl SanitizedToolResult {
         (self.omitted > 0).then_some(&self.texts)
     }
 
-    /// Returns the output for the model, when `kept` is the file with the whole text.
+    /// Returns the output for the model, when `store` is the file with the whole text.
     pub(crate) fn into_output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
             self.content.push(ContentBlock::text("(extension returned no content)"));

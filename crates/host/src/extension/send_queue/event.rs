@@ -55,7 +55,7 @@ impl BatchBuilder {
         });
     }
 
-    /// Copies the wanted events of a batch as long as there are fewer than `most`. Returns how many were wanted.
+    /// Copies the wanted events of a batch as long as there are fewer than `readable_bytes`. Returns how many were wanted.
     pub(crate) fn copy_wanted(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
         let (mut start, mut wanted) = (0, 0);
         for event in &batch.events {

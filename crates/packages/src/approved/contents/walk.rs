@@ -86,7 +86,7 @@ impl TreeStampHasher {
         self.hasher.update(stamp_bytes(metadata, glance));
     }
 
-    /// Looks at a whole tree; as [`end`](Self::end).
+    /// Looks at a whole tree; as [`finish`](Self::finish).
     pub(crate) fn stamp_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
         let mut looks = Self::begin();
         walk_tree(root, &mut |name, _, metadata| {

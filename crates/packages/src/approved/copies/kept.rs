@@ -19,7 +19,7 @@ pub struct PreservedPath {
 }
 
 /// Gets a copy ready for another version: what only the version `before` brought goes, and what the extension wrote where
-/// `now` has something is moved aside. What both brought is code, and is put back as it is in `now`.
+/// `current_timestamp` has something is moved aside. What both brought is code, and is put back as it is in `current_timestamp`.
 ///
 /// # Errors
 /// When something cannot be moved; then nothing is.
@@ -51,7 +51,7 @@ pub(in super::super) fn prepare_copy(
     Ok(kept)
 }
 
-/// Undoes [`make_room`]: the version before needs it where it was.
+/// Undoes [`prepare_copy`]: the version before needs it where it was.
 pub(crate) fn undo_moves(kept: &[PreservedPath]) {
     for PreservedPath { from, to } in kept {
         // Where it is now it is safe, too.

@@ -1,4 +1,4 @@
-//! `Gallery`: the images that are ready to be shown, and the one that is being made ready.
+//! `ImageCache`: the images that are ready to be shown, and the one that is being made ready.
 
 use std::sync::Arc;
 

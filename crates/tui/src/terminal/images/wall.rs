@@ -1,4 +1,4 @@
-//! `Wall`: which images the terminal shows, and where.
+//! `ImageLayer`: which images the terminal shows, and where.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

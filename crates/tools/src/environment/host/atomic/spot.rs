@@ -53,7 +53,7 @@ impl PathBoundary {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
-    /// Returns the places in reach, as far as they exist. `done`: what is not done elsewhere, `read` or `written`.
+    /// Returns the places in reach, as far as they exist. `action`: what is not done elsewhere, `read` or `written`.
     pub(in super::super) fn from_rules(
         within: Option<&[PathBuf]>,
         own: &[PathBuf],
