@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use crate::repo;
 use plan::StepLane;
 use report::CiReport;
-use step::{FinishedStep, StepOutcome, CiStep};
+use step::{CiStep, FinishedStep, StepOutcome};
 
 /// The amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

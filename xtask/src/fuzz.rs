@@ -159,7 +159,9 @@ impl<'a> FuzzJob<'a> {
             !line.starts_with("stack backtrace") && !line.starts_with("note:") && !line.starts_with("==")
         });
         println!("{}", said.collect::<Vec<_>>().join("\n"));
-        let Some(input) = artifact_path(&text) else { bail!("fuzz target {name}: see {}", self.log.display()) };
+        let Some(input) = artifact_path(&text) else {
+            bail!("fuzz target {name}: see {}", self.log.display())
+        };
         bail!(
             "fuzz target {name}: finding in {}\n  repeat: (cd fuzz && cargo run --release --bin {name} -- {})\n  \
              once it is fixed, keep the input as fuzz/corpus/{name}/<what-it-shows>",

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookSource, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_host::{Host, HostConfig};
-use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::ToolCall;
@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::children::{PipedChild, ChildProgram};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{median, percentile};
 
 /// The name of the tool that is asked about.

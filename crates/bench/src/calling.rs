@@ -13,7 +13,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use tokio::runtime::Runtime;
 
-use crate::asking::{bench_host_config, runtime, extension_spec};
+use crate::asking::{bench_host_config, extension_spec, runtime};
 use crate::children::ChildProgram;
 
 /// Bytes for what stands around a content, and for escapes in it.
@@ -32,20 +32,27 @@ pub(crate) struct ToolCallCandidate {
 impl ToolCallCandidate {
     pub(crate) fn start(program: &ChildProgram) -> Result<Self> {
         let runtime = runtime()?;
-        let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![extension_spec("peer", program)]).start());
+        let host = runtime.block_on(
+            Host::builder(bench_host_config()).specs(vec![extension_spec("peer", program)]).start(),
+        );
         let tool = host.tools().pop().with_context(|| format!("it has no tool: {:?}", host.statuses()))?;
         let call =
             ToolCall { id: ToolCallId::new("call_1"), name: "long".into(), args: RawJson::empty_object() };
         Ok(Self { runtime, host, tool, call, line: Vec::new() })
     }
 
-    /// `on_curve`: what came is carried on, in an event's line and in a message to the model.
+    /// `on`: what came is carried on, in an event's line and in a message to the model.
     pub(crate) fn block(&mut self, on: bool) -> Result<[f64; 1]> {
         let context = ToolContext::new(CancellationToken::new(), drop);
         let start = Instant::now();
         let output = self.runtime.block_on(self.tool.execute(context, self.call.clone()));
         ensure!(!output.is_error, "it failed: {:?}", output.content.first());
-        let kept = output.content.last().and_then(ContentBlock::as_text).and_then(saved_output_path).map(ToOwned::to_owned);
+        let kept = output
+            .content
+            .last()
+            .and_then(ContentBlock::as_text)
+            .and_then(saved_output_path)
+            .map(ToOwned::to_owned);
         if on {
             forward_output(output, &mut self.line)?;
         }
@@ -103,7 +110,10 @@ mod tests {
 
     #[test]
     fn the_file_of_a_cut_text_is_named_at_its_end() {
-        assert_eq!(saved_output_path("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"), Some("/tmp/x.txt"));
+        assert_eq!(
+            saved_output_path("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"),
+            Some("/tmp/x.txt")
+        );
         assert_eq!(saved_output_path("a"), None);
     }
 }

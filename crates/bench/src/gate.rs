@@ -9,7 +9,7 @@ use crate::facts::MachineDescription;
 use crate::method::EffortLevel;
 use crate::options::GateMode;
 use crate::platform::Processors;
-use crate::rows::{ROWS, BenchmarkRow};
+use crate::rows::{BenchmarkRow, ROWS};
 
 /// Measures the gated lines. True if no line speaks against the change.
 pub(crate) fn run(mode: &GateMode, effort: EffortLevel) -> Result<bool> {

@@ -171,7 +171,8 @@ mod tests {
             *tick.borrow_mut() += 0.5;
             Ok([cost * f64::exp2(tick.borrow().ceil())])
         };
-        let [found] = compare(RepetitionPlan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
+        let [found] =
+            compare(RepetitionPlan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
         assert_eq!((found.ratio, found.spread), (1.5, 0.0));
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::method::EffortLevel;
-use crate::rows::{PEERS, ROWS, BenchmarkRow};
+use crate::rows::{BenchmarkRow, PEERS, ROWS};
 
 /// The use of the gated lines.
 #[derive(Debug)]

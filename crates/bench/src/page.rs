@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::method::EffortLevel;
-use crate::report::{self, MeasuredValue, ReportLine, LinePurpose, Report, Verdict};
+use crate::report::{self, LinePurpose, MeasuredValue, Report, ReportLine, Verdict};
 use scale::LogScale;
 
 /// The name of the page.
@@ -64,9 +64,12 @@ fn summary(html: &mut String, reports: &[Report]) -> fmt::Result {
             let count = report.lines.iter().filter(|line| line.goal.is_some() && line.verdict() == verdict);
             match count.count() {
                 0 => {}
-                count => {
-                    write!(html, " <b class=\"{}\" title=\"{}\">{count}</b>", css_class(verdict), verdict.text())?
-                }
+                count => write!(
+                    html,
+                    " <b class=\"{}\" title=\"{}\">{count}</b>",
+                    css_class(verdict),
+                    verdict.text()
+                )?,
             }
         }
         html.push_str("</a>\n");
@@ -168,8 +171,12 @@ mod tests {
     #[test]
     fn a_small_page() {
         let value = MeasuredValue::Value { value: 0.01 };
-        let figure =
-            ReportLine { what: "p99 <b>".into(), found: value, goal: Some(LineGoal::without_gate(0.1)), ..line(1.0, true) };
+        let figure = ReportLine {
+            what: "p99 <b>".into(),
+            found: value,
+            goal: Some(LineGoal::without_gate(0.1)),
+            ..line(1.0, true)
+        };
         insta::assert_snapshot!(body(vec![ReportLine { what: "host".into(), ..line(1.6, true) }, figure]), @r##"
 <a href="#intercept">intercept <b class="ok" title="ok">1</b> <b class="over-goal" title="over goal">1</b></a>
 </nav>

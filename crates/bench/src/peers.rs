@@ -84,7 +84,9 @@ pub(crate) fn run(role: &str) -> ExitCode {
         GUARD => return guard_extension().run(),
         PASS => return pass_extension().run(),
         STREAM => return stream::run_sdk(),
-        _ => number.parse().context("read a role's number").and_then(|number| run_numbered_role(role, number)),
+        _ => {
+            number.parse().context("read a role's number").and_then(|number| run_numbered_role(role, number))
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,10 +5,10 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{self, SystemLoad, MachineDescription, RunConditions};
+use crate::facts::{self, MachineDescription, RunConditions, SystemLoad};
 use crate::method::{Comparison, EffortLevel, RepetitionPlan};
 
-pub(crate) use saved::{reports_dir, load_all};
+pub(crate) use saved::{load_all, reports_dir};
 
 /// The version of the JSON. It grows when a reader of the old one would misread the new one.
 const SCHEMA: u32 = 1;
@@ -123,7 +123,13 @@ impl LineGoal {
 
 impl Report {
     /// One that is empty yet.
-    pub(crate) fn new(row: &str, about: &str, effort: EffortLevel, machine: MachineDescription, setting: RunConditions) -> Self {
+    pub(crate) fn new(
+        row: &str,
+        about: &str,
+        effort: EffortLevel,
+        machine: MachineDescription,
+        setting: RunConditions,
+    ) -> Self {
         Self {
             schema: SCHEMA,
             row: row.to_owned(),
@@ -159,7 +165,13 @@ impl Report {
     }
 
     /// Adds a figure that needs no base.
-    pub(crate) fn add_figure(&mut self, what: &str, unit: Unit, value: f64, goal: Option<LineGoal>) -> &mut ReportLine {
+    pub(crate) fn add_figure(
+        &mut self,
+        what: &str,
+        unit: Unit,
+        value: f64,
+        goal: Option<LineGoal>,
+    ) -> &mut ReportLine {
         self.add(what, unit, MeasuredValue::Value { value }, goal, true)
     }
 
@@ -181,7 +193,14 @@ impl Report {
         }
     }
 
-    fn add(&mut self, what: &str, unit: Unit, found: MeasuredValue, goal: Option<LineGoal>, sound: bool) -> &mut ReportLine {
+    fn add(
+        &mut self,
+        what: &str,
+        unit: Unit,
+        found: MeasuredValue,
+        goal: Option<LineGoal>,
+        sound: bool,
+    ) -> &mut ReportLine {
         let (what, purpose) = (what.to_owned(), LinePurpose::Reported);
         let at = self.lines.len();
         self.lines.push(ReportLine { what, unit, found, goal, purpose, sound, point: None });
@@ -265,8 +284,12 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn line(ratio: f64, sound: bool) -> ReportLine {
-        let found =
-            MeasuredValue::Ratio(Comparison { base: 6.44e-6, candidate: ratio * 6.44e-6, ratio, spread: 0.004 });
+        let found = MeasuredValue::Ratio(Comparison {
+            base: 6.44e-6,
+            candidate: ratio * 6.44e-6,
+            ratio,
+            spread: 0.004,
+        });
         let goal = Some(LineGoal { goal: 1.5, gate: 1.8 });
         let purpose = LinePurpose::Gated;
         ReportLine { what: "x".repeat(26), unit: Unit::Seconds, found, goal, purpose, sound, point: None }
@@ -308,6 +331,9 @@ pub(crate) mod tests {
             ReportLine { found: MeasuredValue::Value { value: 1.6 }, ..line(9.0, true) }.verdict(),
             Verdict::OverGoal
         );
-        assert_eq!(ReportLine { goal: Some(LineGoal::without_gate(1.5)), ..line(9.0, true) }.verdict(), Verdict::OverGoal);
+        assert_eq!(
+            ReportLine { goal: Some(LineGoal::without_gate(1.5)), ..line(9.0, true) }.verdict(),
+            Verdict::OverGoal
+        );
     }
 }

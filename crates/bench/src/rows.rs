@@ -20,7 +20,7 @@ mod stream;
 
 use anyhow::{Context, Result};
 
-use crate::facts::{SystemLoad, MachineDescription, RunConditions};
+use crate::facts::{MachineDescription, RunConditions, SystemLoad};
 use crate::method::EffortLevel;
 use crate::platform::Processors;
 use crate::report::Report;
@@ -79,7 +79,12 @@ pub(crate) const ROWS: &[BenchmarkRow] = &[
 pub(crate) const PEERS: &BenchmarkRow =
     &row("peers", CpuPlacement::AllCpus, "haft beside the agents on the PATH", peers::measure);
 
-const fn row(name: &'static str, place: CpuPlacement, about: &'static str, measure: MeasureFn) -> BenchmarkRow {
+const fn row(
+    name: &'static str,
+    place: CpuPlacement,
+    about: &'static str,
+    measure: MeasureFn,
+) -> BenchmarkRow {
     BenchmarkRow { name, about, place, measure, gate: None }
 }
 
@@ -136,7 +141,9 @@ impl BenchmarkRow {
         let setting = match self.place {
             CpuPlacement::OneCpu => RunConditions { cpus: processors.pin()?, real_time: false },
             CpuPlacement::AllCpus => RunConditions { cpus: processors.unpin()?, real_time: false },
-            CpuPlacement::AllCpusFirst => RunConditions { cpus: processors.unpin()?, real_time: processors.go_first() },
+            CpuPlacement::AllCpusFirst => {
+                RunConditions { cpus: processors.unpin()?, real_time: processors.go_first() }
+            }
         };
         let mut report = Report::new(self.name, self.about, effort, machine.clone(), setting);
         let outcome = measure(&mut report).with_context(|| format!("row {}", self.name));

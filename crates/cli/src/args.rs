@@ -21,8 +21,8 @@ use haft_providers::PRESETS;
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, HookImportSource, ExtensionScope, ExtensionSelector};
-pub(crate) use rpc::{ServerMode, ModeArgs, RpcArgs};
+pub(crate) use ext::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource, ListArgs};
+pub(crate) use rpc::{ModeArgs, RpcArgs, ServerMode};
 pub(crate) use session::{
     CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommandArgs, SessionSelector,
 };

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, ContextFile, TrustDecision, Home, ConfigLayer, LayerSource, ConfigRow, SettingOrigin};
+use haft_config::{
+    Config, ConfigLayer, ConfigRow, ContextFile, Home, LayerSource, SettingOrigin, TrustDecision,
+};
 use haft_core::sanitize::sanitize_line;
 use serde_json::{Value, json};
 
@@ -25,7 +27,8 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
     let TrustDecision { project, distrust_reason: told, .. } = setup::decide_trust(&home, cwd, &args.trust)?;
     let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let (config, _, mistakes) = setup::read_leniently(&home, &project, ConfigLayer::empty(LayerSource::Flags), env);
+    let (config, _, mistakes) =
+        setup::read_leniently(&home, &project, ConfigLayer::empty(LayerSource::Flags), env);
     let mut mistakes: Vec<String> = mistakes.into_iter().map(|(_, mistake)| mistake).collect();
     mistakes.extend(config.missing_places().map(|missing| missing.to_string()));
     let resources = PromptResources::find(&home, &project, config.settings.context_files.value);
@@ -67,7 +70,8 @@ fn file_size_line(file: &ContextFile) -> String {
 
 /// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
 fn as_text(rows: &[ConfigRow], origins: bool) -> String {
-    let shown: Vec<(String, &SettingOrigin)> = rows.iter().map(|row| (setting_line(row), &row.origin)).collect();
+    let shown: Vec<(String, &SettingOrigin)> =
+        rows.iter().map(|row| (setting_line(row), &row.origin)).collect();
     let width = shown.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
     for (line, origin) in shown {

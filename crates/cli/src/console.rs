@@ -52,7 +52,7 @@ pub(crate) fn list_width() -> usize {
     terminal_width().unwrap_or(80)
 }
 
-/// A text in rows, each with a prefix: `first` before the first one, `drain_events` before all others. With a width, a row
+/// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
 /// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
 pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
     /// On a terminal as narrow as this there is no room for prefixes and text.
@@ -61,7 +61,8 @@ pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<u
     let room = width.filter(|width| *width >= prefix + NARROW).map(|width| width - prefix);
     let text = sanitize(text);
     let lines = text.trim_end_matches('\n').split('\n');
-    let rows = lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| wrap_line(line, room)));
+    let rows =
+        lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| wrap_line(line, room)));
     let rest = if is_up(Defence::RowPrefix) { rest } else { "" };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")

@@ -32,7 +32,13 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     }
     let search = DiscoveryOptions { explicit: explicit.to_vec(), ..DiscoveryOptions::default() };
     let model = Arc::new(ScriptedModel::from_json(SCRIPT)?);
-    let parts = RunParts::with_defaults(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
+    let parts = RunParts::with_defaults(
+        Session::in_memory(&project),
+        model,
+        Home::at(place.path()),
+        &project,
+        search,
+    );
     note(&format!(
         "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"
     ));

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_config::{
-    TrustRequest, AuthFile, Config, TrustDecision, Home, ConfigLayer, LayerSource, ProcessHook, Project, ProjectTrust, TrustFile,
+    AuthFile, Config, ConfigLayer, Home, LayerSource, ProcessHook, Project, ProjectTrust, TrustDecision,
+    TrustFile, TrustRequest,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_launch::sandbox::{SandboxBasis, detect_support};
@@ -28,7 +29,7 @@ use crate::exit::{Exit, OrExit as _};
 use crate::hooks::{self as of_run, HookLaunchContext};
 use crate::resources::PromptResources;
 use crate::{console, setup};
-use finding::{FindingArea, Finding, PathFormatter};
+use finding::{Finding, FindingArea, PathFormatter};
 
 /// Everything that is checked, read once.
 struct InstallationState {
@@ -75,7 +76,8 @@ impl InstallationState {
         let mut extensions = Discovery::run(&search);
         let ambiguous = of_run::find_name_conflict(&extensions.specs, &config.hooks);
         let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
-        let ground = HookLaunchContext { home: home.clone(), cwd: cwd.clone(), is_trusted: project.is_trusted() };
+        let ground =
+            HookLaunchContext { home: home.clone(), cwd: cwd.clone(), is_trusted: project.is_trusted() };
         extensions.specs = of_run::merge_specs(extensions.specs, &config.hooks, &ground).specs;
         // Why it could not be read is told of the file.
         let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
@@ -122,7 +124,11 @@ const INDENT: &str = "         ";
 /// A section for each area, a paragraph for each finding, and how many are wrong.
 fn as_text(seen: &InstallationState, findings: &[Finding]) -> String {
     let columns = list_width().min(BANNER);
-    let mut parts = vec![format!("haft {} in {}", env!("CARGO_PKG_VERSION"), seen.path_formatter.display_path(&seen.cwd))];
+    let mut parts = vec![format!(
+        "haft {} in {}",
+        env!("CARGO_PKG_VERSION"),
+        seen.path_formatter.display_path(&seen.cwd)
+    )];
     for area in FindingArea::ALL {
         let of_area: Vec<_> = findings.iter().filter(|finding| finding.area == *area).collect();
         if !of_area.is_empty() {
@@ -211,8 +217,10 @@ fn unused_project_parts(seen: &InstallationState) -> Vec<String> {
 
 fn check_machine(seen: &InstallationState) -> Vec<Finding> {
     let support = detect_support();
-    let mut findings =
-        vec![sandbox_finding("sandbox standard", support.standard), sandbox_finding("sandbox strict", support.strict)];
+    let mut findings = vec![
+        sandbox_finding("sandbox standard", support.standard),
+        sandbox_finding("sandbox strict", support.strict),
+    ];
     let store = ExtensionStore::for_home(seen.home.root(), std::env::var_os("PATH"));
     // The one that would be run, which is none that a project brought.
     findings.push(match (ExtensionStore { workspace: Some(seen.cwd.clone()), ..store }).find_git() {
@@ -228,7 +236,9 @@ fn check_machine(seen: &InstallationState) -> Vec<Finding> {
 fn sandbox_finding(name: &str, basis: Result<SandboxBasis, String>) -> Finding {
     match basis {
         Ok(SandboxBasis { means, gaps }) if gaps.is_empty() => FindingArea::Machine.ok(name, means),
-        Ok(SandboxBasis { means, gaps }) => FindingArea::Machine.note(name, format!("{means}; {}", gaps.join("; "))),
+        Ok(SandboxBasis { means, gaps }) => {
+            FindingArea::Machine.note(name, format!("{means}; {}", gaps.join("; ")))
+        }
         Err(why) => {
             FindingArea::Machine.note(name, format!("cannot be had, so what wants it is not started: {why}"))
         }

@@ -138,7 +138,10 @@ mod tests {
             std::fs::read("/no/such/file").or_exit(Exit::Configuration).context("reading").unwrap_err();
         assert_eq!(Exit::from_error(&inner), Exit::Configuration);
         assert_eq!(format!("{inner:#}").matches("No such file").count(), 1);
-        assert_eq!(Exit::from_error(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()), Exit::Configuration);
+        assert_eq!(
+            Exit::from_error(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()),
+            Exit::Configuration
+        );
         assert_eq!(Exit::from_error(&anyhow::anyhow!("plain")), Exit::Failure);
     }
 }

@@ -14,16 +14,16 @@ pub(crate) mod tools;
 use std::io::{self, IsTerminal as _};
 
 use anyhow::Context as _;
-use haft_config::{TrustRequest, TrustDecision, Home};
+use haft_config::{Home, TrustDecision, TrustRequest};
 use haft_core::sanitize::sanitize_line;
 use haft_host::forget_failure;
 use haft_packages::ExtensionOrigin;
 use haft_packages::discovery::extensions_dir;
 use haft_packages::install::lock::{ApprovalStore, InstallOrigin};
-use haft_packages::install::{InstallError, PreservedPath, InstalledExtension, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallError, InstalledExtension, PreservedPath};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, HookImportSource, ExtensionScope, ExtensionSelector};
+use crate::args::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource};
 use crate::console::{confirm, note};
 use crate::exit::{Exit, OrExit as _};
 use list::ProjectStatus;
@@ -55,7 +55,9 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &home, &name, yes),
         ExtCommand::Verify { name, json } => lock::verify(&store, name.as_deref(), json),
         ExtCommand::Lock { json } => lock::print(&store, json),
-        ExtCommand::Import { from: HookImportSource::Picoclaw, file, yes } => import::import_picoclaw(&home, &file, yes),
+        ExtCommand::Import { from: HookImportSource::Picoclaw, file, yes } => {
+            import::import_picoclaw(&home, &file, yes)
+        }
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => set_enabled(&store, &home, &which, true),
         ExtCommand::Disable(which) => set_enabled(&store, &home, &which, false),
@@ -109,7 +111,12 @@ fn print_warnings(warnings: &[String]) {
     }
 }
 
-fn set_enabled(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, enabled: bool) -> anyhow::Result<()> {
+fn set_enabled(
+    store: &ExtensionStore,
+    home: &Home,
+    which: &ExtensionSelector,
+    enabled: bool,
+) -> anyhow::Result<()> {
     let row = find_extension(store, which)?;
     let state = if enabled { "enabled" } else { "disabled" };
     let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };

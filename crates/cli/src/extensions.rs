@@ -7,7 +7,7 @@ use haft_config::{Config, GrantSettings, ProcessHook, SandboxLevel, SettingOrigi
 use haft_core::sanitize::sanitize_line;
 use haft_host::{DiscoveredExtensions, SpecSource};
 use haft_packages::discovery::{Discovery, DiscoveryOptions, SkipReason, SkippedExtension};
-use haft_packages::{ExtensionSpec, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec};
 
 use crate::console::{BANNER, note, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
@@ -49,7 +49,11 @@ impl ProjectOnlySettings {
 /// # Errors
 /// What is wrong with the first one that cannot be used.
 pub(crate) fn check_named(search: &DiscoveryOptions, config: &Config) -> anyhow::Result<()> {
-    let named = DiscoveryOptions { explicit: search.explicit.clone(), path: search.path.clone(), ..DiscoveryOptions::default() };
+    let named = DiscoveryOptions {
+        explicit: search.explicit.clone(),
+        path: search.path.clone(),
+        ..DiscoveryOptions::default()
+    };
     let found = Discovery::run(&named);
     if let Some(error) = found.errors.into_iter().next() {
         return Err(error).or_exit(Exit::RequiredExtension);
@@ -96,7 +100,9 @@ pub(crate) fn spec_source(
         let told = found
             .skipped
             .iter()
-            .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == ExtensionOrigin::Explicit)
+            .filter(|skipped| {
+                skipped.reason != SkipReason::Disabled || skipped.origin == ExtensionOrigin::Explicit
+            })
             // What the user has to look at is reported by the host.
             .filter(|skipped| skipped.reason.code().is_none());
         let (untrusted, told): (Vec<_>, Vec<_>) =

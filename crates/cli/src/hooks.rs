@@ -9,7 +9,9 @@ use haft_config::{
 };
 use haft_core::sanitize::sanitize_line;
 use haft_packages::discovery::{Discovery, DiscoveryOptions};
-use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, LaunchPlan, ExtensionOrigin};
+use haft_packages::{
+    EventForm, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, LaunchPlan,
+};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
@@ -74,7 +76,11 @@ fn is_same_name(one: &str, other: &str) -> bool {
 ///
 /// # Errors
 /// Which name a hook of the user's has in common with one of the user's extensions.
-pub(crate) fn check_hook_names(hooks: &[ProcessHook], search: &DiscoveryOptions, config: &Config) -> anyhow::Result<()> {
+pub(crate) fn check_hook_names(
+    hooks: &[ProcessHook],
+    search: &DiscoveryOptions,
+    config: &Config,
+) -> anyhow::Result<()> {
     if hooks.is_empty() {
         return Ok(());
     }
@@ -127,9 +133,10 @@ pub(crate) fn hook_spec(hook: &ProcessHook, ground: &HookLaunchContext) -> Exten
     let spec = ExtensionSpec::from_hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
     match ground.start_refusal(hook) {
         None => spec,
-        Some(why) => {
-            ExtensionSpec { launch: LaunchPlan::Impossible { why: format!("cannot be started: {why}") }, ..spec }
-        }
+        Some(why) => ExtensionSpec {
+            launch: LaunchPlan::Impossible { why: format!("cannot be started: {why}") },
+            ..spec
+        },
     }
 }
 
@@ -178,7 +185,12 @@ pub(crate) fn summary_lines(config: &Config, hook: &ProcessHook) -> Vec<(String,
     }
     let (confined, is_nothing) = sandbox_text(config, &hook.name);
     lines.push((format!("  sandbox: {confined}"), is_nothing));
-    lines.extend(GateRelaxation::for_hook(config, hook).warning_lines().into_iter().map(|line| (format!("  {line}"), true)));
+    lines.extend(
+        GateRelaxation::for_hook(config, hook)
+            .warning_lines()
+            .into_iter()
+            .map(|line| (format!("  {line}"), true)),
+    );
     lines
 }
 
@@ -240,9 +252,14 @@ pub(crate) struct MergedSpecs {
 /// Extensions and hooks, each name once. Of the user's own nothing gives way to what a project brings: a gate would be
 /// missing. Otherwise who was there first keeps the name, and a hook was: an extension that takes its name later was
 /// installed while haft ran.
-pub(crate) fn merge_specs(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &HookLaunchContext) -> MergedSpecs {
+pub(crate) fn merge_specs(
+    found: Vec<ExtensionSpec>,
+    hooks: &[ProcessHook],
+    ground: &HookLaunchContext,
+) -> MergedSpecs {
     let mut told = Vec::new();
-    let users = |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && is_same_name(&hook.name, name));
+    let users =
+        |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && is_same_name(&hook.name, name));
     let mut specs: Vec<ExtensionSpec> = Vec::new();
     for extension in found {
         match users(extension.name.as_str()) {
@@ -285,7 +302,7 @@ pub(crate) fn find_name_conflict<'a>(
 mod tests {
     use std::path::PathBuf;
 
-    use haft_config::{ConfigFiles, Home, ConfigLayer, LayerSource, Project, ProjectTrust};
+    use haft_config::{ConfigFiles, ConfigLayer, Home, LayerSource, Project, ProjectTrust};
 
     use super::*;
 
@@ -300,8 +317,11 @@ mod tests {
         std::fs::write(root.path().join("config.toml"), text).unwrap();
         let project = Project { dir: root.path().join("w"), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(root.path()), &project).unwrap();
-        let config =
-            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
         let like = |(name, owner): &(&str, Owner)| ProcessHook {
             name: (*name).to_owned(),
             owner: *owner,
@@ -312,11 +332,21 @@ mod tests {
 
     fn extension(name: &str, origin: ExtensionOrigin) -> ExtensionSpec {
         let like = hook_spec(&hooks(&[(name, Owner::User)])[0], &ground());
-        ExtensionSpec { origin, dialect: haft_packages::ExtensionDialect::Native, dir: PathBuf::from("/e"), ..like }
+        ExtensionSpec {
+            origin,
+            dialect: haft_packages::ExtensionDialect::Native,
+            dir: PathBuf::from("/e"),
+            ..like
+        }
     }
 
     #[track_caller]
-    fn check(extensions: &[(&str, ExtensionOrigin)], named: &[(&str, Owner)], runs: &[(&str, ExtensionOrigin)], told: usize) {
+    fn check(
+        extensions: &[(&str, ExtensionOrigin)],
+        named: &[(&str, Owner)],
+        runs: &[(&str, ExtensionOrigin)],
+        told: usize,
+    ) {
         let found = extensions.iter().map(|(name, origin)| extension(name, *origin)).collect();
         let joined = merge_specs(found, &hooks(named), &ground());
         let specs: Vec<_> = joined.specs.iter().map(|spec| (spec.name.as_str(), spec.origin)).collect();
@@ -330,7 +360,12 @@ mod tests {
         check(&[("a", ExtensionOrigin::Project)], &[("A", user)], &[("A", ExtensionOrigin::Hook)], 1);
         check(&[("a", ExtensionOrigin::Global)], &[("a", project)], &[("a", ExtensionOrigin::Global)], 1);
         check(&[("a", ExtensionOrigin::Project)], &[("a", project)], &[("a", ExtensionOrigin::Project)], 1);
-        check(&[("b", ExtensionOrigin::Global)], &[("a", user)], &[("b", ExtensionOrigin::Global), ("a", ExtensionOrigin::Hook)], 0);
+        check(
+            &[("b", ExtensionOrigin::Global)],
+            &[("a", user)],
+            &[("b", ExtensionOrigin::Global), ("a", ExtensionOrigin::Hook)],
+            0,
+        );
     }
 
     #[test]

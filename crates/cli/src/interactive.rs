@@ -15,7 +15,7 @@ use futures::FutureExt as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
-use haft_protocol::rpc::{ServerLine, RpcRequest};
+use haft_protocol::rpc::{RpcRequest, ServerLine};
 use haft_rpc::{EndReason, ServeOptions};
 use haft_tui::terminal;
 use tokio::runtime::Handle;
@@ -28,12 +28,14 @@ use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
 use crate::logging;
 use crate::rpc::{SessionSource, exit_for_end};
-use crate::run::{SelectedSession, SessionOpenOutcome, RunOutput, check_named, run_to_completion, open_session};
+use crate::run::{
+    RunOutput, SelectedSession, SessionOpenOutcome, check_named, open_session, run_to_completion,
+};
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
 
-use desk::{UiBackend, UiContext, OpenSessions, RunningShells};
-use screen::{ScreenThread, ScreenOptions};
+use desk::{OpenSessions, RunningShells, UiBackend, UiContext};
+use screen::{ScreenOptions, ScreenThread};
 
 /// The number of lines that may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
 const LINES: usize = 256;
@@ -123,12 +125,13 @@ async fn serve_screen(
     let (lines, told) = mpsc::channel(LINES);
     let (ready, is_ready) = oneshot::channel();
     let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
-    let program = SessionSource::new(args, is_recorded(&desk.context.args), setup, chosen).with_open_listener(move |session| {
-        opens.add(session);
-        drop(take_once(&unopened));
-        // Nobody waits for the second one.
-        take_once(&ready).map(|ready| ready.send(()));
-    });
+    let program = SessionSource::new(args, is_recorded(&desk.context.args), setup, chosen)
+        .with_open_listener(move |session| {
+            opens.add(session);
+            drop(take_once(&unopened));
+            // Nobody waits for the second one.
+            take_once(&ready).map(|ready| ready.send(()));
+        });
     let mut screen = None;
     let served = serve_client(program, lines, is_ready, |lines, requests| {
         notes::show(screen::notes_as_lines(lines));
@@ -154,7 +157,10 @@ async fn serve_client<'s>(
     program: SessionSource,
     lines: mpsc::Sender<ServerLine>,
     is_ready: oneshot::Receiver<()>,
-    begin: impl FnOnce(mpsc::Sender<ServerLine>, mpsc::UnboundedSender<RpcRequest>) -> anyhow::Result<&'s mut ScreenThread>,
+    begin: impl FnOnce(
+        mpsc::Sender<ServerLine>,
+        mpsc::UnboundedSender<RpcRequest>,
+    ) -> anyhow::Result<&'s mut ScreenThread>,
 ) -> anyhow::Result<Exit> {
     let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();

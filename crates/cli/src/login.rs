@@ -3,9 +3,13 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{AuthFile, ConfigFile, ConfigFiles, Home, ConfigLayer, LayerSource, Project, SecretString, Settings, ProjectTrust};
+use haft_config::{
+    AuthFile, ConfigFile, ConfigFiles, ConfigLayer, Home, LayerSource, Project, ProjectTrust, SecretString,
+    Settings,
+};
 use haft_providers::{
-    KeyError, KeyLocation, SystemProbe, ModelsFile, PRESETS, check_key, key_location, key_server, split_provider,
+    KeyError, KeyLocation, ModelsFile, PRESETS, SystemProbe, check_key, key_location, key_server,
+    split_provider,
 };
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -82,7 +86,8 @@ pub(crate) fn store(
     let file = home.auth_file();
     AuthFile::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
     let stored = format!("stored the key of {stored_as} in {}", file.display());
-    let stronger = filter_set_variable(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
+    let stronger =
+        filter_set_variable(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
     Ok(std::iter::once(stored).chain(stronger).collect())
 }
 
@@ -119,7 +124,8 @@ pub(crate) fn remove(home: &Home, named: String, models: &ModelsFile) -> anyhow:
         anyhow::bail!("no key of {stored_as} is stored in {}", file.display());
     };
     let removed = format!("removed the key of {provider} from {}", file.display());
-    let stays = filter_set_variable(variable).map(|variable| format!("{variable} is still set and goes on being used"));
+    let stays = filter_set_variable(variable)
+        .map(|variable| format!("{variable} is still set and goes on being used"));
     Ok(std::iter::once(removed).chain(stays).collect())
 }
 
@@ -195,7 +201,8 @@ pub(crate) fn parse_key(text: &str) -> anyhow::Result<SecretString> {
 /// The address at which a run would ask this provider, where the user's settings name one.
 fn configured_address(home: &Home, provider: &str, models: &ModelsFile) -> anyhow::Result<Option<String>> {
     // A key is not sent where a project says, whoever trusts it.
-    let project = Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: ProjectTrust::Untrusted };
+    let project =
+        Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: ProjectTrust::Untrusted };
     let files = ConfigFiles::read(home, &project).or_exit(Exit::Configuration)?;
     let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, models);

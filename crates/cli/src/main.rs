@@ -77,7 +77,12 @@ fn report(error: &anyhow::Error) -> Exit {
     let exit = Exit::from_error(error);
     if exit != Exit::Ok {
         // It may quote others, so only its first row says that it is haft's.
-        console::note(&console::prefixed_rows("haft: ", "  | ", &format!("{error:#}"), console::terminal_width()));
+        console::note(&console::prefixed_rows(
+            "haft: ",
+            "  | ",
+            &format!("{error:#}"),
+            console::terminal_width(),
+        ));
     }
     exit
 }

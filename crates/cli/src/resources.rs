@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_config::{
-    ContextFile, ContextFiles, TemplateExpansion, Home, Project, Skill, SkillSet, TemplateSet, UntrustedItem, find_system_prompt,
+    ContextFile, ContextFiles, Home, Project, Skill, SkillSet, TemplateExpansion, TemplateSet, UntrustedItem,
+    find_system_prompt,
 };
 use haft_core::prompt::{ContextFileText, SkillSummary, SystemPrompt};
 use haft_tools::SkillSource;

@@ -6,14 +6,16 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_rpc::{EndReason, ServeOptions, ServeError};
+use haft_rpc::{EndReason, ServeError, ServeOptions};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{RpcArgs, RunArgs};
 use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
-use crate::run::{RunFlow, SessionOpenOutcome, RunOutput, check_named, run_to_completion, handle_interrupt, open_session};
+use crate::run::{
+    RunFlow, RunOutput, SessionOpenOutcome, check_named, handle_interrupt, open_session, run_to_completion,
+};
 use crate::setup::RunSetup;
 use crate::{logging, token};
 

@@ -41,8 +41,14 @@ fn run_prompt(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     if let Some(pattern) = args.list_models {
-        let form = if args.json { list::ModelListFormat::Json } else { list::ModelListFormat::Table(console::terminal_width()) };
-        return run_to_completion(async move { list::print_model_list(&setup, pattern.as_deref(), form).await });
+        let form = if args.json {
+            list::ModelListFormat::Json
+        } else {
+            list::ModelListFormat::Table(console::terminal_width())
+        };
+        return run_to_completion(
+            async move { list::print_model_list(&setup, pattern.as_deref(), form).await },
+        );
     }
     let prompt = prompt::read(&args.prompt)?;
     let chosen = match open_session(&args.session, &setup, prompt.is_some())? {
@@ -117,7 +123,11 @@ pub(crate) fn check_named(setup: &RunSetup) -> anyhow::Result<()> {
     hooks::check_hook_names(&setup.hooks, &setup.search, &setup.config)
 }
 
-pub(crate) async fn build_parts(args: &RunArgs, setup: RunSetup, chosen: SelectedSession) -> anyhow::Result<RunParts> {
+pub(crate) async fn build_parts(
+    args: &RunArgs,
+    setup: RunSetup,
+    chosen: SelectedSession,
+) -> anyhow::Result<RunParts> {
     let model = session::session_model(args, &setup, &chosen).await?;
     let thinking = session::session_thinking(args, &setup, &chosen);
     Ok(RunParts { thinking, ..RunParts::new(args, setup, model, chosen.session)? })

@@ -13,7 +13,9 @@ use haft_protocol::ids::ExtensionName;
 ///
 /// # Errors
 /// Where in which file a path stands that names no place, or a grant that nothing would confine.
-pub(crate) fn sandbox_grants(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
+pub(crate) fn sandbox_grants(
+    config: &Config,
+) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
     let home = std::env::home_dir();
     let mut all = BTreeMap::new();
     for (name, granted) in &config.grant {
@@ -54,7 +56,12 @@ fn granted_level(granted: &GrantSettings) -> Option<ConfinementLevel> {
     }
 }
 
-fn sandbox_grant(name: &str, level: ConfinementLevel, granted: &GrantSettings, home: Option<&Path>) -> anyhow::Result<SandboxGrant> {
+fn sandbox_grant(
+    name: &str,
+    level: ConfinementLevel,
+    granted: &GrantSettings,
+    home: Option<&Path>,
+) -> anyhow::Result<SandboxGrant> {
     let paths = |key: &str, said: &Option<SourcedValue<Vec<String>>>| -> anyhow::Result<Vec<GrantedPath>> {
         let Some(said) = said else { return Ok(Vec::new()) };
         let parsed = said.value.iter().map(|text| GrantedPath::parse(text, home));
@@ -95,7 +102,7 @@ fn refuse_unbounded(name: &str, granted: &GrantSettings) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{ConfigFiles, Home, ConfigLayer, Project, ProjectTrust};
+    use haft_config::{ConfigFiles, ConfigLayer, Home, Project, ProjectTrust};
 
     use super::*;
 
@@ -105,7 +112,8 @@ mod tests {
         let project = Project { dir: dir.path().join("w"), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let layer = || ConfigLayer::from_env(|_| None).unwrap();
-        sandbox_grants(&files.merge_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))
+        sandbox_grants(&files.merge_unchecked(layer(), layer(), &|_, _| None))
+            .map_err(|error| format!("{error:#}"))
     }
 
     #[track_caller]

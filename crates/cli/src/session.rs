@@ -25,8 +25,10 @@ use find::find_entry;
 
 pub(crate) use export::export_to_file;
 pub(crate) use find::SessionFinder;
-pub(crate) use list::{session_rows, render_table};
-pub(crate) use text::{SessionRow, age_text, cost_text, truncate, id_digits, explain_error, short_id, usage_text};
+pub(crate) use list::{render_table, session_rows};
+pub(crate) use text::{
+    SessionRow, age_text, cost_text, explain_error, id_digits, short_id, truncate, usage_text,
+};
 
 /// Runs one of the subcommands. A compaction is a run, which `compact` does.
 pub(crate) fn run(
@@ -92,7 +94,11 @@ fn append(found: &SessionFile, body: impl Into<EntryBody>) -> anyhow::Result<()>
 }
 
 /// Adds an entry to a session that is not open; what had to be mended of it is told, as one line each.
-pub(crate) fn add_entry(found: &SessionFile, body: impl Into<EntryBody>, tell: impl Fn(&str)) -> anyhow::Result<()> {
+pub(crate) fn add_entry(
+    found: &SessionFile,
+    body: impl Into<EntryBody>,
+    tell: impl Fn(&str),
+) -> anyhow::Result<()> {
     let explain = |error| explain_error(error, found.id);
     let session = Session::open(&found.path).map_err(explain)?;
     for repair in session.take_repairs() {

@@ -5,11 +5,11 @@ use std::thread;
 
 use anyhow::Context as _;
 use haft_config::{
-    AuthFile, Config, TrustDecision, ProjectDigest, ConfigFiles, Home, ConfigLayer, Owner, ProcessHook, Project, Settings, Snapshot,
-    UntrustedItem,
+    AuthFile, Config, ConfigFiles, ConfigLayer, Home, Owner, ProcessHook, Project, ProjectDigest, Settings,
+    Snapshot, TrustDecision, UntrustedItem,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_packages::discovery::{Discovery, ExtraLocation, DiscoveryOptions, SkipReason};
+use haft_packages::discovery::{Discovery, DiscoveryOptions, ExtraLocation, SkipReason};
 use haft_packages::install::lock::ApprovalStore;
 use haft_packages::{ExtensionOrigin, ProjectCheck};
 use haft_protocol::event::AgentEvent;
@@ -47,7 +47,8 @@ impl RunSetup {
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = working_directory(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
-        let TrustDecision { project, code, distrust_reason: told } = decide_trust(&home, cwd.clone(), &args.ext.trust)?;
+        let TrustDecision { project, code, distrust_reason: told } =
+            decide_trust(&home, cwd.clone(), &args.ext.trust)?;
         let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = ConfigFiles::read(&home, &project).or_exit(Exit::Configuration)?;
         let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
@@ -130,7 +131,11 @@ impl RunSetup {
 /// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
 pub(crate) fn print_notes(config: &Config, resources: &PromptResources, project: &Project, was_said: bool) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.untrusted_items()).collect();
-    print_other_notes(config, resources, UntrustedItem::summarize(&unused, project, was_said).into_iter().collect());
+    print_other_notes(
+        config,
+        resources,
+        UntrustedItem::summarize(&unused, project, was_said).into_iter().collect(),
+    );
 }
 
 fn print_other_notes(config: &Config, resources: &PromptResources, told: Vec<String>) {
@@ -166,7 +171,11 @@ pub(crate) fn working_directory(named: Option<PathBuf>) -> anyhow::Result<PathBu
 }
 
 /// The project in a directory, and whether it is trusted. Says why it no longer is, before anything is read of it.
-pub(crate) fn decide_trust(home: &Home, dir: PathBuf, trust: &TrustProjectArgs) -> anyhow::Result<TrustDecision> {
+pub(crate) fn decide_trust(
+    home: &Home,
+    dir: PathBuf,
+    trust: &TrustProjectArgs,
+) -> anyhow::Result<TrustDecision> {
     let decision = TrustDecision::decide(home, dir, trust.trust_request()).or_exit(Exit::Trust)?;
     if let Some(told) = &decision.distrust_reason {
         note(&sanitize_line(&format!("haft: {told}")));
@@ -174,7 +183,12 @@ pub(crate) fn decide_trust(home: &Home, dir: PathBuf, trust: &TrustProjectArgs) 
     Ok(decision)
 }
 
-pub(crate) fn extension_search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> DiscoveryOptions {
+pub(crate) fn extension_search(
+    args: &ExtensionArgs,
+    home: &Home,
+    config: &Config,
+    project: Project,
+) -> DiscoveryOptions {
     let further = config.extensions.iter().map(|place| ExtraLocation {
         dir: place.path.clone(),
         origin: match place.owner {

@@ -11,13 +11,13 @@ use std::time::SystemTime;
 use haft_core::sanitize::{Sanitizer, sanitize_line};
 use haft_host::{Frontend as _, LastFailure};
 use haft_packages::ExtensionOrigin;
-use haft_packages::install::{InstalledExtension, InstallStatus};
+use haft_packages::install::{InstallStatus, InstalledExtension};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
-use haft_test_support::terminal::{ATTACKS, TextSink, terminal_actions, survey};
+use haft_test_support::terminal::{ATTACKS, TextSink, survey, terminal_actions};
 
 use crate::run::ends::PrintingFrontend;
 use crate::run::output::rendered_event;
@@ -174,12 +174,15 @@ fn failed(text: &str) -> ext::listed::ListedExtension {
 
 /// `haft ext list`, from a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
-    let told = |listed: &ext::listed::ListedExtension| ext::list::problem_lines(listed, SystemTime::now()).join("\n");
+    let told = |listed: &ext::listed::ListedExtension| {
+        ext::list::problem_lines(listed, SystemTime::now()).join("\n")
+    };
     let (broken, listed) = (told(&listed(text)), [failed(text)]);
     let failed = told(&listed[0]);
     let places = ext::table::PathShortener { cwd: "/w".into(), home: None };
     answer(
-        &[ext::table::render_table(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed].join("\n"),
+        &[ext::table::render_table(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed]
+            .join("\n"),
     )
 }
 
@@ -193,7 +196,9 @@ fn list_json(text: &str) -> Vec<u8> {
 fn log(text: &str) -> Vec<u8> {
     let mut sanitizer = Sanitizer::default();
     let lines = text.split_inclusive('\n');
-    lines.flat_map(|line| ext::logs::sanitize_log_line(&mut sanitizer, line.as_bytes()).into_bytes()).collect()
+    lines
+        .flat_map(|line| ext::logs::sanitize_log_line(&mut sanitizer, line.as_bytes()).into_bytes())
+        .collect()
 }
 
 /// A question to the person, which names something.

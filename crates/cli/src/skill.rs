@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use haft_config::{TrustDecision, Home, Owner, SkillSet, UntrustedItem};
+use haft_config::{Home, Owner, SkillSet, TrustDecision, UntrustedItem};
 use haft_core::sanitize::sanitize_line;
 
 use crate::args::{SkillArgs, SkillCommand};
@@ -31,7 +31,8 @@ pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
     if skills.skills.is_empty() {
         note(&format!("no skills; put them into {}", home.skills_dir().display()));
     }
-    let told = UntrustedItem::summarize(&skills.unused, &project, told.is_some()).into_iter().chain(skills.problems);
+    let told =
+        UntrustedItem::summarize(&skills.unused, &project, told.is_some()).into_iter().chain(skills.problems);
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
     Ok(Exit::Ok)
 }

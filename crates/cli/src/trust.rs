@@ -6,13 +6,13 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{ProjectDigest, Home, TrustRecord, Snapshot, TrustFile};
+use haft_config::{Home, ProjectDigest, Snapshot, TrustFile, TrustRecord};
 use haft_core::sanitize::sanitize_line;
 use haft_tui::app::TrustReview;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
-use crate::console::{confirm, print_marked, note, print};
+use crate::console::{confirm, note, print, print_marked};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 use inventory::ProjectInventory;
@@ -122,7 +122,11 @@ fn list(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_all(snapshot: &Snapshot, recorded: Option<&TrustRecord>, inventory: &ProjectInventory) -> anyhow::Result<()> {
+fn print_all(
+    snapshot: &Snapshot,
+    recorded: Option<&TrustRecord>,
+    inventory: &ProjectInventory,
+) -> anyhow::Result<()> {
     print(&sanitize_line(&format!("project: {}", snapshot.dir().display())))?;
     for (text, red) in inventory.lines() {
         match red {

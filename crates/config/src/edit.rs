@@ -73,7 +73,8 @@ pub fn set_key(path: &Path, key: &str, value: &str) -> Result<(), SetKeyError> {
     let known = all_keys().find(|known| known.path == key && can_be_set(known));
     let known = known.ok_or_else(|| SetKeyError::Key { key: key.to_owned(), path: path.into() })?;
     let value = known.kind.read(value.trim()).as_ref().and_then(toml_edit_value);
-    let value = value.ok_or_else(|| SetKeyError::Value { key: key.to_owned(), takes: known.kind.expected_text() })?;
+    let value =
+        value.ok_or_else(|| SetKeyError::Value { key: key.to_owned(), takes: known.kind.expected_text() })?;
     edit_file(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
@@ -129,7 +130,8 @@ fn set_value(
     let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
     let mut place: &mut dyn TableLike = document.as_table_mut();
     for above in tables.split('.').filter(|above| !above.is_empty()) {
-        place = table_entry(place, above).ok_or_else(|| parse_error(path, format!("`{above}` must be a table")))?;
+        place = table_entry(place, above)
+            .ok_or_else(|| parse_error(path, format!("`{above}` must be a table")))?;
     }
     // Under the name that it has there.
     let name = key.former.filter(|former| place.contains_key(former)).unwrap_or(name);

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use toml::de::DeTable;
 
-use crate::hooks::{HookTimeouts, HookMistake, ProcessHook};
+use crate::hooks::{HookMistake, HookTimeouts, ProcessHook};
 use crate::keys::{ConfigFile, ConfigLayer, LayerSource};
-use crate::origin::{Owner, SettingOrigin, KeyLocations};
+use crate::origin::{KeyLocations, Owner, SettingOrigin};
 
 pub(crate) use crate::read::text as read_text;
 pub(crate) use check::kind_of;
@@ -142,8 +142,10 @@ impl ParsedConfigFile {
     /// # Errors
     /// [`ConfigError`] when it has a mistake in it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let mistake =
-            |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: mistake_detail(text, &error) };
+        let mistake = |error: toml::de::Error| ConfigError::Parse {
+            path: path.into(),
+            detail: mistake_detail(text, &error),
+        };
         let table = DeTable::parse(text).map_err(mistake)?;
         let lines = check::key_lines(path, text, table.get_ref())?;
         let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
@@ -332,7 +334,10 @@ mod tests {
     #[test]
     fn no_file_sets_nothing_and_an_unreadable_one_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(ParsedConfigFile::load(&dir.path().join("none.toml")).unwrap(), ParsedConfigFile::default());
+        assert_eq!(
+            ParsedConfigFile::load(&dir.path().join("none.toml")).unwrap(),
+            ParsedConfigFile::default()
+        );
         assert!(matches!(ParsedConfigFile::load(dir.path()), Err(ConfigError::Read { .. })));
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "provider = ").unwrap();

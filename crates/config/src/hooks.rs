@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_protocol::hook::{InterceptPoint, HookEventKind, HookSubscriptions, WatchError};
+use haft_protocol::hook::{HookEventKind, HookSubscriptions, InterceptPoint, WatchError};
 
 use crate::keys::{EventKind, HookProcess, Hooks, OnTimeout, ToolNames};
 use crate::nearest::nearest_name;
@@ -93,12 +93,12 @@ pub(crate) struct HookMistake {
 }
 
 impl Hooks {
-    /// The times that hold for the hooks of this table that say nothing else, over `merge`.
+    /// The times that hold for the hooks of this table that say nothing else, over `below`.
     pub(crate) fn timeouts(&self, below: HookTimeouts) -> HookTimeouts {
         below.with_millis(self.defaults.interceptor_timeout_ms, self.defaults.approval_timeout_ms)
     }
 
-    /// The hooks that shall run, with times over `merge`. What shall not run is not looked at.
+    /// The hooks that shall run, with times over `below`. What shall not run is not looked at.
     pub(crate) fn process_hooks(
         &self,
         owner: Owner,

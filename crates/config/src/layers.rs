@@ -10,8 +10,8 @@ use crate::file::{ConfigError, ParsedConfigFile, top_keys};
 use crate::home::Home;
 use crate::hooks::{HookTimeouts, ProcessHook};
 use crate::keys::{
-    CompactionSettings, GrantSettings, HIDDEN, HookDefaults, HookProcess, Hooks, ConfigKey, ConfigLayer, ConfigRow, Settings,
-    TableKind, ModelNameSplitter, TuiSettings, ValueKind, quoted_key,
+    CompactionSettings, ConfigKey, ConfigLayer, ConfigRow, GrantSettings, HIDDEN, HookDefaults, HookProcess,
+    Hooks, ModelNameSplitter, Settings, TableKind, TuiSettings, ValueKind, quoted_key,
 };
 use crate::origin::{Owner, SettingOrigin, SourcedValue};
 use crate::project::{self, UntrustedItem};
@@ -158,14 +158,24 @@ impl ConfigFiles {
     ///
     /// # Errors
     /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
-    pub fn merge(&self, flags: ConfigLayer, env: ConfigLayer, apart: ModelNameSplitter<'_>) -> Result<Config, ConfigError> {
+    pub fn merge(
+        &self,
+        flags: ConfigLayer,
+        env: ConfigLayer,
+        apart: ModelNameSplitter<'_>,
+    ) -> Result<Config, ConfigError> {
         let config = self.merge_unchecked(flags, env, apart);
         let missing = config.missing_places().next();
         missing.map_or(Ok(config), Err)
     }
 
     /// As [`merge`](Self::merge), with places of extensions whether they are there or not.
-    pub fn merge_unchecked(&self, flags: ConfigLayer, env: ConfigLayer, apart: ModelNameSplitter<'_>) -> Config {
+    pub fn merge_unchecked(
+        &self,
+        flags: ConfigLayer,
+        env: ConfigLayer,
+        apart: ModelNameSplitter<'_>,
+    ) -> Config {
         let mut layers = [flags, env, self.project.layer(), self.user.layer()];
         let settings = Settings::merge(&mut layers, apart);
         // A project can set neither of these, whatever its file says.
@@ -318,7 +328,9 @@ fn extension_settings(
 }
 
 /// Name, key and value of everything that a file sets for extensions.
-fn extension_values(file: &ParsedConfigFile) -> impl Iterator<Item = (&str, &str, SourcedValue<toml::Value>)> {
+fn extension_values(
+    file: &ParsedConfigFile,
+) -> impl Iterator<Item = (&str, &str, SourcedValue<toml::Value>)> {
     file.content.extension.iter().flat_map(move |(name, table)| {
         table.iter().map(move |(key, value)| {
             let origin = file.source.origin(&format!("extension.{name}.{key}"));
@@ -327,7 +339,10 @@ fn extension_values(file: &ParsedConfigFile) -> impl Iterator<Item = (&str, &str
     })
 }
 
-pub(crate) fn extension_places(file: &ParsedConfigFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
+pub(crate) fn extension_places(
+    file: &ParsedConfigFile,
+    owner: Owner,
+) -> impl Iterator<Item = ExtensionPlace> {
     let dir = file.source.path().parent().unwrap_or(Path::new(""));
     file.content.extensions.iter().map(move |path| {
         let path = match (path.strip_prefix("~/"), etcetera::home_dir()) {
@@ -372,7 +387,9 @@ pub(crate) fn toml_to_json(value: &toml::Value) -> Value {
         toml::Value::Boolean(yes) => (*yes).into(),
         toml::Value::Datetime(time) => time.to_string().into(),
         toml::Value::Array(values) => values.iter().map(toml_to_json).collect(),
-        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), toml_to_json(value))).collect(),
+        toml::Value::Table(table) => {
+            table.iter().map(|(key, value)| (key.clone(), toml_to_json(value))).collect()
+        }
     }
 }
 

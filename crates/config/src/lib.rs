@@ -33,7 +33,7 @@ mod timeouts;
 mod trust;
 mod write;
 
-pub use auth::{AuthFile, AuthError};
+pub use auth::{AuthError, AuthFile};
 pub use context::{ContextFile, ContextFiles, find_system_prompt};
 pub use edit::{AddHooksError, EditError, SetKeyError, add_hooks, set_key};
 pub use file::{ConfigError, ParsedConfigFile};
@@ -41,20 +41,20 @@ pub use haft_protocol::project::{Project, ProjectTrust};
 pub use home::{Home, HomeError};
 pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
-    Compaction, CompactionSettings, ConfigFile, EventKind, Grant, GrantSettings, HookDefaults, HookProcess, Hooks,
-    ConfigKey, ConfigLayer, LayerError, OnTimeout, LayerSource, KeyScope, ConfigRow, SandboxLevel, SandboxNet, Settings, TableKind,
-    ModelNameSplitter, ToolNames, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys,
-    value_text,
+    Compaction, CompactionSettings, ConfigFile, ConfigKey, ConfigLayer, ConfigRow, EventKind, Grant,
+    GrantSettings, HookDefaults, HookProcess, Hooks, KeyScope, LayerError, LayerSource, ModelNameSplitter,
+    OnTimeout, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, Tui, TuiImages, TuiScreen,
+    TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
 };
-pub use layers::{Config, DisabledHook, ExtensionPlace, ExtensionSettings, ConfigFiles};
-pub use origin::{Owner, SettingOrigin, KeyLocations, SourcedValue};
+pub use layers::{Config, ConfigFiles, DisabledHook, ExtensionPlace, ExtensionSettings};
+pub use origin::{KeyLocations, Owner, SettingOrigin, SourcedValue};
 pub use picoclaw::HooksFile;
 pub use project::UntrustedItem;
 pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
 pub use skill::{Skill, SkillSet};
-pub use template::{TemplateExpansion, Template, TemplateSet};
+pub use template::{Template, TemplateExpansion, TemplateSet};
 pub use trust::{
-    TrustRequest, TrustDecision, ChangeSet, ProjectDigest, ParseDigestError, ProjectDigestError, TrustRecord, Snapshot, SnapshotError, TrustError,
-    TrustFile,
+    ChangeSet, ParseDigestError, ProjectDigest, ProjectDigestError, Snapshot, SnapshotError, TrustDecision,
+    TrustError, TrustFile, TrustRecord, TrustRequest,
 };

@@ -8,7 +8,7 @@ use serde_path_to_error::Segment;
 
 use crate::file::{ConfigError, MAX_FILE, kind_of, read_text};
 use crate::hooks::{HookTimeouts, ProcessHook};
-use crate::keys::{HookDefaults, HookProcess, Hooks, ConfigKey, ToolNames, ValueKind};
+use crate::keys::{ConfigKey, HookDefaults, HookProcess, Hooks, ToolNames, ValueKind};
 use crate::origin::{Owner, SettingOrigin};
 
 /// The hooks of a PicoClaw `config.json`. Everything else in it is passed over, and so are keys that neither PicoClaw
@@ -41,16 +41,17 @@ impl HooksFile {
         let hooks = keep_known_fields(all, &["hooks"]);
         let hooks = hooks.get("hooks").ok_or_else(|| wrong("it has no object `hooks`".to_owned()))?;
         let mistake = |key: String, detail| ConfigError::Hook { path: path.into(), line: None, key, detail };
-        let mut content: Hooks = serde_path_to_error::deserialize(normalize_keys(hooks)).map_err(|error| {
-            let names = error.path().iter().map_while(|segment| match segment {
-                Segment::Map { key } => Some(key.as_str()),
-                // An element of a list is not a key.
-                Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
-            });
-            let path: Vec<&str> = iter::once("hooks").chain(names).collect();
-            let takes = kind_of(&path).map_or_else(|| "a table".to_owned(), ValueKind::expected_text);
-            mistake(path.join("."), format!("must be {takes}"))
-        })?;
+        let mut content: Hooks =
+            serde_path_to_error::deserialize(normalize_keys(hooks)).map_err(|error| {
+                let names = error.path().iter().map_while(|segment| match segment {
+                    Segment::Map { key } => Some(key.as_str()),
+                    // An element of a list is not a key.
+                    Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+                });
+                let path: Vec<&str> = iter::once("hooks").chain(names).collect();
+                let takes = kind_of(&path).map_or_else(|| "a table".to_owned(), ValueKind::expected_text);
+                mistake(path.join("."), format!("must be {takes}"))
+            })?;
         for process in content.processes.values_mut() {
             process.tool_names.get_or_insert(ToolNames::PicoClaw);
         }

@@ -87,15 +87,19 @@ mod tests {
     #[test]
     fn what_is_not_used_is_one_sentence() {
         let project = Project { dir: "/w".into(), trust: ProjectTrust::Untrusted };
-        let config =
-            UntrustedItem { path: "/w/.haft/config.toml".into(), sets: vec!["base_url".into(), "model".into()] };
+        let config = UntrustedItem {
+            path: "/w/.haft/config.toml".into(),
+            sets: vec!["base_url".into(), "model".into()],
+        };
         let context = UntrustedItem { path: "/AGENTS.md".into(), sets: Vec::new() };
         let expect = "not used, because the project is not trusted: .haft/config.toml (sets base_url, model), \
                       /AGENTS.md; `haft trust` shows and allows it";
         assert_eq!(UntrustedItem::summarize(&[config, context], &project, false).as_deref(), Some(expect));
         assert_eq!(UntrustedItem::summarize(&[], &project, false), None);
         let many = (0..60_000).map(|n| format!("k{n}")).collect();
-        let told = UntrustedItem::summarize(&[UntrustedItem { path: "/w/c".into(), sets: many }], &project, false).unwrap();
+        let told =
+            UntrustedItem::summarize(&[UntrustedItem { path: "/w/c".into(), sets: many }], &project, false)
+                .unwrap();
         assert!(told.contains("(sets k0, k1, k2, k3, k4, k5, k6, k7 and 59992 more); "), "{told:.400}");
         let long = UntrustedItem { path: "/w/c".into(), sets: vec!["k".repeat(60_000)] };
         assert!(UntrustedItem::summarize(&[long], &project, true).unwrap().len() < 200);

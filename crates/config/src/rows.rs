@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::keys::{ConfigFile, HIDDEN, ConfigKey, ConfigRow, quoted_key};
+use crate::keys::{ConfigFile, ConfigKey, ConfigRow, HIDDEN, quoted_key};
 use crate::layers::{Config, toml_to_json};
 use crate::origin::SourcedValue;
 
@@ -52,9 +52,11 @@ impl Config {
             |place: &crate::ExtensionPlace| (place.path.display().to_string().into(), place.origin.clone());
         match self.extensions.is_empty() {
             true => vec![ConfigRow::new(key, key.path, None)],
-            false => {
-                self.extensions.iter().map(|place| ConfigRow::new(key, key.path, Some(value(place)))).collect()
-            }
+            false => self
+                .extensions
+                .iter()
+                .map(|place| ConfigRow::new(key, key.path, Some(value(place))))
+                .collect(),
         }
     }
 

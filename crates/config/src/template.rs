@@ -67,8 +67,8 @@ impl TemplateSet {
 
     /// The templates of a project that is not trusted, if it has any. Reads none of them.
     pub fn untrusted_templates(home: &Home, project: &Project) -> Option<UntrustedItem> {
-        let path =
-            projects_dir(home, project).filter(|dir| !project.is_trusted() && !template_files(dir).is_empty())?;
+        let path = projects_dir(home, project)
+            .filter(|dir| !project.is_trusted() && !template_files(dir).is_empty())?;
         Some(UntrustedItem { path, sets: Vec::new() })
     }
 
@@ -155,7 +155,8 @@ impl Template {
         }
         Ok(Self {
             name: name.to_owned(),
-            description: front_matter::text_field(&fields, "description")?.unwrap_or_else(|| first.to_owned()),
+            description: front_matter::text_field(&fields, "description")?
+                .unwrap_or_else(|| first.to_owned()),
             argument_hint: front_matter::text_field(&fields, "argument-hint")?,
             path: path.to_owned(),
             body: body.to_owned(),

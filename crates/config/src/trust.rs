@@ -8,11 +8,11 @@ mod store;
 
 use sha2::{Digest as _, Sha256};
 
-pub use decision::{TrustRequest, TrustDecision, ProjectDigestError};
+pub use decision::{ProjectDigestError, TrustDecision, TrustRequest};
 pub use haft_protocol::difference::ChangeSet;
 pub use haft_protocol::digest::ParseDigestError;
 pub use snapshot::{Snapshot, SnapshotError};
-pub use store::{TrustRecord, TrustError, TrustFile};
+pub use store::{TrustError, TrustFile, TrustRecord};
 
 /// A SHA-256 digest. Written as 64 hexadecimal digits.
 pub type ProjectDigest = haft_protocol::digest::Sha256Digest<false>;

@@ -12,7 +12,7 @@ use crate::call::ExtensionToolRunner;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
 use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
-use crate::queue::{Prompt, QueueKind, QueueError, QueueDelivery, QueuedMessages};
+use crate::queue::{Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages};
 use crate::run::Run;
 use crate::session::{Durability, Session, SessionError};
 use crate::stats::SessionStats;

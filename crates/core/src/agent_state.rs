@@ -7,7 +7,7 @@ use std::time::Duration;
 use haft_protocol::message::Rfc3339Time;
 
 use crate::compact::CompactSettings;
-use crate::hooks::{HookSource, HookSet};
+use crate::hooks::{HookSet, HookSource};
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
 use crate::queue::MessageQueues;
@@ -91,7 +91,7 @@ impl AgentSetup {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
     }
 
-    /// Returns the entries for a log with the settings `find_tool`, and its settings then.
+    /// Returns the entries for a log with the settings `known`, and its settings then.
     pub(crate) fn changes_since(&self, known: &SessionSettings) -> (Vec<EntryBody>, SessionSettings) {
         let (mut changes, mut settings) = (Vec::new(), known.clone());
         let info = self.model.info();

@@ -23,7 +23,7 @@ use crate::session::intervention::InterventionAction;
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 
-pub use caller::{CallableTool, ExtensionCallResult, ExtensionToolRunner, ExtensionCall};
+pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 pub(crate) use gate::{CallCancelled, GateScope, ToolGate, validate_args};
 
 /// A call that every gate has approved.

@@ -99,7 +99,14 @@ impl ToolChain {
         let hooks = roles.into_iter().map(|role| HookState { role: role.into(), seen: None }).collect();
         let called: Arc<str> = tool.into();
         let stands = ChainCall { tool: called.clone(), args };
-        Self { called, current: stands, hooks, phase: ChainPhase::Ordered, changes: Vec::new(), response: None }
+        Self {
+            called,
+            current: stands,
+            hooks,
+            phase: ChainPhase::Ordered,
+            changes: Vec::new(),
+            response: None,
+        }
     }
 
     /// The call as it stands.
@@ -122,7 +129,9 @@ impl ToolChain {
                     Some((verdict, by)) => ChainPhase::Decided { verdict, by },
                     None => return ChainStep::AskAll(unanswered_hooks(open)),
                 },
-                ChainPhase::Decided { verdict, by } => return ChainStep::Done(self.build_outcome(verdict.clone(), *by)),
+                ChainPhase::Decided { verdict, by } => {
+                    return ChainStep::Done(self.build_outcome(verdict.clone(), *by));
+                }
             };
         }
     }
@@ -213,11 +222,14 @@ impl ToolChain {
 
     fn apply_rewrite(&mut self, by: String, tool: Option<String>, args: RawJson) {
         let stands = &mut self.current;
-        let changed = if stands.args == args { Vec::new() } else { diff::changed_pointers(&stands.args, &args) };
+        let changed =
+            if stands.args == args { Vec::new() } else { diff::changed_pointers(&stands.args, &args) };
         let mut conflicts: Vec<RewriteConflict> = Vec::new();
         for path in &changed {
             let others = self.changes.iter().filter(|change| change.by != by);
-            for earlier in others.filter(|change| change.changed.iter().any(|old| diff::pointers_overlap(old, path))) {
+            for earlier in
+                others.filter(|change| change.changed.iter().any(|old| diff::pointers_overlap(old, path)))
+            {
                 let conflict = RewriteConflict { path: path.clone(), first: earlier.by.clone() };
                 if !conflicts.contains(&conflict) {
                     conflicts.push(conflict);
@@ -288,7 +300,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// True if [approvers](crate::hooks::ApproveTool) are asked before the verdict counts. `find_tool`: the tool exists;
+    /// True if [approvers](crate::hooks::ApproveTool) are asked before the verdict counts. `known`: the tool exists;
     /// `vouched`: the hook that answered in its place vouches for that.
     pub fn needs_approval(&self, known: bool, vouched: bool) -> bool {
         match self {

@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use crate::model::ModelError;
 use crate::session::EntryId;
-use crate::session::entry::{ResponseMetadata, Compaction, SessionEntry, EntryBody, Said};
+use crate::session::entry::{Compaction, EntryBody, ResponseMetadata, Said, SessionEntry};
 use crate::stats::estimated_tokens;
 
 pub use prompt::entry_text;

@@ -85,7 +85,7 @@ pub use model_call::{
     ResponseDecision,
 };
 pub use tool_call::{
-    AfterBlock, AfterToolExecute, ApproverDecision, ApproveTool, BeforeToolExecute, FinishedCall, HookRole,
+    AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
     ResultDecision, ToolDecision,
 };
 
@@ -281,7 +281,11 @@ pub enum MessageDecision {
 #[async_trait]
 pub trait BeforeCompact: Send + Sync {
     /// Decides whether it is, and what the summary says.
-    async fn before_compact(&self, cancel: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision;
+    async fn before_compact(
+        &self,
+        cancel: &CancellationToken,
+        compacting: &PendingCompaction,
+    ) -> CompactDecision;
 
     /// It wanted to keep what is kept from this entry on. The kept part cannot begin there, so what it decided does not
     /// count.

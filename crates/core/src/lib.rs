@@ -33,8 +33,8 @@ mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use agent_state::ToolSchemaError;
-pub use call::{CallableTool, ExtensionCallResult, ExtensionToolRunner, ExtensionCall};
-pub use queue::{Prompt, QueueError, QueueDelivery, QueuedMessages};
+pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use queue::{Prompt, QueueDelivery, QueueError, QueuedMessages};
 pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, SessionStats, estimated_tokens};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 
 use crate::hooks::PromptSection;
-use crate::sanitize::{strip_hidden_chars, sanitize};
+use crate::sanitize::{sanitize, strip_hidden_chars};
 use crate::tool::ToolSpec;
 
 /// The longest section an extension may add, in bytes; what is longer is cut.
@@ -96,7 +96,8 @@ impl SystemPrompt {
         let of_extensions = tools.iter().filter_map(|tool| Some((tool.owner.extension()?, tool)));
         let advice = of_extensions.map(|(owner, tool)| (owner, bullet_list(tool_guidelines(tool))));
         parts.extend(
-            fence_within_limit(advice, MAX_GUIDELINES).map(|text| format!("# Guidelines of extensions\n{text}")),
+            fence_within_limit(advice, MAX_GUIDELINES)
+                .map(|text| format!("# Guidelines of extensions\n{text}")),
         );
         if tools.iter().any(|tool| tool.name == SKILL_TOOL) {
             parts.extend(skills_section(&self.skills));
@@ -106,9 +107,12 @@ impl SystemPrompt {
         if !self.facts.is_empty() {
             parts.push(self.facts.join("\n"));
         }
-        let sections =
-            sections.iter().map(|section| (section.owner.as_str(), truncate_text(section.text.trim(), MAX_SECTION)));
-        parts.extend(fence_within_limit(sections, MAX_SECTIONS).map(|text| format!("# From extensions\n{text}")));
+        let sections = sections
+            .iter()
+            .map(|section| (section.owner.as_str(), truncate_text(section.text.trim(), MAX_SECTION)));
+        parts.extend(
+            fence_within_limit(sections, MAX_SECTIONS).map(|text| format!("# From extensions\n{text}")),
+        );
         parts.join("\n\n")
     }
 }
@@ -368,7 +372,8 @@ mod tests {
 
     #[test]
     fn files_are_fenced_with_their_paths_and_skills_are_listed() {
-        let file = |path: &str, text: &str, cut| ContextFileText { path: path.into(), text: text.into(), cut };
+        let file =
+            |path: &str, text: &str, cut| ContextFileText { path: path.into(), text: text.into(), cut };
         let prompt = SystemPrompt {
             identity: Some("You are X.".into()),
             context: vec![

@@ -122,7 +122,12 @@ impl MessageQueues {
     }
 
     /// Queues a message for this run, if it is under way or begins next.
-    pub(crate) fn push_for(&self, run: &RunToken, queue: QueueKind, prompt: Prompt) -> Result<(), QueueError> {
+    pub(crate) fn push_for(
+        &self,
+        run: &RunToken,
+        queue: QueueKind,
+        prompt: Prompt,
+    ) -> Result<(), QueueError> {
         let takes = |state: &QueueState| state.is_run(run) || (state.run.is_none() && !run.is_begun());
         self.push_if(queue, prompt, takes).map(|_| ())
     }

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::agent_state::AgentState;
 use crate::emitter::{self, EventEmitter, RunToken};
 use crate::error::{TurnError, TurnErrorKind};
-use crate::queue::{Prompt, QueueKind, QueueError};
+use crate::queue::{Prompt, QueueError, QueueKind};
 use crate::turn;
 
 /// The outcome of a run; none while it has not ended.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent_state::AgentState;
 use crate::emitter::EventEmitter;
-use crate::session::intervention::{InterventionAction, HookIntervention};
+use crate::session::intervention::{HookIntervention, InterventionAction};
 
 /// The context of one run, or of one call of an extension outside of any run.
 pub(crate) struct RunContext {
@@ -42,7 +42,12 @@ impl RunContext {
     }
 
     /// Notes in the session what hooks did, for people who read it. Calls of extensions are not in the session.
-    pub(crate) fn record_intervention(&self, call: Option<&ToolCallId>, action: InterventionAction, by: Vec<String>) {
+    pub(crate) fn record_intervention(
+        &self,
+        call: Option<&ToolCallId>,
+        action: InterventionAction,
+        by: Vec<String>,
+    ) {
         if self.caller.is_some() {
             return;
         }

@@ -35,11 +35,11 @@ use haft_protocol::message::{Message, Rfc3339Time};
 
 use crate::timeouts;
 use disk::{Disk, RealDisk};
-use entry::{SessionEntry, EntryBody, FORMAT_VERSION, SessionHeader, ForkOrigin, Said};
-use state::{SessionState, SyncTask, AppendOutcome};
-use sync::{SyncReceiver, SyncHandle};
+use entry::{EntryBody, FORMAT_VERSION, ForkOrigin, Said, SessionEntry, SessionHeader};
+use state::{AppendOutcome, SessionState, SyncTask};
+use sync::{SyncHandle, SyncReceiver};
 
-pub use context::{SessionContext, INTERRUPTED, NOT_RUN, build_context};
+pub use context::{INTERRUPTED, NOT_RUN, SessionContext, build_context};
 pub(crate) use context::{complete_tool_calls, missing_result};
 pub use id::{EntryId, SessionId};
 pub use recover::{RecoveredSession, SessionRepair, recover};
@@ -351,9 +351,10 @@ impl SharedSession {
             return Ok(syncer);
         }
         let state = Arc::clone(&self.state);
-        let started = SyncHandle::start(disk, move || sync(&state), timeouts::GROUP_COMMIT).map_err(|error| {
-            SessionError::from_io("start the thread that syncs", Path::new("the session"), error)
-        })?;
+        let started =
+            SyncHandle::start(disk, move || sync(&state), timeouts::GROUP_COMMIT).map_err(|error| {
+                SessionError::from_io("start the thread that syncs", Path::new("the session"), error)
+            })?;
         Ok(self.syncer.get_or_init(|| started))
     }
 }

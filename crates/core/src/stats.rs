@@ -6,7 +6,7 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 
 use crate::session::Session;
-use crate::session::entry::{SessionEntry, EntryBody};
+use crate::session::entry::{EntryBody, SessionEntry};
 
 /// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,10 +11,12 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, StopCause, Rfc3339Time, ToolMessage, TokenUsage};
+use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage};
 
-use crate::session::entry::{ResponseMetadata, Compaction, Custom, EntryBody, Said, SessionSettings, ToolStart};
-use crate::session::{SessionContext, Durability, EntryId, Session, SessionError, missing_result};
+use crate::session::entry::{
+    Compaction, Custom, EntryBody, ResponseMetadata, Said, SessionSettings, ToolStart,
+};
+use crate::session::{Durability, EntryId, Session, SessionContext, SessionError, missing_result};
 use crate::stats::UsageTally;
 
 /// The messages of an agent, and the session they are kept in.
@@ -103,7 +105,11 @@ impl Transcript {
     }
 
     /// Writes what changed of model, thinking and tools.
-    pub(crate) fn record_settings(&self, changes: Vec<EntryBody>, settings: SessionSettings) -> Result<(), SessionError> {
+    pub(crate) fn record_settings(
+        &self,
+        changes: Vec<EntryBody>,
+        settings: SessionSettings,
+    ) -> Result<(), SessionError> {
         let mut state = self.lock();
         for change in changes {
             drop(write(&self.session, change, Durability::Soon)?);
@@ -120,7 +126,11 @@ impl Transcript {
     }
 
     /// Adds a message that nobody else has. When it cannot be written now it is later.
-    pub(crate) fn add_or_defer(&self, message: Message, answer: Option<ResponseMetadata>) -> Result<PendingSave, SessionError> {
+    pub(crate) fn add_or_defer(
+        &self,
+        message: Message,
+        answer: Option<ResponseMetadata>,
+    ) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
         let said = Said { message, answer };
         let saved = state.write_unsaved(&self.session).and_then(|()| state.save(&self.session, &said));
@@ -135,7 +145,8 @@ impl Transcript {
     pub(crate) async fn record_starts(&self, starts: Vec<ToolStart>) -> Vec<Result<(), SessionError>> {
         let (written, synced) = {
             let mut state = self.lock();
-            let written: Vec<_> = starts.into_iter().map(|start| state.record_start(&self.session, start)).collect();
+            let written: Vec<_> =
+                starts.into_iter().map(|start| state.record_start(&self.session, start)).collect();
             (written, self.session.flush())
         };
         let synced = if written.iter().any(Result::is_ok) { synced.await } else { Ok(()) };

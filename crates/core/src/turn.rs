@@ -14,23 +14,23 @@ use haft_protocol::event::{AgentEvent, CompactReason};
 use haft_protocol::message::{Message, StopCause};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_state::{AgentState, AgentSetup};
+use crate::agent_state::{AgentSetup, AgentState};
 use crate::call::CallCancelled;
 use crate::compact::{CompactError, CompactionOutcome};
 use crate::emitter::EventEmitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision};
 use crate::model::{ModelError, ModelErrorKind};
-use crate::queue::{Prompt, DequeuedPrompt};
+use crate::queue::{DequeuedPrompt, Prompt};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
-use crate::session::intervention::{InterventionAction, HookIntervention};
+use crate::session::intervention::{HookIntervention, InterventionAction};
 use crate::session::{EntryId, SessionError};
 use crate::transcript::PendingSave;
 use ask::IncompleteResponse;
 use compact::ContextCompactor;
 pub(crate) use compact::run_manual_compaction as compact;
 use show::ResponseDisplay;
-use state::{TurnInput, TurnPhase, StepContinuation};
+use state::{StepContinuation, TurnInput, TurnPhase};
 use tools::ToolCalls;
 
 /// One run: the driver of the state machine.
@@ -160,7 +160,8 @@ impl TurnDriver {
         self.note_setup().map_err(session_error)?;
         self.mark_origin();
         let waited = self.run.agent.queues.take_first(prompt.is_some());
-        let mut said: Vec<ContentBlock> = waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
+        let mut said: Vec<ContentBlock> =
+            waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
             return Err(TurnErrorKind::NothingToDo);
         }
@@ -359,7 +360,12 @@ impl TurnDriver {
 
     /// Continues from where the session stood before, and notes the hook that wanted that. What was left stays in the
     /// session's log, on a branch of its own.
-    fn rewind_to(&self, to: Option<EntryId>, action: InterventionAction, by: &str) -> Result<(), SessionError> {
+    fn rewind_to(
+        &self,
+        to: Option<EntryId>,
+        action: InterventionAction,
+        by: &str,
+    ) -> Result<(), SessionError> {
         let note = HookIntervention { call_id: None, action, by: vec![by.to_owned()] };
         self.run.agent.transcript.rewind_to(to, note.to_custom())
     }
@@ -368,7 +374,10 @@ impl TurnDriver {
         ContextCompactor { run: &self.run, setup: &self.setup, sections: &self.sections }
     }
 
-    async fn compact_manually(&mut self, instructions: Option<String>) -> Result<CompactionOutcome, CompactError> {
+    async fn compact_manually(
+        &mut self,
+        instructions: Option<String>,
+    ) -> Result<CompactionOutcome, CompactError> {
         self.settle_calls().map_err(compact::compact_session_error)?;
         // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
         let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use haft_core::session::RecoveredSession;
 use haft_protocol::message::TokenUsage;
 
-use crate::select::{NoSuchEntry, EntrySelection};
+use crate::select::{EntrySelection, NoSuchEntry};
 use entries::ThreadWriter;
 use facts::SessionFacts;
 use thread::BranchTree;

@@ -7,7 +7,7 @@ mod zot;
 
 use std::fmt;
 
-use haft_core::session::entry::{SessionEntry, FORMAT_VERSION, SessionHeader, Name, ForkOrigin};
+use haft_core::session::entry::{FORMAT_VERSION, ForkOrigin, Name, SessionEntry, SessionHeader};
 use haft_core::session::{EntryId, SessionId};
 use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
@@ -123,7 +123,11 @@ pub enum ImportError {
 ///
 /// # Errors
 /// [`ImportError`] when there is nothing to import. What is wrong with single lines is among the problems.
-pub fn import_session(bytes: &[u8], cwd: &str, limits: &ImportLimits) -> Result<ImportedSession, ImportError> {
+pub fn import_session(
+    bytes: &[u8],
+    cwd: &str,
+    limits: &ImportLimits,
+) -> Result<ImportedSession, ImportError> {
     check_limits(bytes, limits)?;
     let format = detect_format(bytes).ok_or(ImportError::UnknownFormat)?;
     let source = match format {
@@ -191,8 +195,9 @@ fn detect_format(bytes: &[u8]) -> Option<SessionFormat> {
         timestamp: Option<serde_json::Value>,
         meta: Option<serde_json::Value>,
     }
-    let shapes =
-        lines(bytes).take(LOOKED_AT).filter_map(|(_, line)| serde_json::from_str::<FormatProbe>(line.ok()?).ok());
+    let shapes = lines(bytes)
+        .take(LOOKED_AT)
+        .filter_map(|(_, line)| serde_json::from_str::<FormatProbe>(line.ok()?).ok());
     let format = |shape: FormatProbe| match shape.kind.as_str() {
         "meta" if shape.meta.is_some() => Some(SessionFormat::Zot),
         "session" if shape.format_version.is_some() => Some(SessionFormat::Haft),

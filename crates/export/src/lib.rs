@@ -14,6 +14,6 @@ mod portable;
 mod select;
 
 pub use html::render_page;
-pub use import::{SessionFormat, ImportedSession, ImportLimits, ImportProblem, ImportError, import_session};
-pub use portable::{SenderDirectories, PortableError, export_portable};
-pub use select::{NoSuchEntry, EntrySelection};
+pub use import::{ImportError, ImportLimits, ImportProblem, ImportedSession, SessionFormat, import_session};
+pub use portable::{PortableError, SenderDirectories, export_portable};
+pub use select::{EntrySelection, NoSuchEntry};

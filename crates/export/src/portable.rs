@@ -2,11 +2,11 @@
 
 mod paths;
 
-use haft_core::session::entry::{SessionEntry, EntryBody, FORMAT_VERSION, SessionHeader, Said};
+use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Said, SessionEntry, SessionHeader};
 use haft_core::session::{RecoveredSession, SessionError, SessionId};
 use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 
-use crate::select::{NoSuchEntry, EntrySelection};
+use crate::select::{EntrySelection, NoSuchEntry};
 use paths::PathStripper;
 
 /// The directories of the sender, whose paths are taken out.

@@ -46,7 +46,10 @@ impl EntrySelection {
     ///
     /// # Errors
     /// [`NoEntry`].
-    pub(crate) fn entries<'a>(&self, entries: &'a [SessionEntry]) -> Result<Vec<&'a SessionEntry>, NoSuchEntry> {
+    pub(crate) fn entries<'a>(
+        &self,
+        entries: &'a [SessionEntry],
+    ) -> Result<Vec<&'a SessionEntry>, NoSuchEntry> {
         let branch = self.branch_indices(entries)?;
         match self.all {
             true => Ok(entries.iter().collect()),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::canary::CanaryControl;
 use crate::row::{FaultCase, FaultRow};
 use crate::skip::{SKIPPED, SkippedRow};
-use crate::world::{RunMode, WorldSetup, World};
+use crate::world::{RunMode, World, WorldSetup};
 use crate::{oracle, rows};
 
 /// Some of the cases of a row: each so many'th, from this one on.
@@ -51,7 +51,13 @@ pub(crate) fn run(
     if error.is::<SkippedRow>() { ExitCode::from(SKIPPED) } else { ExitCode::FAILURE }
 }
 
-fn try_run((id, part): (&str, CaseSubset), mode: RunMode, tag: &str, dir: &Path, control: PathBuf) -> Result<()> {
+fn try_run(
+    (id, part): (&str, CaseSubset),
+    mode: RunMode,
+    tag: &str,
+    dir: &Path,
+    control: PathBuf,
+) -> Result<()> {
     let row = rows::all().find(|row| row.id == id).with_context(|| format!("there is no row {id}"))?;
     if mode.undefended && row.undefend.is_none() {
         bail!("no way to take its defence down");

@@ -76,7 +76,10 @@ impl Attack {
         let came = scene.installer().install(&source)?;
         ensure!(!scene.payload_ran(), "code was run; {came:?}");
         match (self.expect, &came) {
-            (ExpectedOutcome::Rejected(part) | ExpectedOutcome::IfMade(part), InstallOutcome::Refused(code, why)) => {
+            (
+                ExpectedOutcome::Rejected(part) | ExpectedOutcome::IfMade(part),
+                InstallOutcome::Refused(code, why),
+            ) => {
                 ensure!(code == "install_rejected" && why.contains(part), "{code}: {why}");
             }
             (ExpectedOutcome::NotCloned, InstallOutcome::Refused(_, why)) => {

@@ -86,7 +86,11 @@ impl CanaryMonitor {
 }
 
 /// Calls and tells until it is stopped; returns how many events were told.
-async fn call_repeatedly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<RoundTrip>>>) -> Result<u64> {
+async fn call_repeatedly(
+    host: Host,
+    stop: CancellationToken,
+    trips: Arc<Mutex<Vec<RoundTrip>>>,
+) -> Result<u64> {
     let mut told = 0;
     wait_for_tool(&host).await?;
     while !stop.is_cancelled() {

@@ -8,7 +8,7 @@ use std::process::{ExitCode, Output};
 use anyhow::{Context, Result, ensure};
 use haft_packages::discovery::{Discovery, DiscoveryOptions};
 use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{InstalledExtension, InstallSource, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallSource, InstalledExtension};
 
 use crate::installer;
 use crate::strace;
@@ -129,18 +129,25 @@ impl StoreChange {
         };
         let found = Discovery::run(&search);
         ensure!(found.errors.is_empty(), "a start finds {:?}", found.errors);
-        ensure!(found.specs.len() == usize::from(there != InstalledState::Nothing), "a start finds {:?}", found.specs);
+        ensure!(
+            found.specs.len() == usize::from(there != InstalledState::Nothing),
+            "a start finds {:?}",
+            found.specs
+        );
         let scraps = leftovers(store.approved.tree_store().dir());
         ensure!(scraps.is_empty(), "left behind by a start: {scraps:?}");
         // It goes on as if nothing had happened, and sweeps up.
         install(&store, dir, "two")?;
         let there = self::installed_state(&store)?;
-        ensure!(there == InstalledState::Whole("two".to_owned()), "there is {there:?} after another installation");
+        ensure!(
+            there == InstalledState::Whole("two".to_owned()),
+            "there is {there:?} after another installation"
+        );
         check_swept(&store, dir)
     }
 }
 
-/// The system calls that change names, content or permissions on the disk, as far as an installer makes them; `strace_command`
+/// The system calls that change names, content or permissions on the disk, as far as an installer makes them; `strace`
 /// skips those that this processor does not have. After a call that only waits for the disk (`fsync`) a kill leaves the
 /// same as before it.
 const CALLS: &[&str] = &[
@@ -278,7 +285,8 @@ fn leftovers(dir: &Path) -> Vec<PathBuf> {
 fn check_swept(store: &ExtensionStore, dir: &Path) -> Result<()> {
     let file = store.approved.load().context("the lock file")?;
     let entries = file.extensions.values().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
-    let trees: Vec<PathBuf> = entries.map(|entry| store.approved.tree_store().tree_path(&entry.tree)).collect();
+    let trees: Vec<PathBuf> =
+        entries.map(|entry| store.approved.tree_store().tree_path(&entry.tree)).collect();
     let names = |place: &Path| {
         let entries = fs::read_dir(place).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()

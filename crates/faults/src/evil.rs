@@ -139,7 +139,12 @@ impl Injection {
 const WATCHED: (&[&str], &[&str]) = (&["*"], &["before_tool", "approve_tool"]);
 
 /// A process hook with one fault under a name, which is asked about calls of tools and told everything.
-pub(crate) fn faulty_hook_spec(setup: &WorldSetup, fault: &str, point: &str, name: &str) -> Result<ExtensionSpec> {
+pub(crate) fn faulty_hook_spec(
+    setup: &WorldSetup,
+    fault: &str,
+    point: &str,
+    name: &str,
+) -> Result<ExtensionSpec> {
     let args = ["hook", fault, point, name].map(str::to_owned);
     let command = [sibling_binary("misbehave").display().to_string()].into_iter().chain(args).collect();
     hook_spec(setup, name, command)

@@ -111,7 +111,12 @@ const GOALS: &[MeasuredGoal] = &[
         is_latency: false,
         measure: terminal::measure,
     },
-    MeasuredGoal { id: "G13", title: "attacks on an installation", is_latency: false, measure: install::measure },
+    MeasuredGoal {
+        id: "G13",
+        title: "attacks on an installation",
+        is_latency: false,
+        measure: install::measure,
+    },
     MeasuredGoal {
         id: "G14",
         title: "what ten thousand prompts of a client leave in the program that it drives",

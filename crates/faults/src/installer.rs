@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{InstallError, InstallSource, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallError, InstallSource};
 
 use crate::defence;
 use crate::world::sibling_binary;
@@ -37,12 +37,15 @@ impl Installer {
     /// Installs, or replaces what is there, in a process of its own.
     pub(crate) fn install(&self, source: &str) -> Result<InstallOutcome> {
         let words = [INSTALLER, &self.home.display().to_string(), source].map(str::to_owned);
-        let output = self.command(&sibling_binary("haft-faults"), &words).output().context("start an installer")?;
+        let output =
+            self.command(&sibling_binary("haft-faults"), &words).output().context("start an installer")?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut words = said.trim_end().splitn(3, ' ');
         match (words.next(), words.next(), words.next()) {
             (Some("installed"), Some(dir), None) => Ok(InstallOutcome::Installed(dir.into())),
-            (Some("refused"), Some(code), Some(why)) => Ok(InstallOutcome::Refused(code.to_owned(), why.to_owned())),
+            (Some("refused"), Some(code), Some(why)) => {
+                Ok(InstallOutcome::Refused(code.to_owned(), why.to_owned()))
+            }
             _ => bail!("an installer ended with {} and {said:?}", output.status),
         }
     }
@@ -78,7 +81,9 @@ pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
 
 /// Removes a directory in which something was installed: nobody may write to what a store holds.
 pub(crate) fn clear(dir: &Path) -> Result<()> {
-    make_writable(dir).and_then(|()| fs::remove_dir_all(dir)).with_context(|| format!("remove {}", dir.display()))
+    make_writable(dir)
+        .and_then(|()| fs::remove_dir_all(dir))
+        .with_context(|| format!("remove {}", dir.display()))
 }
 
 fn make_writable(dir: &Path) -> std::io::Result<()> {

@@ -27,8 +27,8 @@
 //!    the compiler flag `--cfg haft_undefended` and in `target/undefended`: in any other build all defences are fixed,
 //!    and the matrix runs against the programs that users get.
 //!
-//! Helpers of a case: `World::{gate, call, call_tool, command, prompt}` ask; `blocks`, `expect_allow`, `answers`, `expect_failure`,
-//! `expect_report`, `goes_on` ask and check in one word; `until`, `wait_for_fault`, `wait_for_expected`, `marks`, `log_of`, `state`
+//! Helpers of a case: `World::{gate, call, call_tool, command, prompt}` ask; `blocks`, `allows`, `answers`, `fails`,
+//! `reports`, `goes_on` ask and check in one word; `until`, `until_fault`, `until_expected`, `marks`, `log_of`, `state`
 //! look. A case whose own code is the fault (a signal, a reload, a whole `haft`) uses `Misbehavior::Nobody`, adds what it
 //! needs in `setup`, starts programs that lie beside this one (`world::beside("haft")`), and calls `World::mark` when
 //! the fault happens.

@@ -47,7 +47,12 @@ pub(crate) const SLOWER: u32 = 10;
 const UNDEFENDED: Duration = Duration::from_secs(8);
 
 /// Judges a case that was played, and ends its host.
-pub(crate) async fn judge_case(world: World, case: &FaultCase, before: ResourceBaseline, control: &Arc<CanaryControl>) -> Result<()> {
+pub(crate) async fn judge_case(
+    world: World,
+    case: &FaultCase,
+    before: ResourceBaseline,
+    control: &Arc<CanaryControl>,
+) -> Result<()> {
     let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
     let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
     let answered = tokio::time::timeout(PATIENCE, host.ping()).await;

@@ -31,7 +31,13 @@ pub(crate) struct ReportEntry {
 }
 
 impl ReportEntry {
-    pub(crate) fn new(name: &str, outcome: ReportOutcome, took: Duration, reason: String, repeat: String) -> Self {
+    pub(crate) fn new(
+        name: &str,
+        outcome: ReportOutcome,
+        took: Duration,
+        reason: String,
+        repeat: String,
+    ) -> Self {
         let seconds = (took.as_secs_f64() * 10.0).round() / 10.0;
         Self { name: name.to_owned(), outcome, seconds, reason, repeat }
     }
@@ -85,7 +91,11 @@ impl RunReport {
         };
         list("failed", &|entry| entry.outcome == ReportOutcome::Failed, true);
         list("skipped", &|entry| entry.outcome == ReportOutcome::Skipped, false);
-        list("skipped in part", &|entry| entry.outcome == ReportOutcome::Ok && !entry.reason.is_empty(), false);
+        list(
+            "skipped in part",
+            &|entry| entry.outcome == ReportOutcome::Ok && !entry.reason.is_empty(),
+            false,
+        );
         text
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use futures::future::BoxFuture;
 
 use crate::evil::Misbehavior;
-use crate::world::{WorldSetup, World};
+use crate::world::{World, WorldSetup};
 
 pub(crate) use crate::skip::skip;
 pub(crate) use crate::world::{EVIL, ExpectedFaults};

@@ -16,7 +16,7 @@ use crate::row::FaultRow;
 use crate::rows;
 use crate::world::RunMode;
 pub(crate) use children::kill_tagged;
-use children::{RowProcess, RowExit};
+use children::{RowExit, RowProcess};
 
 /// The first argument of a process that runs one row.
 pub(crate) const ROW: &str = "row";
@@ -182,9 +182,11 @@ impl RunPlan {
         let kept = match verdict {
             // What it found is news for people; what it did not try is news for everybody.
             RowVerdict::Ok | RowVerdict::Noticed if !reason.starts_with("SKIP") => String::new(),
-            RowVerdict::Ok | RowVerdict::Noticed | RowVerdict::Failed | RowVerdict::Missed | RowVerdict::Skipped => {
-                reason.chars().take(REASON).collect()
-            }
+            RowVerdict::Ok
+            | RowVerdict::Noticed
+            | RowVerdict::Failed
+            | RowVerdict::Missed
+            | RowVerdict::Skipped => reason.chars().take(REASON).collect(),
         };
         ReportEntry::new(row.id, verdict.outcome(), took, kept, repeat)
     }
@@ -264,8 +266,9 @@ fn merge_parts(
     }
     let parts = begun.remove(row.id).unwrap_or_default();
     let took = parts.iter().map(|part| part.took).max().unwrap_or_default();
-    let rank =
-        |part: &RowResult| (part.verdict.is_bad(), part.verdict == RowVerdict::Skipped, !part.reason.is_empty());
+    let rank = |part: &RowResult| {
+        (part.verdict.is_bad(), part.verdict == RowVerdict::Skipped, !part.reason.is_empty())
+    };
     parts.into_iter().max_by_key(rank).map(|worst| RowResult { took, ..worst })
 }
 
@@ -277,7 +280,8 @@ fn line(row: &FaultRow, RowResult { verdict, reason, took }: &RowResult) -> Stri
 
 fn summary(verdicts: &[RowVerdict], took: Duration) -> String {
     let count = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
-    let kinds = [RowVerdict::Ok, RowVerdict::Noticed, RowVerdict::Skipped, RowVerdict::Failed, RowVerdict::Missed];
+    let kinds =
+        [RowVerdict::Ok, RowVerdict::Noticed, RowVerdict::Skipped, RowVerdict::Failed, RowVerdict::Missed];
     let counts = kinds.into_iter().filter(|&kind| count(kind) > 0);
     let counts: Vec<_> = counts.map(|kind| format!("{} {}", count(kind), kind.text())).collect();
     format!("\n{} rows in {:.1} s: {}", verdicts.len(), took.as_secs_f64(), counts.join(", "))

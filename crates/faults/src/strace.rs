@@ -1,4 +1,4 @@
-//! This program again under `strace_command`, which lists its system calls, and kills it or makes the system refuse at the n-th.
+//! This program again under `strace`, which lists its system calls, and kills it or makes the system refuse at the n-th.
 
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
@@ -18,7 +18,7 @@ pub(crate) fn can_trace() -> bool {
     ran.is_ok_and(|ran| ran.status.success())
 }
 
-/// Runs this program with these arguments to its end. `log` gets the calls named in `call_steps`, separated by commas;
+/// Runs this program with these arguments to its end. `log` gets the calls named in `calls`, separated by commas;
 /// `inject` interrupts one of them.
 pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>) -> Result<Output> {
     let mut strace = strace_command();
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>
     strace.output().context("run strace")
 }
 
-/// True if the traced program was killed; `strace_command` ends in the same way as the program.
+/// True if the traced program was killed; `strace` ends in the same way as the program.
 pub(crate) fn is_killed(ran: &Output) -> bool {
     ran.status.signal() == Some(9)
 }

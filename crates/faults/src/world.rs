@@ -14,22 +14,24 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::AgentBuilder;
 use haft_core::tool::ToolContext;
-use haft_host::{ExtensionState, DiscoveredExtensions, Frontend, HeadlessFrontend, Host, HostConfig};
+use haft_host::{DiscoveredExtensions, ExtensionState, Frontend, HeadlessFrontend, Host, HostConfig};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::canary::{CanaryMonitor, CanaryControl, RoundTrip};
+use crate::canary::{CanaryControl, CanaryMonitor, RoundTrip};
 use crate::oracle::HeapGrowth;
 use crate::timeouts::{LITTLE_PATIENCE, LOOK, PATIENCE};
-use ask::{ToolAnswer, GatedCall, PromptOutcome};
+use ask::{GatedCall, PromptOutcome, ToolAnswer};
 pub(crate) use ask::{QuestionTally, last_word};
 pub(crate) use events::EventLog;
 pub(crate) use home::{HaftHome, TerminalOutput};
 pub(crate) use program::HaftProgram;
-pub(crate) use setup::{FATAL_TITLE, RunMode, RecordingFrontend, WorldSetup, extension_spec, misbehaving_spec};
+pub(crate) use setup::{
+    FATAL_TITLE, RecordingFrontend, RunMode, WorldSetup, extension_spec, misbehaving_spec,
+};
 
 /// The name of the extension that misbehaves.
 pub(crate) const EVIL: &str = "evil";
@@ -65,7 +67,11 @@ pub(crate) struct World {
 
 impl World {
     /// Starts the host and everybody in it.
-    pub(crate) async fn start(setup: WorldSetup, expect: ExpectedFaults, control: Arc<CanaryControl>) -> Self {
+    pub(crate) async fn start(
+        setup: WorldSetup,
+        expect: ExpectedFaults,
+        control: Arc<CanaryControl>,
+    ) -> Self {
         let (events, start) = (EventLog::default(), Instant::now());
         let WorldSetup { config, specs, mode, dir, tag, screen, headless } = setup;
         let frontend: Arc<dyn Frontend> = if headless { Arc::new(HeadlessFrontend) } else { screen.clone() };
@@ -245,7 +251,11 @@ impl World {
         self.tally.count_asked();
         let output = tool.execute(context, call).await;
         self.tally.count_ended();
-        Ok(ToolAnswer { text: joined_text(&output.content), is_error: output.is_error, took: start.elapsed() })
+        Ok(ToolAnswer {
+            text: joined_text(&output.content),
+            is_error: output.is_error,
+            took: start.elapsed(),
+        })
     }
 
     /// Runs a command.
@@ -256,7 +266,7 @@ impl World {
         outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
     }
 
-    /// The model calls the agent's own tool `run_probes`, which every gate is asked about.
+    /// The model calls the agent's own tool `probe`, which every gate is asked about.
     pub(crate) async fn call_gated_tool(&self, args: Value) -> Result<GatedCall> {
         let start = Instant::now();
         let run =

@@ -56,8 +56,7 @@ pub fn check(script: &[u8]) {
         Verdict::Respond { .. } => assert!(play.responded, "nobody answered for the tool"),
         Verdict::Refuse(_) => panic!("nobody refused, and it came to {verdict:?}"),
     }
-    for (index, hook) in play.hooks.iter().enumerate().filter(|(_, hook)| hook.role(play.call.0).is_some())
-    {
+    for (index, hook) in play.hooks.iter().enumerate().filter(|(_, hook)| hook.role(play.call.0).is_some()) {
         assert_eq!(hook.saw.as_ref(), Some(&play.call), "hook {index} saw another call");
     }
 }
@@ -119,7 +118,9 @@ impl<'a> ScriptedHook<'a> {
             Some(b'h') => refuse(RefusalScope::DiscardedTurn, "undo"),
             Some(b'x') => refuse(RefusalScope::Run, "end"),
             Some(b's') => ToolDecision::Respond { by, output: ToolOutput::text("done") },
-            Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { by, tool: None, args: numbered_args(*digit) },
+            Some(digit @ b'0'..=b'9') => {
+                ToolDecision::Rewrite { by, tool: None, args: numbered_args(*digit) }
+            }
             Some(b'A') => other(CALLED),
             Some(b'B') => other(OTHER),
             Some(_) | None => ToolDecision::Allow,

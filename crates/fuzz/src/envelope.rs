@@ -1,6 +1,6 @@
 //! Bytes to lines to frames: the first code that meets what a stranger sends.
 
-use haft_host::{LineFramer, FramedLine};
+use haft_host::{FramedLine, LineFramer};
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, HostFrame, Limits};
@@ -52,7 +52,11 @@ fn split(stream: &[u8], limit: usize) -> Vec<FramedLine> {
     let lines = stream.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let lines = lines.filter(|line| line.len() > limit || !line.trim_ascii().is_empty());
     lines
-        .map(|line| if line.len() > limit { FramedLine::TooLong } else { FramedLine::Line(line.to_vec().into()) })
+        .map(
+            |line| {
+                if line.len() > limit { FramedLine::TooLong } else { FramedLine::Line(line.to_vec().into()) }
+            },
+        )
         .collect()
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
 use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BOUNDS, BeforeLlm, BeforeTool, ParsedDecision, HookHello,
-    CallLine, LlmDecision, LlmEdit, HookMessage, MessageEdit, HookMode, HookQuestion, HookReply, ResponseDecision, HookToolCall,
-    ToolDecision, ToolDefinition, UnreadableLine,
+    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BOUNDS, BeforeLlm, BeforeTool, CallLine,
+    HookHello, HookMessage, HookMode, HookQuestion, HookReply, HookToolCall, LlmDecision, LlmEdit,
+    MessageEdit, ParsedDecision, ResponseDecision, ToolDecision, ToolDefinition, UnreadableLine,
 };
 use serde_json::Value;
 

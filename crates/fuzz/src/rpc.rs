@@ -1,6 +1,8 @@
 //! Lines of programs that drive haft, and what those are answered that cannot be read.
 
-use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, RpcRequest, RpcResponse, UnreadableRequest, read_request};
+use haft_protocol::rpc::{
+    BOUNDS, CommandKind, ErrorCode, RpcRequest, RpcResponse, UnreadableRequest, read_request,
+};
 use serde_json::Value;
 
 use crate::{memory, strict};

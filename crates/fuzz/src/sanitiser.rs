@@ -1,6 +1,6 @@
 //! Text for a terminal, judged by a terminal's own parser, and text for a model.
 
-use haft_core::sanitize::{ModelSafeText, Sanitizer, strip_hidden_chars, sanitize, sanitize_line};
+use haft_core::sanitize::{ModelSafeText, Sanitizer, sanitize, sanitize_line, strip_hidden_chars};
 
 use crate::pieces;
 
@@ -25,7 +25,8 @@ pub fn check(data: &[u8]) {
     assert_eq!(by_char, safe, "character by character");
 
     let mut sanitizer = Sanitizer::default();
-    let in_pieces: String = uneven_text_pieces(&text).into_iter().map(|piece| sanitizer.push(piece)).collect();
+    let in_pieces: String =
+        uneven_text_pieces(&text).into_iter().map(|piece| sanitizer.push(piece)).collect();
     assert_eq!(in_pieces, safe, "in uneven pieces");
 }
 
@@ -37,8 +38,14 @@ fn only_seen(text: &str) {
     assert!(seen.chars().all(|kept| chars.any(|char| char == kept)), "{seen:?} was not in {text:?}");
     assert!(!seen.chars().any(is_tag), "{seen:?} holds tags");
     let pairs = seen.chars().zip(seen.chars().skip(1));
-    assert!(!pairs.into_iter().any(|(a, b)| is_variation_selector(a) && is_variation_selector(b)), "{seen:?} holds a row of selectors");
-    assert!(text.chars().any(|char| is_tag(char) || is_variation_selector(char)) || hidden == 0, "plain text was changed");
+    assert!(
+        !pairs.into_iter().any(|(a, b)| is_variation_selector(a) && is_variation_selector(b)),
+        "{seen:?} holds a row of selectors"
+    );
+    assert!(
+        text.chars().any(|char| is_tag(char) || is_variation_selector(char)) || hidden == 0,
+        "plain text was changed"
+    );
 }
 
 /// Marks of direction, and what has no width and is needed by no letter.

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{InterceptHook, HostResult, InterceptKind, HostQuery};
+use haft_protocol::ext::{HostQuery, HostResult, InterceptHook, InterceptKind};
 use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -26,12 +26,12 @@ use tokio_util::task::TaskTracker;
 use crate::extension::frontend::FaultReporter;
 use crate::extension::send_queue::event::{EventBatch, EventRun};
 use crate::extension::send_queue::{SendQueue, WriterEnd};
-use crate::session::dialect::{QueryAnswer, OutboundMessage};
+use crate::session::dialect::{OutboundMessage, QueryAnswer};
 use crate::session::ids::RequestIdGenerator;
 use crate::session::offers::ExtensionOffers;
-use crate::session::{ExtensionState, OutgoingQuestion, ExtensionSession};
+use crate::session::{ExtensionSession, ExtensionState, OutgoingQuestion};
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use actor::{EndHandler, ActorConfig, start};
+pub(crate) use actor::{ActorConfig, EndHandler, start};
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 pub(crate) const WAITING_EVENTS: usize = 1024;
@@ -154,7 +154,8 @@ impl ExtensionHandle {
 
     /// Waits until it is over: it left, or failed. Its process may be there for a moment more.
     pub(crate) async fn wait_until_ended(&self) {
-        self.wait_until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. })).await;
+        self.wait_until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. }))
+            .await;
     }
 
     async fn wait_until(&self, come: impl Fn(&ExtensionSnapshot) -> bool) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use haft_core::ExtensionToolRunner;
-use haft_core::hooks::{HookSource, HookSet};
+use haft_core::hooks::{HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability,
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::entry::ManagedExtension;
 use crate::agent::hook_context::{HookContext, RestartGate};
-use crate::agent::hooks::{EventBroadcaster, DenyAllHook, ToolCallHook};
+use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
 use crate::supervision::config::HostConfig;
@@ -192,7 +192,9 @@ impl Host {
     }
 
     fn send_frame(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
-        let Some(extension) = self.inner.find_extension(name).and_then(|entry| entry.handle()) else { return };
+        let Some(extension) = self.inner.find_extension(name).and_then(|entry| entry.handle()) else {
+            return;
+        };
         if capability.is_none_or(|capability| extension.snapshot().offers.has_capability(capability)) {
             extension.send_message(frame);
         }
@@ -282,7 +284,12 @@ impl HookSource for Host {
         if !listening.is_empty() {
             let turns = Arc::clone(&self.inner.turns);
             let workspace = self.inner.shared.config.cwd.display().to_string();
-            hooks.observers.push(Arc::new(HookEventBroadcaster { entries: listening, turns, workspace, context }));
+            hooks.observers.push(Arc::new(HookEventBroadcaster {
+                entries: listening,
+                turns,
+                workspace,
+                context,
+            }));
         }
         hooks
     }

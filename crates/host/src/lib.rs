@@ -24,11 +24,11 @@ pub use haft_launch as launch;
 pub use haft_packages::ExtensionOrigin;
 
 pub use agent::pins::run_in_background;
-pub use extension::frontend::{EventSink, Frontend, GateChoice, FailingGate, HeadlessFrontend};
-pub use extension::services::{ServiceReach, ExtensionToolSource, AllowedPaths};
+pub use extension::frontend::{EventSink, FailingGate, Frontend, GateChoice, HeadlessFrontend};
+pub use extension::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 pub use host::{
-    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, DiscoveredExtensions, Host, HostBuilder, ReloadStats,
-    RestartError, SpecSource,
+    CommandError, CommandInfo, CommandOutcome, DiscoveredExtensions, ExtensionStatus, Host, HostBuilder,
+    ReloadStats, RestartError, SpecSource,
 };
 pub use process::log::log_path;
 pub use session::ExtensionState;
@@ -37,4 +37,4 @@ pub use supervision::failures::{LastFailure, forget_failure, last_failure, last_
 pub use supervision::silent::starts_slowly;
 pub use timeouts::{RestartTiming, Timeouts};
 pub use wire::fault::FaultCode;
-pub use wire::framer::{LineFramer, FramedLine};
+pub use wire::framer::{FramedLine, LineFramer};

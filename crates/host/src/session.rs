@@ -38,11 +38,11 @@ use haft_protocol::ids::{ExtensionName, RequestId};
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 use calls::HostCalls;
-use dialect::{SessionDialect, OutboundMessage};
+use dialect::{OutboundMessage, SessionDialect};
 use offers::ExtensionOffers;
 use output::OutputQueue;
-pub(crate) use output::{SessionOutput, UiUpdate, HostCallRequest};
-use pending::{QuestionKind, OpenQuestion, PendingQuestions};
+pub(crate) use output::{HostCallRequest, SessionOutput, UiUpdate};
+use pending::{OpenQuestion, PendingQuestions, QuestionKind};
 pub use phase::ExtensionState;
 use phase::{ConnectionPhase, earlier_deadline};
 use unasked::UnrequestedFrames;
@@ -194,7 +194,8 @@ impl<T> ExtensionSession<T> {
             Ok(line) => {
                 self.out.write(line, false);
                 self.watch.note_written(asked);
-                let open = OpenQuestion { ticket, kind, what, until: asked + after, after, line: self.out.lines };
+                let open =
+                    OpenQuestion { ticket, kind, what, until: asked + after, after, line: self.out.lines };
                 self.pending.insert(id, open);
             }
             Err(detail) => {
@@ -248,7 +249,7 @@ impl<T> ExtensionSession<T> {
         self.fail(FaultCode::FrameTooLong, format!("sent a line longer than {limit} bytes"));
     }
 
-    /// Time has passed; the first `flushed_lines` lines have left.
+    /// Time has passed; the first `flushed` lines have left.
     pub(crate) fn handle_deadline(&mut self, now: Instant, flushed: u64) {
         if let Some((_, text)) = self.ending.take_if(|(at, _)| *at <= now) {
             self.end(&text);
@@ -283,7 +284,9 @@ impl<T> ExtensionSession<T> {
                 self.close(ExtensionState::Stopped, "was stopped");
             }
             // Not due yet, or without a deadline.
-            ConnectionPhase::AwaitHello { .. } | ConnectionPhase::Registering { .. } | ConnectionPhase::Draining { .. } => {}
+            ConnectionPhase::AwaitHello { .. }
+            | ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Draining { .. } => {}
             ConnectionPhase::Ready | ConnectionPhase::Closed(_) => {}
         }
     }
@@ -362,9 +365,10 @@ impl<T> ExtensionSession<T> {
         self.drop_calls();
         let grace = now + self.facts.timeouts.shutdown_grace;
         self.enter_phase(match self.facts.dialect.uses_terminate_signal() {
-            true => {
-                ConnectionPhase::Draining { terminate_at: Some(grace), kill_at: grace + self.facts.timeouts.kill_grace }
-            }
+            true => ConnectionPhase::Draining {
+                terminate_at: Some(grace),
+                kill_at: grace + self.facts.timeouts.kill_grace,
+            },
             false => ConnectionPhase::Draining { terminate_at: None, kill_at: grace },
         });
         self.out.announce_change();
@@ -410,7 +414,9 @@ impl<T> ExtensionSession<T> {
                 self.fail(code, text.to_owned());
             }
             ConnectionPhase::AwaitHello { .. } => self.fail(FaultCode::Exited, ended_before_hello(text)),
-            ConnectionPhase::Registering { .. } | ConnectionPhase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
+            ConnectionPhase::Registering { .. } | ConnectionPhase::Ready => {
+                self.fail(FaultCode::Exited, text.to_owned())
+            }
             ConnectionPhase::Closed(_) => {}
         }
     }
@@ -451,7 +457,9 @@ impl<T> ExtensionSession<T> {
                 self.out.log(format!("{code}: {message}"));
                 self.close(ExtensionState::Stopped, "was stopped");
             }
-            ConnectionPhase::AwaitHello { .. } | ConnectionPhase::Registering { .. } | ConnectionPhase::Ready => {
+            ConnectionPhase::AwaitHello { .. }
+            | ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Ready => {
                 self.out.push_fault(code, message.clone());
                 self.close(ExtensionState::Failed { code, message: message.clone() }, &message);
             }

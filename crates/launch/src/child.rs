@@ -154,7 +154,8 @@ fn start(mut spec: SpawnOptions) -> io::Result<GroupChild> {
 fn start_through_launcher(launcher: crate::Launcher, spec: &mut SpawnOptions) -> io::Result<()> {
     crate::program::check_startable(&spec.program)?;
     let program = std::mem::replace(&mut spec.program, launcher.program);
-    let sandbox = spec.sandbox.take().map(|sandbox| crate::guardian::SandboxOrder::new(sandbox, &launcher.args));
+    let sandbox =
+        spec.sandbox.take().map(|sandbox| crate::guardian::SandboxOrder::new(sandbox, &launcher.args));
     let order = crate::guardian::LaunchOrder {
         host: rustix::process::getpid(),
         sandbox: sandbox.transpose()?,

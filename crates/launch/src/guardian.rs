@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use host::HostWatch;
-pub(crate) use order::{SandboxOrder, LaunchOrder};
+pub(crate) use order::{LaunchOrder, SandboxOrder};
 use signals::SignalInbox;
 
 use crate::sys;

@@ -184,7 +184,8 @@ impl Sandbox {
             });
         }
         match (self.level, self.net, self.protect.is_empty()) {
-            (ConfinementLevel::Strict, _, _) | (ConfinementLevel::Standard, NetworkAccess::None | NetworkAccess::All, true) => Ok(()),
+            (ConfinementLevel::Strict, _, _)
+            | (ConfinementLevel::Standard, NetworkAccess::None | NetworkAccess::All, true) => Ok(()),
             (ConfinementLevel::Standard, NetworkAccess::Loopback, _) => {
                 Err(SandboxError::NeedsStrict("network access to loopback only"))
             }

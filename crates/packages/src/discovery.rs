@@ -21,7 +21,7 @@ use crate::approved::lock::{ApprovalStore, LockError};
 use crate::file_name::dir_name;
 use crate::manifest::permission::Permissions;
 use crate::manifest::{ExecError, LaunchPlan, MANIFEST_FILE, Manifest, ManifestError};
-use crate::spec::{ExtensionDialect, ExtensionSpec, ExtensionOrigin};
+use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
 pub use haft_protocol::project::{Project, ProjectTrust};
 pub(crate) use owned::{ApprovedVersion, UserExtension, load_approvals, user_extensions};
@@ -228,7 +228,12 @@ impl Discovery {
     }
 }
 
-fn build_spec(manifest: Manifest, dir: PathBuf, launch: LaunchPlan, origin: ExtensionOrigin) -> ExtensionSpec {
+fn build_spec(
+    manifest: Manifest,
+    dir: PathBuf,
+    launch: LaunchPlan,
+    origin: ExtensionOrigin,
+) -> ExtensionSpec {
     ExtensionSpec {
         name: manifest.name,
         version: manifest.version,
@@ -279,7 +284,10 @@ impl DiscoveryCollector<'_> {
                 Err(error) if error.is_missing() => {
                     scan(&dir).into_iter().for_each(|candidate| self.add_candidate(origin, candidate));
                 }
-                manifest => self.add_candidate(origin, ExtensionCandidate { dir, manifest: manifest.map_err(Into::into) }),
+                manifest => self.add_candidate(
+                    origin,
+                    ExtensionCandidate { dir, manifest: manifest.map_err(Into::into) },
+                ),
             }
         }
     }
@@ -365,7 +373,8 @@ impl DiscoveryCollector<'_> {
 
     fn reason_to_skip(&self, origin: ExtensionOrigin, manifest: &Manifest) -> Option<SkipReason> {
         let trusted = self.search.project.as_ref().is_some_and(Project::is_trusted);
-        if let Some(by) = self.names.get(&name_key(manifest.name.as_str())).filter(|_| is_up(Defence::NamesTaken))
+        if let Some(by) =
+            self.names.get(&name_key(manifest.name.as_str())).filter(|_| is_up(Defence::NamesTaken))
         {
             Some(SkipReason::NameTaken { by: by.clone() })
         } else if !manifest.enabled {

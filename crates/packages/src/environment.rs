@@ -167,7 +167,8 @@ impl ExtensionEnv {
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         let granted: Vec<&String> = granted.collect();
-        let mut env: Vec<_> = self.inheritable_variables(own).filter(|(name, _)| is_passed_on(name, &granted)).collect();
+        let mut env: Vec<_> =
+            self.inheritable_variables(own).filter(|(name, _)| is_passed_on(name, &granted)).collect();
         let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in std::iter::once(("TERM", "dumb")).chain(set) {
             env.retain(|(other, _)| other != name);
@@ -182,7 +183,8 @@ pub fn merge_variables(
     own: impl Iterator<Item = (OsString, OsString)>,
     set: &BTreeMap<String, String>,
 ) -> Vec<(OsString, OsString)> {
-    let is_set = |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| is_same_name(other, name)));
+    let is_set =
+        |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| is_same_name(other, name)));
     let mut env: Vec<_> = own.filter(|(name, _)| !is_set(name)).collect();
     env.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
     env

@@ -101,7 +101,9 @@ impl GrantedPath {
         let first = parts.next().ok_or_else(|| error("is empty"))?;
         let below: PathBuf = parts.collect();
         let (base, path) = match first {
-            Component::RootDir | Component::Prefix(_) => (PathBase::Root, Path::new(text).components().collect()),
+            Component::RootDir | Component::Prefix(_) => {
+                (PathBase::Root, Path::new(text).components().collect())
+            }
             Component::Normal(word) if word == "~" => {
                 let home = home.ok_or_else(|| error("needs a home directory, and there is none"))?;
                 (PathBase::Root, join_paths(home, &below))

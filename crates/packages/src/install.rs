@@ -26,13 +26,14 @@ use crate::spec::ExtensionOrigin;
 use lock::{ApprovalStore, LockEntry};
 
 pub use crate::approved::{
-    BackgroundSpawner, TreeContents, ChangeSet, Digest, InstallError, PreservedPath, LockFileToolPins, LostExtension, CodePin, TreeError, TreeStore,
-    approve_tools, check_approved, copy_and_digest, digest_of, files_beside_code, lock, lost_extensions,
+    BackgroundSpawner, ChangeSet, CodePin, Digest, InstallError, LockFileToolPins, LostExtension,
+    PreservedPath, TreeContents, TreeError, TreeStore, approve_tools, check_approved, copy_and_digest,
+    digest_of, files_beside_code, lock, lost_extensions,
 };
-pub use approve::{ApprovalOutcome, ApprovalLine, InstallProposal, shell_quote};
-pub use list::{InstalledExtension, InstallStatus};
+pub use approve::{ApprovalLine, ApprovalOutcome, InstallProposal, shell_quote};
+pub use list::{InstallStatus, InstalledExtension};
 pub use removal::RemovalOutcome;
-pub use rollback::{RollbackTarget, UnusableVersion, RollbackOutcome};
+pub use rollback::{RollbackOutcome, RollbackTarget, UnusableVersion};
 pub use source::{GitUrl, InstallSource};
 
 /// The directories that extensions are kept in.
@@ -62,7 +63,8 @@ impl ExtensionStore {
         let path = self.path.as_deref();
         let (file, error) = load_approvals(&self.approved);
         let owned = user_extensions(Some(&self.global), &self.approved, &file);
-        let mut rows: Vec<InstalledExtension> = owned.into_iter().map(|owned| list::from_user_extension(owned, path)).collect();
+        let mut rows: Vec<InstalledExtension> =
+            owned.into_iter().map(|owned| list::from_user_extension(owned, path)).collect();
         // Of one name what was approved stays first.
         rows.sort_by_cached_key(|row| row.name.to_ascii_lowercase());
         if let Some(project) = &self.project {
@@ -76,7 +78,11 @@ impl ExtensionStore {
     ///
     /// # Errors
     /// When there is none, or more than one.
-    pub fn find(&self, name: &str, origin: Option<ExtensionOrigin>) -> Result<InstalledExtension, InstallError> {
+    pub fn find(
+        &self,
+        name: &str,
+        origin: Option<ExtensionOrigin>,
+    ) -> Result<InstalledExtension, InstallError> {
         let wanted = |row: &InstalledExtension| {
             origin.is_none_or(|origin| row.origin == origin)
                 && (row.name == name || dir_name(&row.dir) == name)
@@ -147,9 +153,13 @@ impl ExtensionStore {
     /// more: the older one runs if the extension ran before that came.
     ///
     /// # Errors
-    /// [`InstallError`] if it is not what it was, or what is approved has changed since `row` and `find_rollback_target` were looked up;
+    /// [`InstallError`] if it is not what it was, or what is approved has changed since `row` and `older` were looked up;
     /// then nothing is changed.
-    pub fn roll_back(&self, row: &InstalledExtension, older: &RollbackTarget) -> Result<RollbackOutcome, InstallError> {
+    pub fn roll_back(
+        &self,
+        row: &InstalledExtension,
+        older: &RollbackTarget,
+    ) -> Result<RollbackOutcome, InstallError> {
         rollback::roll_back(&self.approved, row, older)
     }
 }

@@ -24,9 +24,13 @@ mod timeouts;
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 pub use manifest::permission::{
-    ToolEffect, FsPermissions, InterceptPermissionRole, InterceptPermission, PermissionLine, Permissions, ToolPermissions,
+    FsPermissions, InterceptPermission, InterceptPermissionRole, PermissionLine, Permissions, ToolEffect,
+    ToolPermissions,
 };
-pub use manifest::{LaunchPlan, Lifecycle, GuardRoles};
+pub use manifest::{GuardRoles, LaunchPlan, Lifecycle};
 pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
-pub use spec::{ExtensionDialect, EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, ExtensionOrigin, ToolNames};
+pub use spec::{
+    EventForm, ExtensionDialect, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts,
+    ToolNames,
+};

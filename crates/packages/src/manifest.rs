@@ -21,7 +21,7 @@ use permission::Permissions;
 
 pub use exec::{ExecError, LaunchPlan};
 pub(crate) use exec::{find_in_path, may_run};
-pub(crate) use fields::{ObjectFields, JsonObject};
+pub(crate) use fields::{JsonObject, ObjectFields};
 pub use lifecycle::{Activation, Lifecycle};
 pub use roles::GuardRoles;
 
@@ -51,11 +51,11 @@ pub struct Manifest {
     pub enabled: bool,
     /// `exec` and `args`; none for an extension that only brings a theme.
     pub exec: Option<ExecCommand>,
-    /// `read_intercept` and `required`: what the extension promises to guard.
+    /// `intercept` and `required`: what the extension promises to guard.
     pub roles: GuardRoles,
     /// `permissions`: what the extension asks for; none for a plain one, which asks for everything.
     pub permissions: Option<Permissions>,
-    /// `read_activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
+    /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
     pub lifecycle: Lifecycle,
     /// Mistakes in fields that it can do without; they count as left out.
     pub ignored: Vec<String>,
@@ -202,7 +202,11 @@ impl Manifest {
     ///
     /// # Errors
     /// [`ExecError`], which says what was looked for and where.
-    pub fn resolve_launch(&self, dir: &Path, path: Option<&std::ffi::OsStr>) -> Result<LaunchPlan, ExecError> {
+    pub fn resolve_launch(
+        &self,
+        dir: &Path,
+        path: Option<&std::ffi::OsStr>,
+    ) -> Result<LaunchPlan, ExecError> {
         match &self.exec {
             None => Ok(LaunchPlan::ThemeOnly),
             Some(exec) => {

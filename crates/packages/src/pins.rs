@@ -18,13 +18,18 @@ pub trait ToolPins: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Why they cannot be kept, for people. The tools work all the same.
-    fn pin_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+    fn pin_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>)
+    -> Result<(), String>;
 
     /// Keeps what the model would be told of tools that are locked, for the user to look at.
     ///
     /// # Errors
     /// Why that cannot be kept, for people. The tools are locked all the same.
-    fn record_locked_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+    fn record_locked_tools(
+        &self,
+        extension: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String>;
 }
 
 /// The texts of a tool for the model.

@@ -10,7 +10,7 @@ use haft_protocol::ids::ExtensionName;
 
 use crate::approved::CodePin;
 use crate::manifest::permission::Permissions;
-use crate::manifest::{LaunchPlan, Lifecycle, GuardRoles};
+use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 
 pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 

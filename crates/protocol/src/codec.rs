@@ -126,7 +126,11 @@ pub fn read_with_plain_span<F: FrameSet>(
     shared::while_reading(&line, || read_text(&line, bounds, known))
 }
 
-fn read_text<F: FrameSet>(line: &str, bounds: LineLimits, known: PlainSpan) -> Result<DecodeOutcome<F>, DecodeError> {
+fn read_text<F: FrameSet>(
+    line: &str,
+    bounds: LineLimits,
+    known: PlainSpan,
+) -> Result<DecodeOutcome<F>, DecodeError> {
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
     let whole = line.trim_end_matches(WHITE_SPACE);
     let line = whole.trim_start_matches(WHITE_SPACE);
@@ -163,7 +167,11 @@ fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<DecodeO
         reject_repaired_names(&line)?;
     }
     let FrameHead { kind, id } = FrameHead::read(&line)?;
-    let frame = read_typed_frame(&kind, CheckedJson { text: &line, form: JsonForm::Any, longest: PlainSpan::default() }, || id)?;
+    let frame = read_typed_frame(
+        &kind,
+        CheckedJson { text: &line, form: JsonForm::Any, longest: PlainSpan::default() },
+        || id,
+    )?;
     Ok(DecodeOutcome { frame, repaired: mended })
 }
 

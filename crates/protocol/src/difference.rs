@@ -50,7 +50,8 @@ impl fmt::Display for ChangeSet {
         let kinds = [("changed", &self.changed), ("added", &self.added), ("removed", &self.removed)];
         let all: Vec<_> =
             kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (name, kind))).collect();
-        let shown = all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", truncate_name(name)));
+        let shown =
+            all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", truncate_name(name)));
         f.write_str(&shown.collect::<Vec<_>>().join(", "))?;
         match all.len().saturating_sub(MAX_NAMES) {
             0 => Ok(()),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::content::ContentBlock;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
-use crate::message::{AssistantBlock, StopCause, Rfc3339Time, TokenUsage};
+use crate::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]

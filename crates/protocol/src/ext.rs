@@ -27,7 +27,7 @@ pub use crate::event::HostCallError;
 pub use answer::AnswerError;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
-pub use event::{LifecycleEvent, EventGap};
+pub use event::{EventGap, LifecycleEvent};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
@@ -35,16 +35,16 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, InterceptHook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptKind, InterceptToolCall, InterceptTurnStart, ToolCallDecision,
-    TurnStartDecision,
+    EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptTurnStart,
+    ToolCallDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
-pub use request::{CallTool, QueryCompletions, InvokeCommand, HostQuery, QueryResponse};
+pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryResponse};
 pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};

@@ -53,25 +53,25 @@ pub use approve_tool::{ApprovalDecision, ApprovalReply, ApproveTool};
 pub use before_llm::{BeforeLlm, LlmDecision, LlmEdit, LlmOptions, LlmReply, MessageEdit, PartialRequest};
 pub use before_tool::{BeforeTool, PartialCall, ToolDecision, ToolReply};
 pub use call::{Call, CallLine, RawLine};
-pub use context::{InboundMessage, TurnMeta, AgentRoute, SessionScope, TurnContext};
-pub use envelope::{BOUNDS, HookReply, RpcError, UnreadableLine, JsonRpcVersion, read_reply};
+pub use context::{AgentRoute, InboundMessage, SessionScope, TurnContext, TurnMeta};
+pub use envelope::{BOUNDS, HookReply, JsonRpcVersion, RpcError, UnreadableLine, read_reply};
 pub use event::{
-    EventAttributes, ContextCompress, EventCorrelation, ErrorEvent, EventScope, EventSource, FollowUpQueued,
-    InterruptReceived, HookEventKind, LegacyEvent, LegacyKind, LlmDelta, LlmRequest, LlmResponded, LlmRetry,
-    TurnEvent, HookEventPayload, RuntimeEvent, SessionSummarize, EventSeverity, SkillSnapshot, SteeringInjected,
+    ContextCompress, ErrorEvent, EventAttributes, EventCorrelation, EventScope, EventSeverity, EventSource,
+    FollowUpQueued, HookEventKind, HookEventPayload, InterruptReceived, LegacyEvent, LegacyKind, LlmDelta,
+    LlmRequest, LlmResponded, LlmRetry, RuntimeEvent, SessionSummarize, SkillSnapshot, SteeringInjected,
     SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered, SubTurnSpawn, ToolExecEnd, ToolExecSkipped,
-    ToolExecStart, ToolExecution, TurnEnd, TurnStart,
+    ToolExecStart, ToolExecution, TurnEnd, TurnEvent, TurnStart,
 };
 pub use fold::read;
-pub use hello::{HookHello, HelloReply, VERSION};
+pub use hello::{HelloReply, HookHello, VERSION};
 pub use message::{
-    Attachment, FunctionCall, FunctionDefinition, LlmResponse, HookMessage, SystemPart, HookToolCall, ToolDefinition,
-    HookToolResult, UsageInfo,
+    Attachment, FunctionCall, FunctionDefinition, HookMessage, HookToolCall, HookToolResult, LlmResponse,
+    SystemPart, ToolDefinition, UsageInfo,
 };
 pub use method::Method;
-pub use modes::{InterceptPoint, HookMode, HookSubscriptions, WatchError};
+pub use modes::{HookMode, HookSubscriptions, InterceptPoint, WatchError};
 pub use observed::{ObservedEvents, UnsupportedEvent};
-pub use question::{ParsedDecision, MalformedReply, HookQuestion};
+pub use question::{HookQuestion, MalformedReply, ParsedDecision};
 pub use results::HookResults;
 
 use serde::Deserializer;

@@ -24,11 +24,16 @@ pub(crate) struct RejectedLine<'a> {
 }
 
 /// Looks at one line (without its newline). What is `known` of it must be true of it.
-pub(crate) fn read_object_line(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<ObjectLine<'_>, RejectedLine<'_>> {
+pub(crate) fn read_object_line(
+    line: &[u8],
+    bounds: LineLimits,
+    known: PlainSpan,
+) -> Result<ObjectLine<'_>, RejectedLine<'_>> {
     if line.len() > bounds.line {
         return Err(RejectedLine { text: None, error: DecodeError::TooLong { limit: bounds.line } });
     }
-    let whole = std::str::from_utf8(line).map_err(|_| RejectedLine { text: None, error: DecodeError::NotUtf8 })?;
+    let whole =
+        std::str::from_utf8(line).map_err(|_| RejectedLine { text: None, error: DecodeError::NotUtf8 })?;
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
     let whole = whole.trim_end_matches(WHITE_SPACE);
     let text = whole.trim_start_matches(WHITE_SPACE);

@@ -16,7 +16,7 @@ use serde_json::Error;
 
 use crate::compact::has_line_ends;
 use crate::scan::{PlainSpan, plain_end, unescape};
-use entries::{ObjectEntries, ArrayItems};
+use entries::{ArrayItems, ObjectEntries};
 
 pub(crate) use raw::{JsonText, raw_value};
 

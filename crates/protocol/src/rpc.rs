@@ -37,17 +37,19 @@ mod response;
 
 pub use command::ReplyData;
 pub use command::{
-    AbortCommand, ClearCommand, ClientInfo, CloseSession, Command, CommandKind, CompactCommand, CompleteCommand, FollowUp, ForkCommand,
-    GetMessages, GetModels, GetState, GetTools, HelloCommand, InterruptCommand, ListCommands, ListExtensions, ListSessions,
-    MoveTo, NewSession, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, CommandParams, PingCommand, PromptCommand, ReloadExt, RunCommand,
-    SetModel, SetName, SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession, TakeQueued, AuthToken, TreeCommand,
+    AbortCommand, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind, CommandParams,
+    CompactCommand, CompleteCommand, FollowUp, ForkCommand, GetMessages, GetModels, GetState, GetTools,
+    HelloCommand, InterruptCommand, ListCommands, ListExtensions, ListSessions, MoveTo, NewSession,
+    PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand, PromptCommand, ReloadExt,
+    RunCommand, SetModel, SetName, SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession,
+    TakeQueued, TreeCommand,
 };
 pub use data::{
     CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
     ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData,
     MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
-    ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet,
-    TreeData,
+    ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData,
+    ToolsSet, TreeData,
 };
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};
@@ -55,7 +57,7 @@ pub use line::{escape_control_chars, line};
 pub use payload::ReplyPayload;
 pub use received::ServerLine;
 pub use request::{BOUNDS, MAX_LINE, RpcRequest, UnreadableRequest, read_request};
-pub use response::{ErrorCode, CommandFailure, RpcResponse};
+pub use response::{CommandFailure, ErrorCode, RpcResponse};
 
 /// The version of the protocol: zot's. It changes only when something old stops working; everything else is a
 /// [capability] or an additional field.

@@ -41,8 +41,8 @@ pub struct PlainSpan {
 }
 
 impl PlainSpan {
-    /// Looks at what has come of a line since `locate_error`, and keeps the longest part that is known. Returns where the first
-    /// byte is that may end the line, at or behind `locate_error`; the length when there is none.
+    /// Looks at what has come of a line since `at`, and keeps the longest part that is known. Returns where the first
+    /// byte is that may end the line, at or behind `at`; the length when there is none.
     pub fn grow(&mut self, line: &[u8], at: usize) -> usize {
         let end = plain_end(line, at);
         if self.end == at {

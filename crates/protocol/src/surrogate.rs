@@ -78,7 +78,9 @@ fn misplaced_replacement_in(name: &str, value: &Value) -> Option<String> {
     }
     match value {
         Value::Array(items) => items.iter().find_map(|item| misplaced_replacement_in(name, item)),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| misplaced_replacement_in(name, value)),
+        Value::Object(fields) => {
+            fields.iter().find_map(|(name, value)| misplaced_replacement_in(name, value))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             holds_replacement(value).then(|| name.to_owned())
         }
@@ -128,8 +130,9 @@ mod tests {
 
     #[test]
     fn names_and_arguments_are_not_mended() {
-        let check =
-            |frame: &str, expect: Option<&str>| assert_eq!(misplaced_replacement(frame).as_deref(), expect, "{frame}");
+        let check = |frame: &str, expect: Option<&str>| {
+            assert_eq!(misplaced_replacement(frame).as_deref(), expect, "{frame}")
+        };
         check(r#"{"id":"1","content":[{"type":"text","text":"\ufffd"}]}"#, None);
         check(r#"{"open_panel":{"id":"\ufffd"}}"#, Some("id"));
         check(r#"{"content":"\ufffd"}"#, Some("content"));

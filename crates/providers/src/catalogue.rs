@@ -1,6 +1,6 @@
 //! The catalogue of known models.
 
-use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
+use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use rig_core::catalog::{Catalog, ModelSpec, ReasoningSupport};
 use rig_core::completion::Effort;
 use rig_core::providers::registry::ProviderId;
@@ -88,9 +88,11 @@ fn thinking_levels(reasoning: &ReasoningSupport) -> Option<Vec<ThinkingLevel>> {
     let takes = |level: &ThinkingLevel| match *level {
         ThinkingLevel::Default => false,
         ThinkingLevel::Off => reasoning.can_disable,
-        ThinkingLevel::Minimal | ThinkingLevel::Low | ThinkingLevel::Medium | ThinkingLevel::High | ThinkingLevel::XHigh => {
-            counted || to_effort(&reasoning.levels, *level).is_some()
-        }
+        ThinkingLevel::Minimal
+        | ThinkingLevel::Low
+        | ThinkingLevel::Medium
+        | ThinkingLevel::High
+        | ThinkingLevel::XHigh => counted || to_effort(&reasoning.levels, *level).is_some(),
     };
     let levels: Vec<ThinkingLevel> = ThinkingLevel::ALL.iter().copied().filter(takes).collect();
     (levels.iter().any(|level| *level > ThinkingLevel::Off)).then_some(levels)

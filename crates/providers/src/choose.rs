@@ -150,7 +150,11 @@ impl fmt::Display for ChoiceReason {
 ///
 /// # Errors
 /// [`ChooseError`], whose message says what to do.
-pub async fn choose_model(wish: ModelPreference, models: &ModelsFile, around: &dyn EnvironmentProbe) -> Result<ChosenModel, ChooseError> {
+pub async fn choose_model(
+    wish: ModelPreference,
+    models: &ModelsFile,
+    around: &dyn EnvironmentProbe,
+) -> Result<ChosenModel, ChooseError> {
     let wish = with_named_provider(wish, models);
     match wish.provider.clone() {
         Some(name) if name == "scripted" => {
@@ -171,14 +175,19 @@ fn with_named_provider(mut wish: ModelPreference, models: &ModelsFile) -> ModelP
         wish.provider = Some("compatible".to_owned());
     }
     if wish.provider.is_none()
-        && let Some((name, model)) = wish.model.as_deref().and_then(|model| split_provider(model, None, models))
+        && let Some((name, model)) =
+            wish.model.as_deref().and_then(|model| split_provider(model, None, models))
     {
         (wish.provider, wish.model) = (Some(name), Some(model));
     }
     wish
 }
 
-fn find_provider<'a>(name: &'a str, wish: &ModelPreference, models: &'a ModelsFile) -> Result<ProviderCandidate<'a>, ChooseError> {
+fn find_provider<'a>(
+    name: &'a str,
+    wish: &ModelPreference,
+    models: &'a ModelsFile,
+) -> Result<ProviderCandidate<'a>, ChooseError> {
     // Any name is a compatible server's once there is an address.
     let compatible = ProviderCandidate { name, preset: find_preset("compatible"), own: None, models };
     let own = || wish.base_url.as_ref().map(|_| compatible);
@@ -190,14 +199,22 @@ fn find_provider<'a>(name: &'a str, wish: &ModelPreference, models: &'a ModelsFi
 }
 
 /// No provider was named.
-async fn choose_unnamed(wish: ModelPreference, models: &ModelsFile, around: &dyn EnvironmentProbe) -> Result<ChosenModel, ChooseError> {
-    let knows = |provider: &ProviderCandidate<'_>| wish.model.as_ref().is_some_and(|model| provider.has_model(model));
+async fn choose_unnamed(
+    wish: ModelPreference,
+    models: &ModelsFile,
+    around: &dyn EnvironmentProbe,
+) -> Result<ChosenModel, ChooseError> {
+    let knows =
+        |provider: &ProviderCandidate<'_>| wish.model.as_ref().is_some_and(|model| provider.has_model(model));
     if wish.api_key.is_some() {
-        let provider = ProviderCandidate::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
+        let provider =
+            ProviderCandidate::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
         return choose_http(provider, wish, ChoiceReason::Asked, around).await;
     }
-    let usable =
-        || ProviderCandidate::candidates(models).filter_map(|provider| Some((provider, provider.usable_reason(around)?)));
+    let usable = || {
+        ProviderCandidate::candidates(models)
+            .filter_map(|provider| Some((provider, provider.usable_reason(around)?)))
+    };
     let fitting = usable().find(|(provider, _)| knows(provider)).or_else(|| usable().next());
     if let Some((provider, because)) = fitting {
         return choose_http(provider, wish, because, around).await;
@@ -282,10 +299,8 @@ fn configured_headers(
 ) -> Result<Vec<(String, String)>, ChooseError> {
     let written = provider.own.map(|own| own.headers.as_slice()).unwrap_or_default();
     let made = written.iter().map(|(header, value)| {
-        let value = expand_variables(value, |name| around.var(name)).map_err(|source| ChooseError::Header {
-            provider: provider.name.to_owned(),
-            header: header.clone(),
-            source,
+        let value = expand_variables(value, |name| around.var(name)).map_err(|source| {
+            ChooseError::Header { provider: provider.name.to_owned(), header: header.clone(), source }
         })?;
         Ok((header.clone(), value))
     });

@@ -36,7 +36,7 @@ struct ActiveModel {
 }
 
 impl FallbackModel {
-    /// `preferred_index`, and in its place `others` in this order.
+    /// `first`, and in its place `others` in this order.
     pub fn new(first: Arc<dyn Model>, others: impl IntoIterator<Item = Arc<dyn Model>>) -> Self {
         let models = [first].into_iter().chain(others).collect();
         Self { shared: Arc::new(FallbackState { models, active: Mutex::default() }) }
@@ -115,7 +115,7 @@ struct FallbackRequest {
 
 enum FallbackPhase {
     Ready,
-    /// It answers; `start_response` once it gave a piece of answer, after which no other can go on.
+    /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
     Answering {
         stream: ModelStream,
         begun: bool,

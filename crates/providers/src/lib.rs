@@ -35,15 +35,16 @@ pub mod retry;
 mod scripted;
 mod timeouts;
 
-pub use catalogue::{KnownModel, model_catalog, find_model, preload_catalog};
+pub use catalogue::{KnownModel, find_model, model_catalog, preload_catalog};
 pub use choose::{
-    ChoiceReason, ModelChoice, ChooseError, ChosenModel, KeyError, KeyLocation, LocalServer, SystemProbe, OpenError, EnvironmentProbe,
-    ModelPreference, check_key, choose_model, key_location, key_server, local_servers, resolve_model, split_provider,
+    ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
+    ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, key_location, key_server,
+    local_servers, resolve_model, split_provider,
 };
-pub use config::{ConfigError, ApiDialect, ModelConfig};
+pub use config::{ApiDialect, ConfigError, ModelConfig};
 pub use fallback::FallbackModel;
 pub use http::HttpModel;
-pub use models::{ModelsFile, ModelsError, ConfiguredModel, UnsetVariable};
+pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
 pub use presets::{PRESETS, ProviderPreset, find_preset};
 pub use scripted::{ScriptError, ScriptedModel};
 pub use timeouts::Timeouts;

@@ -99,7 +99,9 @@ impl ModelsFile {
         }
         file::parse(&bytes).map(|providers| Self { providers }).map_err(|mistake| match mistake {
             file::FileParseError::Syntax(detail) => ModelsError::Syntax { path: path.into(), detail },
-            file::FileParseError::Field { field, detail } => ModelsError::Field { path: path.into(), field, detail },
+            file::FileParseError::Field { field, detail } => {
+                ModelsError::Field { path: path.into(), field, detail }
+            }
         })
     }
 
@@ -144,7 +146,10 @@ pub struct UnsetVariable(pub String);
 ///
 /// # Errors
 /// [`UnsetVariable`] when one is not set, or empty.
-pub(crate) fn expand_variables(value: &str, var: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+pub(crate) fn expand_variables(
+    value: &str,
+    var: impl Fn(&str) -> Option<String>,
+) -> Result<String, UnsetVariable> {
     let (mut out, mut rest) = (String::new(), value);
     while let Some((before, behind)) = rest.split_once('$') {
         out.push_str(before);

@@ -23,7 +23,12 @@ pub struct ProviderPreset {
 }
 
 impl ProviderPreset {
-    const fn hosted(name: &'static str, dialect: ApiDialect, base_url: &'static str, key: &'static str) -> Self {
+    const fn hosted(
+        name: &'static str,
+        dialect: ApiDialect,
+        base_url: &'static str,
+        key: &'static str,
+    ) -> Self {
         Self {
             name,
             dialect,
@@ -60,13 +65,23 @@ pub const PRESETS: &[ProviderPreset] = &[
     ProviderPreset {
         base_url_env: Some("OPENAI_BASE_URL"),
         default_model: Some("gpt-5.6"),
-        ..ProviderPreset::hosted("openai", ApiDialect::OpenAiResponses, "https://api.openai.com/v1", "OPENAI_API_KEY")
+        ..ProviderPreset::hosted(
+            "openai",
+            ApiDialect::OpenAiResponses,
+            "https://api.openai.com/v1",
+            "OPENAI_API_KEY",
+        )
     },
     ProviderPreset {
         base_url_env: Some("OPENAI_BASE_URL"),
         default_model: Some("gpt-5.6"),
         catalog: Some("openai"),
-        ..ProviderPreset::hosted("openai-chat", ApiDialect::OpenAiChat, "https://api.openai.com/v1", "OPENAI_API_KEY")
+        ..ProviderPreset::hosted(
+            "openai-chat",
+            ApiDialect::OpenAiChat,
+            "https://api.openai.com/v1",
+            "OPENAI_API_KEY",
+        )
     },
     ProviderPreset {
         base_url_env: Some("GEMINI_BASE_URL"),
@@ -79,8 +94,18 @@ pub const PRESETS: &[ProviderPreset] = &[
             "GEMINI_API_KEY",
         )
     },
-    ProviderPreset::hosted("openrouter", ApiDialect::OpenAiChat, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    ProviderPreset::hosted("deepseek", ApiDialect::OpenAiChat, "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+    ProviderPreset::hosted(
+        "openrouter",
+        ApiDialect::OpenAiChat,
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+    ),
+    ProviderPreset::hosted(
+        "deepseek",
+        ApiDialect::OpenAiChat,
+        "https://api.deepseek.com",
+        "DEEPSEEK_API_KEY",
+    ),
     ProviderPreset::hosted("groq", ApiDialect::OpenAiChat, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     ProviderPreset::hosted("mistral", ApiDialect::OpenAiChat, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     ProviderPreset {
@@ -117,7 +142,8 @@ mod tests {
     fn default_models_are_in_the_catalogue_and_not_deprecated() {
         for preset in PRESETS {
             let Some(model) = preset.default_model else { continue };
-            let known = find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
+            let known =
+                find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
             assert!(!known.deprecated, "{model} is deprecated");
         }
     }

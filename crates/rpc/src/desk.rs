@@ -10,8 +10,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use haft_protocol::rpc::{
-    AbortCommand, Command, CommandKind, CompactCommand, ErrorCode, CommandFailure, NoData, ReplyPayload, PromptCommand, RpcRequest, RpcResponse,
-    StartedData,
+    AbortCommand, Command, CommandFailure, CommandKind, CompactCommand, ErrorCode, NoData, PromptCommand,
+    ReplyPayload, RpcRequest, RpcResponse, StartedData,
 };
 
 /// The number of prompts that may wait behind the one that is worked on.
@@ -102,11 +102,15 @@ impl CommandScheduler {
     )]
     fn route_command(&mut self, asked: PendingReply, command: Command) -> Vec<SchedulerEffect> {
         match command {
-            Command::Prompt(prompt) if is_empty_prompt(&prompt) => vec![asked.into_failure(empty_message_failure())],
+            Command::Prompt(prompt) if is_empty_prompt(&prompt) => {
+                vec![asked.into_failure(empty_message_failure())]
+            }
             Command::Prompt(prompt) => self.accept_job(asked, SessionJob::Prompt(prompt)),
             Command::Compact(compact) => self.accept_job(asked, SessionJob::Compact(compact)),
             Command::Abort(abort) => self.abort(asked, abort),
-            Command::Clear(_) | Command::MoveTo(_) if self.is_busy() => vec![asked.into_failure(busy_failure())],
+            Command::Clear(_) | Command::MoveTo(_) if self.is_busy() => {
+                vec![asked.into_failure(busy_failure())]
+            }
             Command::CloseSession(_) => {
                 self.closer = Some(asked);
                 self.shutdown()
@@ -122,7 +126,11 @@ impl CommandScheduler {
         }
     }
 
-    pub(crate) fn complete(&mut self, ticket: CommandTicket, outcome: Result<ReplyPayload, CommandFailure>) -> Vec<SchedulerEffect> {
+    pub(crate) fn complete(
+        &mut self,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) -> Vec<SchedulerEffect> {
         let mut effects: Vec<SchedulerEffect> = self.answer(ticket, outcome).into_iter().collect();
         if self.holding.remove(&ticket) {
             effects.extend(self.start());
@@ -139,8 +147,12 @@ impl CommandScheduler {
     pub(crate) fn add_job(&mut self, job: SessionJob) -> Result<Vec<SchedulerEffect>, CommandFailure> {
         match self.stage {
             SchedulerStage::Closing | SchedulerStage::Closed => Err(session_ended_failure()),
-            SchedulerStage::Open | SchedulerStage::Finishing if self.waiting.len() >= MOST_WAITING => Err(queue_full_failure()),
-            SchedulerStage::Open | SchedulerStage::Finishing => Ok(self.enqueue(WaitingJob { ticket: None, job })),
+            SchedulerStage::Open | SchedulerStage::Finishing if self.waiting.len() >= MOST_WAITING => {
+                Err(queue_full_failure())
+            }
+            SchedulerStage::Open | SchedulerStage::Finishing => {
+                Ok(self.enqueue(WaitingJob { ticket: None, job }))
+            }
         }
     }
 
@@ -173,13 +185,18 @@ impl CommandScheduler {
         self.waiting.clear();
         self.holding.clear();
         let open = std::mem::take(&mut self.open);
-        let mut effects: Vec<SchedulerEffect> = open.into_values().map(|asked| asked.into_failure(session_ended_failure())).collect();
+        let mut effects: Vec<SchedulerEffect> =
+            open.into_values().map(|asked| asked.into_failure(session_ended_failure())).collect();
         effects.push(if self.works { SchedulerEffect::Stop } else { self.close() });
         effects
     }
 
     pub(crate) fn session_closed(&mut self) -> Vec<SchedulerEffect> {
-        self.closer.take().map(|asked| asked.into_reply(Ok(ReplyPayload::from_value(NoData {})))).into_iter().collect()
+        self.closer
+            .take()
+            .map(|asked| asked.into_reply(Ok(ReplyPayload::from_value(NoData {}))))
+            .into_iter()
+            .collect()
     }
 
     pub(crate) fn is_working(&self) -> bool {
@@ -208,7 +225,11 @@ impl CommandScheduler {
         ticket
     }
 
-    fn answer(&mut self, ticket: CommandTicket, outcome: Result<ReplyPayload, CommandFailure>) -> Option<SchedulerEffect> {
+    fn answer(
+        &mut self,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) -> Option<SchedulerEffect> {
         self.open.remove(&ticket).map(|asked| asked.into_reply(outcome))
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::rpc::{ErrorCode, CommandFailure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 
 use crate::shorten_name;
 
@@ -72,7 +72,8 @@ impl DialogRegistry {
         }
         self.asked += 1;
         let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        let open = OpenDialog { kind, options: options.clone(), default: default.clone(), deadline: now + within };
+        let open =
+            OpenDialog { kind, options: options.clone(), default: default.clone(), deadline: now + within };
         self.open.insert(self.asked, open);
         let id = dialog_id(self.asked);
         Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
@@ -91,7 +92,10 @@ impl DialogRegistry {
             Ok(()) => Ok(ClosedDialog { id: request, answer, why: UiEnd::Answered }),
             Err(expected) => {
                 self.open.insert(number, open);
-                Err(CommandFailure::new(ErrorCode::BadRequest, format!("{request} is answered with {expected}")))
+                Err(CommandFailure::new(
+                    ErrorCode::BadRequest,
+                    format!("{request} is answered with {expected}"),
+                ))
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use haft_protocol::rpc::{Command, CommandKind, ErrorCode, CommandFailure, RpcResponse, AuthToken};
+use haft_protocol::rpc::{AuthToken, Command, CommandFailure, CommandKind, ErrorCode, RpcResponse};
 
 /// Lets commands through: all of them when no token is asked for, and otherwise once `hello` has shown it.
 #[derive(Debug, Default)]
@@ -81,7 +81,10 @@ fn auth_required_failure() -> CommandFailure {
 }
 
 fn wrong_token() -> AuthRefusal {
-    AuthRefusal::Wrong(CommandFailure::new(ErrorCode::AuthFailed, "the token is wrong; start again with the right one"))
+    AuthRefusal::Wrong(CommandFailure::new(
+        ErrorCode::AuthFailed,
+        "the token is wrong; start again with the right one",
+    ))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Lines of a client.
 
-use haft_host::{LineFramer, FramedLine};
+use haft_host::{FramedLine, LineFramer};
 use haft_protocol::error::DecodeError;
 use haft_protocol::rpc::{
-    BOUNDS, ErrorCode, CommandFailure, MAX_LINE, RpcRequest, RpcResponse, UnreadableRequest, line, read_request,
+    BOUNDS, CommandFailure, ErrorCode, MAX_LINE, RpcRequest, RpcResponse, UnreadableRequest, line,
+    read_request,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -85,7 +86,9 @@ impl<R> LineRequestSource<R> {
     fn read_item(&mut self, item: FramedLine) -> IncomingLine {
         let is_first = !std::mem::replace(&mut self.begun, true);
         match item {
-            FramedLine::Line(line) if is_first && line.starts_with(MARK) => read_line(&line.slice(MARK.len()..)),
+            FramedLine::Line(line) if is_first && line.starts_with(MARK) => {
+                read_line(&line.slice(MARK.len()..))
+            }
             FramedLine::Line(line) => read_line(&line),
             FramedLine::TooLong => IncomingLine::Unreadable(too_long()),
         }
@@ -93,8 +96,10 @@ impl<R> LineRequestSource<R> {
 }
 
 fn read_line(line: &[u8]) -> IncomingLine {
-    read_request(line, BOUNDS)
-        .map_or_else(|unread| IncomingLine::Unreadable(UnreadableRequest::into_response(unread)), IncomingLine::Request)
+    read_request(line, BOUNDS).map_or_else(
+        |unread| IncomingLine::Unreadable(UnreadableRequest::into_response(unread)),
+        IncomingLine::Request,
+    )
 }
 
 fn too_long() -> RpcResponse {

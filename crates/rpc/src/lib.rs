@@ -30,9 +30,9 @@ mod writer;
 pub use desk::MOST_WAITING;
 pub use haft_protocol::rpc::{escape_control_chars, line};
 pub use outbox::OutboxLimits;
-pub use screen::{SessionScreen, ScreenFactory};
-pub use serve::{EndReason, ServeOptions, ServeError, serve, serve_local};
-pub use sessions::{TemplateExpansion, OpenedSession, SessionProvider, SessionChoice, stored_info};
+pub use screen::{ScreenFactory, SessionScreen};
+pub use serve::{EndReason, ServeError, ServeOptions, serve, serve_local};
+pub use sessions::{OpenedSession, SessionChoice, SessionProvider, TemplateExpansion, stored_info};
 pub use writer::{EventWriter, WriteError};
 
 fn shorten_name(name: &str) -> String {

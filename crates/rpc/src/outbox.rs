@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{ClientEvent, EventLine, ServerLine, RpcResponse, RpcEvent};
+use haft_protocol::rpc::{ClientEvent, EventLine, RpcEvent, RpcResponse, ServerLine};
 use serde::Serialize as _;
 
 /// The number of bytes that may wait before something is left out.
@@ -197,7 +197,9 @@ impl ClientOutbox {
     /// Takes the next line as it is. Nothing when none waits.
     pub(crate) fn take_line(&mut self) -> Result<Option<ServerLine>, serde_json::Error> {
         self.report_gaps()?;
-        Ok(self.pop().and_then(|kept| if let LineContent::Typed(line, _) = kept { Some(*line) } else { None }))
+        Ok(self
+            .pop()
+            .and_then(|kept| if let LineContent::Typed(line, _) = kept { Some(*line) } else { None }))
     }
 
     /// Adds what waits in another one, and what it has left out.
@@ -298,7 +300,9 @@ impl ClientOutbox {
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
 fn event_priority(event: &ClientEvent) -> EventPriority {
-    let panel = |extension: &ExtensionName, told| EventPriority::Replaceable(extension.clone(), ScreenRegion::Panel(told));
+    let panel = |extension: &ExtensionName, told| {
+        EventPriority::Replaceable(extension.clone(), ScreenRegion::Panel(told))
+    };
     match event {
         ClientEvent::Agent(
             AgentEvent::TextDelta { .. }

@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_protocol::rpc::{ClientEvent, ServerLine, RpcResponse};
+use haft_protocol::rpc::{ClientEvent, RpcResponse, ServerLine};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-use crate::outbox::{LineEncoding, ClientOutbox, OutboxLimits};
+use crate::outbox::{ClientOutbox, LineEncoding, OutboxLimits};
 
 /// The number of bytes of one write, unless one line is longer: what a pipe takes at once.
 const PIECE: usize = 64 * 1024;
@@ -199,7 +199,7 @@ impl fmt::Debug for ClientSink {
 mod tests {
     use haft_protocol::event::{AgentEvent, NoteLevel};
     use haft_protocol::ids::ExtensionName;
-    use haft_protocol::rpc::{CommandKind, ErrorCode, CommandFailure};
+    use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode};
 
     use super::*;
 

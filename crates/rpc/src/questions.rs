@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialogs::{DialogRegistry, ClosedDialog, UserQuestion};
+use crate::dialogs::{ClosedDialog, DialogRegistry, UserQuestion};
 use crate::outlet::ClientSink;
 
 /// Stands for every tool.

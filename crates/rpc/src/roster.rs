@@ -1,6 +1,6 @@
 //! `OpenSessions`: the sessions that are open, and which one a command is about.
 
-use haft_protocol::rpc::{ErrorCode, CommandFailure};
+use haft_protocol::rpc::{CommandFailure, ErrorCode};
 
 use crate::shorten_name;
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use haft_core::AgentBuilder;
-use haft_core::hooks::{ApproverDecision, ApproveTool, Observer};
+use haft_core::hooks::{ApproveTool, ApproverDecision, Observer};
 use haft_core::session::Session;
-use haft_host::{EventSink, Frontend, GateChoice, FailingGate};
+use haft_host::{EventSink, FailingGate, Frontend, GateChoice};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{Panel, PanelRender};

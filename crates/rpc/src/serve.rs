@@ -19,7 +19,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
-use haft_protocol::rpc::{ServerLine, RpcRequest, AuthToken};
+use haft_protocol::rpc::{AuthToken, RpcRequest, ServerLine};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -98,8 +98,10 @@ pub async fn serve<S: SessionProvider>(
     output: impl AsyncWrite + Unpin,
     options: ServeOptions,
 ) -> Result<EndReason, ServeError<S::Error>> {
-    let outlet = ClientSink::new(options.room, LineEncoding::Text, AuthGate::requires_token(options.token.as_ref()));
-    serve_client(cancel, sessions, LineRequestSource::new(input), &outlet, outlet.write(output), options).await
+    let outlet =
+        ClientSink::new(options.room, LineEncoding::Text, AuthGate::requires_token(options.token.as_ref()));
+    serve_client(cancel, sessions, LineRequestSource::new(input), &outlet, outlet.write(output), options)
+        .await
 }
 
 /// [`serve`] for a client in the same process: it says requests and is told [`Line`]s, images with their data, and nobody

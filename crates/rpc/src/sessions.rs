@@ -10,9 +10,9 @@ use haft_core::session::store::{SessionFile, SessionSummary};
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{CommandInfo, ErrorCode, CommandFailure, ModelInfo, SessionInfo};
+use haft_protocol::rpc::{CommandFailure, CommandInfo, ErrorCode, ModelInfo, SessionInfo};
 
-use crate::screen::{SessionScreen, ScreenFactory};
+use crate::screen::{ScreenFactory, SessionScreen};
 use crate::shorten_name;
 
 /// The sessions that a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and
@@ -80,7 +80,11 @@ pub trait SessionProvider: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
-    async fn open(&self, which: SessionChoice, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure>;
+    async fn open(
+        &self,
+        which: SessionChoice,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure>;
 
     /// The sessions on the disk, the one that was written last first; those that are open may be among them. Each as
     /// [`stored_info`] makes it.
@@ -104,7 +108,11 @@ pub trait SessionProvider: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
-    async fn model(&self, _name: &str, _asked: &model::ModelInfo) -> Result<Arc<dyn model::Model>, CommandFailure> {
+    async fn model(
+        &self,
+        _name: &str,
+        _asked: &model::ModelInfo,
+    ) -> Result<Arc<dyn model::Model>, CommandFailure> {
         Err(CommandFailure::new(ErrorCode::Unsupported, "this program asks one model only"))
     }
 
@@ -176,7 +184,11 @@ impl OpenedSession {
         self.extensions.as_ref().map(|extensions| &extensions.host)
     }
 
-    pub(crate) fn panel_host(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, CommandFailure> {
+    pub(crate) fn panel_host(
+        &self,
+        extension: &ExtensionName,
+        panel: &PanelId,
+    ) -> Result<&Host, CommandFailure> {
         let host = self.extension_host()?;
         if self.screen.has_panel(extension, panel) {
             return Ok(host);

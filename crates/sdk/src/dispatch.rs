@@ -5,9 +5,9 @@ use std::sync::Arc;
 use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    CallTool, CommandCompletions, CommandInvoked, QueryCompletions, EventIntercept, EventInterceptResponse,
-    HelloAck, HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong,
+    CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
+    HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
     ToolCallFrame, capability,
 };
 use haft_protocol::ids::RequestId;
@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::error::ServeError;
 use crate::extension::{Extension, ToolCallHandlerKind};
-use crate::handler::{HandlerFailure, BoxedHandler};
+use crate::handler::{BoxedHandler, HandlerFailure};
 use crate::host::Host;
 use crate::outbox::FrameOutbox;
 use crate::panel::PanelEvent;
@@ -95,7 +95,15 @@ impl FrameDispatcher {
     ) -> Self {
         let (greeted, ack) = watch::channel(None);
         let (extension, host) = (Arc::new(extension), Host::new(outbox.clone(), ack));
-        Self { extension, host, outbox, greeted, work: RunningHandlers::with_runtimes(runtimes), lane: None, handled }
+        Self {
+            extension,
+            host,
+            outbox,
+            greeted,
+            work: RunningHandlers::with_runtimes(runtimes),
+            lane: None,
+            handled,
+        }
     }
 
     fn handle_frame(&mut self, frame: HostFrame) -> Result<DispatchOutcome, ServeError> {
@@ -163,22 +171,29 @@ impl FrameDispatcher {
 
     fn dispatch_completions(&mut self, asked: CommandCompletions) -> Result<(), ServeError> {
         let found = self.extension.completions.iter().find(|(command, _)| *command == asked.name);
-        let handler =
-            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("completion of", &asked.name));
+        let handler = found
+            .map(|(_, handler)| handler.clone())
+            .ok_or_else(|| unknown_name("completion of", &asked.name));
         self.run_handler::<QueryCompletions, _>(handler, asked.prefix, asked.id)
     }
 
     fn dispatch_tool(&mut self, call: ToolCallFrame) -> Result<(), ServeError> {
         let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
-        let handler = found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("tool", &call.name));
+        let handler =
+            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("tool", &call.name));
         self.run_handler::<CallTool, _>(handler, call.args, call.id)
     }
 
-    fn dispatch_intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) -> Result<(), ServeError> {
+    fn dispatch_intercept(
+        &mut self,
+        EventIntercept { id, intercept }: EventIntercept,
+    ) -> Result<(), ServeError> {
         let extension = Arc::clone(&self.extension);
         match intercept {
             Intercept::ToolCall(input) => match extension.tool_call_handler(&input.tool_name) {
-                Some(ToolCallHandlerKind::Gate(handler)) => self.run_intercept::<GateQuestion, _>(Some(handler), input, id),
+                Some(ToolCallHandlerKind::Gate(handler)) => {
+                    self.run_intercept::<GateQuestion, _>(Some(handler), input, id)
+                }
                 Some(ToolCallHandlerKind::Ordered { handler, .. }) => {
                     self.run_intercept::<InterceptToolCall, _>(Some(handler), input, id)
                 }
@@ -187,12 +202,16 @@ impl FrameDispatcher {
             Intercept::TurnStart(input) => {
                 self.run_intercept::<InterceptTurnStart, _>(extension.turn_start.as_ref(), input, id)
             }
-            Intercept::AssistantMessage(input) => {
-                self.run_intercept::<InterceptAssistantMessage, _>(extension.assistant_message.as_ref(), input, id)
-            }
-            Intercept::BeforeAgentStart(input) => {
-                self.run_intercept::<InterceptBeforeAgentStart, _>(extension.before_agent_start.as_ref(), input, id)
-            }
+            Intercept::AssistantMessage(input) => self.run_intercept::<InterceptAssistantMessage, _>(
+                extension.assistant_message.as_ref(),
+                input,
+                id,
+            ),
+            Intercept::BeforeAgentStart(input) => self.run_intercept::<InterceptBeforeAgentStart, _>(
+                extension.before_agent_start.as_ref(),
+                input,
+                id,
+            ),
             Intercept::BeforeCompact(input) => {
                 self.run_intercept::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
             }
@@ -225,7 +244,9 @@ impl FrameDispatcher {
         let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
         let host = self.host.clone();
         match handler {
-            Ok(handler) => self.work.spawn_handler(async move { responder.respond(handler.call(input, host).await) }),
+            Ok(handler) => {
+                self.work.spawn_handler(async move { responder.respond(handler.call(input, host).await) })
+            }
             Err(failure) => {
                 responder.respond(Err(failure));
                 Ok(())

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, LifecycleEvent,
-    ExtensionFrame, Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptKind, InterceptToolCall, InterceptTurnStart, Ready, RegisterCommand, RegisterRejected,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
+    Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
+    InterceptToolCall, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand, RegisterRejected,
     RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
@@ -25,7 +25,7 @@ pub(crate) mod check;
 mod tool_call;
 
 pub use tool_call::{GateDecision, ToolSelection};
-pub(crate) use tool_call::{ToolCallHandlerKind, ToolCallHandler};
+pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
 
 /// An extension: its name and everything it offers. Built by value, then [`run`](Self::run).
 ///
@@ -299,12 +299,23 @@ impl Extension {
         tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>,
     ) -> Self {
-        self.add_tool_call_handler(tools.into(), ToolCallHandlerKind::Ordered { rewrite: true, handler: BoxedHandler::new(handler) })
+        self.add_tool_call_handler(
+            tools.into(),
+            ToolCallHandlerKind::Ordered { rewrite: true, handler: BoxedHandler::new(handler) },
+        )
     }
 
     /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
-    pub fn on_tool_call(mut self, tools: impl Into<ToolSelection>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
-        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), BoxedHandler::new(handler)));
+    pub fn on_tool_call(
+        mut self,
+        tools: impl Into<ToolSelection>,
+        handler: impl HandlerFn<LifecycleEvent, ()>,
+    ) -> Self {
+        self.events.push((
+            InterceptKind::ToolCall.name().to_owned(),
+            tools.into(),
+            BoxedHandler::new(handler),
+        ));
         self
     }
 
@@ -357,7 +368,11 @@ impl Extension {
     /// The end of the start: what it subscribes to, and `ready`. `roles`: the host takes tools and roles; one that does
     /// not is told the names alone, and what it asks or tells too much is passed over here.
     pub(crate) fn subscription_frames(&self, roles: bool) -> Vec<ExtensionFrame> {
-        let (events, intercept) = if roles { (self.event_subscriptions(), self.intercept_subscriptions()) } else { self.plain_subscriptions() };
+        let (events, intercept) = if roles {
+            (self.event_subscriptions(), self.intercept_subscriptions())
+        } else {
+            self.plain_subscriptions()
+        };
         let empty = events.is_empty() && intercept.is_empty();
         let subscribe = (!empty).then_some(Subscribe { events, intercept });
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()

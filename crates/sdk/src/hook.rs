@@ -54,11 +54,11 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::RegisterTool;
 /// The questions and decisions of hooks, in PicoClaw's words.
 pub use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, HookHello, HookEventKind, LlmOptions,
-    LlmResponse, HookMessage, TurnMeta, HookEventPayload, ResponseDecision, ResultDecision, HookToolCall, ToolDecision,
-    ToolDefinition, HookToolResult, TurnContext,
+    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, HookEventKind,
+    HookEventPayload, HookHello, HookMessage, HookToolCall, HookToolResult, LlmOptions, LlmResponse,
+    ResponseDecision, ResultDecision, ToolDecision, ToolDefinition, TurnContext, TurnMeta,
 };
-use haft_protocol::hook::{InterceptPoint, HookMode};
+use haft_protocol::hook::{HookMode, InterceptPoint};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -75,7 +75,7 @@ use crate::handler::{BoxedHandler, HookHandlerFn};
 use crate::run::{exit_code, serve_stdio};
 use crate::serve::serve_streams;
 use crate::tool;
-use crate::work::runtimes::{OwnRuntimes, HandlerRuntimes};
+use crate::work::runtimes::{HandlerRuntimes, OwnRuntimes};
 
 /// The handlers of hooks have nobody to talk back to: a hook only answers.
 type HookHandler<I, A> = BoxedHandler<I, A, ()>;
@@ -285,7 +285,9 @@ impl Hook {
     #[must_use = "return it from main: it says whether the hook ran"]
     pub fn run(self) -> ExitCode {
         let outcome = self.check().and_then(|()| {
-            serve_stdio(|outbox| HookDispatcher::new(self, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None))
+            serve_stdio(|outbox| {
+                HookDispatcher::new(self, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None)
+            })
         });
         exit_code(outcome, "hook")
     }

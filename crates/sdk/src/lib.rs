@@ -56,7 +56,7 @@ pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
-pub use service::{CommandOutput, HostError, FilePage};
+pub use service::{CommandOutput, FilePage, HostError};
 pub use tool::{NoArgs, ToolResult};
 
 /// Frames and their parts, for what is not re-exported by name.
@@ -65,7 +65,7 @@ pub use haft_protocol::RawJson;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
-    LifecycleEvent, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
-    ToolCallDecision, TurnStartDecision,
+    ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent, Panel, PanelKey,
+    RegisterRejected, ToolCallDecision, TurnStartDecision,
 };

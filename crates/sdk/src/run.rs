@@ -13,7 +13,7 @@ use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle};
 
-use crate::dispatch::{LineHandler, FrameDispatcher, DispatchOutcome};
+use crate::dispatch::{DispatchOutcome, FrameDispatcher, LineHandler};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::logging::log;
@@ -22,7 +22,7 @@ use crate::platform;
 use crate::serve;
 use crate::serve::lines::{LineSplitter, end_of_reset};
 use crate::timeouts::HANDLER_GRACE;
-use crate::work::runtimes::{OwnRuntimes, HandlerRuntimes};
+use crate::work::runtimes::{HandlerRuntimes, OwnRuntimes};
 
 impl Extension {
     /// Runs the extension on stdin and stdout until the host says `shutdown` or goes. The body of `main`:
@@ -70,7 +70,9 @@ fn run(extension: Extension) -> Result<(), ServeError> {
     })
 }
 
-pub(crate) fn serve_stdio<D: LineHandler>(dispatcher: impl FnOnce(FrameOutbox) -> D) -> Result<(), ServeError> {
+pub(crate) fn serve_stdio<D: LineHandler>(
+    dispatcher: impl FnOnce(FrameOutbox) -> D,
+) -> Result<(), ServeError> {
     if let Ok(around) = Handle::try_current() {
         // Panics inside a runtime: better here than at the first question.
         around.block_on(async {});

@@ -4,7 +4,7 @@ use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
-use crate::dispatch::{LineHandler, FrameDispatcher, DispatchOutcome};
+use crate::dispatch::{DispatchOutcome, FrameDispatcher, LineHandler};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::outbox::{self, FrameOutbox};

@@ -138,7 +138,10 @@ impl Host {
         new: impl Into<String>,
     ) -> Result<(), HostError> {
         let edits = json!([{ "old_text": old.into(), "new_text": new.into() }]);
-        self.send_host_call(HostCallKind::Edit, json!({ "path": path.into(), "edits": edits })).await?.into_success().map(drop)
+        self.send_host_call(HostCallKind::Edit, json!({ "path": path.into(), "edits": edits }))
+            .await?
+            .into_success()
+            .map(drop)
     }
 
     /// Runs a shell command in the directory that the agent works in, for at most two minutes. It has the rights of the

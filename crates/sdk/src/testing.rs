@@ -26,10 +26,10 @@ use haft_protocol::codec;
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    QueryCompletions, LifecycleEvent, EventGap, HelloAck, HostFrame, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
-    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, RegisterCommand, RegisterRejected,
-    RegisterTool, HostQuery, QueryResponse, Shutdown, ToolCallDecision, TurnStartDecision,
+    EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, LifecycleEvent,
+    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse,
+    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -51,7 +51,7 @@ mod served;
 
 pub use hook::HookHarness;
 use seen::ExtensionRecord;
-use served::{ServiceHandler, ExtensionInput};
+use served::{ExtensionInput, ServiceHandler};
 
 /// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
 const HANDLED: &str = "{\"type\":\"handled\"}\n";
@@ -136,7 +136,12 @@ impl Harness {
         Self::connect(extension, info, Some(dir), Arc::new(answer)).await
     }
 
-    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>, answers: ServiceHandler) -> Self {
+    async fn connect(
+        extension: Extension,
+        info: HelloAck,
+        dir: Option<TempDir>,
+        answers: ServiceHandler,
+    ) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_extension, to_extension) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);

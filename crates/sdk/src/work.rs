@@ -42,7 +42,10 @@ impl RunningHandlers {
     }
 
     /// Starts anything else.
-    pub(crate) fn spawn_handler(&mut self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+    pub(crate) fn spawn_handler(
+        &mut self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
         let workers = self.runtimes.worker_handle().map_err(ServeError::NoThread)?;
         self.start(work, &workers);
         Ok(())

@@ -13,7 +13,7 @@ mod fake_peer;
 
 use std::time::Duration;
 
-pub use binary::{test_binary, example_path, example_extension, example_hook, launcher_path};
+pub use binary::{example_extension, example_hook, example_path, launcher_path, test_binary};
 pub use fake_peer::FakePeer;
 
 /// The deadline of every wait in a test whose event must come: no machine is so busy that it is reached.

@@ -156,7 +156,9 @@ impl ModelServer {
     /// Returns the base URL for a client: with `/v1` for the two OpenAI dialects, without for the others.
     pub fn base_url(&self) -> String {
         match self.wire {
-            WireFormat::Anthropic | WireFormat::Gemini | WireFormat::Ollama => format!("http://{}", self.address),
+            WireFormat::Anthropic | WireFormat::Gemini | WireFormat::Ollama => {
+                format!("http://{}", self.address)
+            }
             WireFormat::OpenAiChat | WireFormat::OpenAiResponses => format!("http://{}/v1", self.address),
         }
     }

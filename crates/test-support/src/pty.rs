@@ -270,7 +270,11 @@ impl SharedTerminal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_changed<'a>(&self, state: MutexGuard<'a, TerminalState>, most: Duration) -> MutexGuard<'a, TerminalState> {
+    fn wait_changed<'a>(
+        &self,
+        state: MutexGuard<'a, TerminalState>,
+        most: Duration,
+    ) -> MutexGuard<'a, TerminalState> {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }

@@ -6,5 +6,5 @@
 mod probes;
 mod scene;
 
-pub use probes::{ProbeConfinement, ProbeOutcome, PROBES, SandboxProbe};
-pub use scene::{SandboxScene, ProbeVerdict};
+pub use probes::{PROBES, ProbeConfinement, ProbeOutcome, SandboxProbe};
+pub use scene::{ProbeVerdict, SandboxScene};

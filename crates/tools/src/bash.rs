@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_core::tool::{ToolConcurrency, ToolFailureKind, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::builtin::{BuiltIn, SharedToolState, ResultAudience, ToolFailure};
+use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
@@ -39,7 +39,11 @@ impl BuiltIn for BashTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Exclusive;
     type Args = BashArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: BashArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: BashArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         if args.command.trim().is_empty() {
             return Err("the command is empty".to_owned().into());

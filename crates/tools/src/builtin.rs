@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{ToolConcurrency, ToolFailureKind, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;

@@ -69,6 +69,9 @@ impl Diff {
             _ => kept,
         };
         let (added, removed) = (self.added, self.removed);
-        RawJson::from_value(&FileChangeDetails { diff: SerializedDiff { path, unified, added, removed, cut } }).ok()
+        RawJson::from_value(&FileChangeDetails {
+            diff: SerializedDiff { path, unified, added, removed, cut },
+        })
+        .ok()
     }
 }

@@ -2,7 +2,7 @@
 
 mod replace;
 
-use haft_core::tool::{ToolConcurrency, ToolFailureKind, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head};
 use crate::diff::Diff;
 use crate::environment::{ParentPolicy, run_blocking};
 use crate::path;
-use crate::write::{claim_file, read_for_change, replace_content, in_place_remark};
+use crate::write::{claim_file, in_place_remark, read_for_change, replace_content};
 use replace::{TextReplacement, replace};
 
 pub(crate) struct EditTool;
@@ -53,19 +53,29 @@ impl BuiltIn for EditTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = EditArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: EditArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: EditArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let edits = args.edits.into_iter().enumerate().map(parse_replacement).collect::<Result<Vec<_>, _>>()?;
+        let edits =
+            args.edits.into_iter().enumerate().map(parse_replacement).collect::<Result<Vec<_>, _>>()?;
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
         let mut file = claim_file(context, environment, &path, ParentPolicy::Exist).await?;
         let old = read_for_change(ground, file.as_mut(), &shown).await?;
-        let missing =
-            || ToolFailure::classified(ToolFailureKind::NotFound, format!("{shown} does not exist; create it with write"));
+        let missing = || {
+            ToolFailure::classified(
+                ToolFailureKind::NotFound,
+                format!("{shown} does not exist; create it with write"),
+            )
+        };
         let old = old.ok_or_else(missing)?;
         let name = shown.clone();
         // Searching and comparing megabytes takes its time.
-        let EditedContent { content, diff, details } = run_blocking(move || Ok(apply_edits(&name, old, &edits))).await??;
+        let EditedContent { content, diff, details } =
+            run_blocking(move || Ok(apply_edits(&name, old, &edits))).await??;
         let written = replace_content(ground, file.as_mut(), content).await?;
         let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", in_place_remark(written)));
         output.details = details;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
-pub use host::{HostEnvironment, FileAccessRules};
+pub use host::{FileAccessRules, HostEnvironment};
 pub(crate) use off_thread::{run_blocking, run_blocking_if_large};
 
 /// Files and processes, wherever they are: this machine, a sandbox, another machine.
@@ -49,7 +49,11 @@ pub trait Environment: Send + Sync {
     ///
     /// # Errors
     /// When the path cannot be resolved, or a directory not created.
-    async fn claim(&self, path: &Path, parents: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
+    async fn claim(
+        &self,
+        path: &Path,
+        parents: ParentPolicy,
+    ) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
 
     /// Finds files by name.
     ///

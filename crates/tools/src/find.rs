@@ -6,7 +6,7 @@ use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head, run_until_cancelled};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
 use crate::environment::{FileKind, FindHit, FindHits, FindQuery};
 use crate::grep::{ensure_newline, note_unreadable};
 use crate::path;
@@ -38,7 +38,11 @@ impl BuiltIn for FindTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = FindArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: FindArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: FindArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
         if run_until_cancelled(context, environment.stat(&root)).await?.kind != FileKind::Directory {

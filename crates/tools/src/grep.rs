@@ -7,7 +7,7 @@ use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head, run_until_cancelled};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
 use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
 use crate::write::count;
@@ -50,7 +50,11 @@ impl BuiltIn for GrepTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = GrepArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: GrepArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: GrepArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
         run_until_cancelled(context, environment.stat(&root)).await?;

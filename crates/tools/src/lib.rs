@@ -23,9 +23,9 @@ mod timeouts;
 mod write;
 
 pub use environment::{
-    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
-    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, FileAccessRules, RunEnd,
-    RunReport, ShellCommand, FileStat, FileWriteOutcome,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey, FileKind, FileStat,
+    FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine, GrepQuery, GrepText,
+    HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

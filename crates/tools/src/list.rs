@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_core::services::{ServiceReach, ExtensionToolSource, AllowedPaths};
+use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 use haft_core::tool::Tool;
 
 use crate::bash::BashTool;
-use crate::builtin::{BuiltIn as _, SharedToolState, BuiltInTool, ResultAudience};
+use crate::builtin::{BuiltIn as _, BuiltInTool, ResultAudience, SharedToolState};
 use crate::edit::EditTool;
-use crate::environment::{Environment, HostEnvironment, FileAccessRules};
+use crate::environment::{Environment, FileAccessRules, HostEnvironment};
 use crate::find::FindTool;
 use crate::grep::GrepTool;
 use crate::ls::LsTool;
@@ -17,8 +17,15 @@ use crate::read::ReadTool;
 use crate::write::WriteTool;
 
 /// The names of the built-in tools, in the order they are shown to the model.
-pub const NAMES: [&str; 7] =
-    [ReadTool::NAME, BashTool::NAME, EditTool::NAME, WriteTool::NAME, GrepTool::NAME, FindTool::NAME, LsTool::NAME];
+pub const NAMES: [&str; 7] = [
+    ReadTool::NAME,
+    BashTool::NAME,
+    EditTool::NAME,
+    WriteTool::NAME,
+    GrepTool::NAME,
+    FindTool::NAME,
+    LsTool::NAME,
+];
 
 /// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
 /// session should have its own.
@@ -93,7 +100,8 @@ impl ExtensionToolSource for ServiceTools {
         let (read, write) = reach.within.clone().map(|AllowedPaths { read, write }| (read, write)).unzip();
         let own = reach.data.iter().cloned().collect();
         let reach = FileAccessRules { read, write, own, never: self.never.clone() };
-        let environment = self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
+        let environment =
+            self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
         Ok(service_tools(Arc::new(environment)))
     }
 }

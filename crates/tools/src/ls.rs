@@ -4,7 +4,7 @@ use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head, run_until_cancelled};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
 use crate::environment::{DirectoryEntry, FileKind};
 use crate::path;
 
@@ -25,7 +25,11 @@ impl BuiltIn for LsTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = LsArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: LsArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: LsArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
         let mut entries = run_until_cancelled(context, environment.list(&path)).await?;

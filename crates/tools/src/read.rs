@@ -15,11 +15,11 @@ use haft_protocol::content::{ContentBlock, Image};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, SharedToolState, ResultAudience, ToolFailure, run_until_cancelled};
+use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure, run_until_cancelled};
 use crate::environment::{Environment, FileKind, ParentPolicy, run_blocking_if_large};
 use crate::path;
 use crate::write::{MAX_FILE, claim_file};
-use pager::{TextPage, LinePager};
+use pager::{LinePager, TextPage};
 
 /// Bytes that are asked for at a time: more than a page, so that most files need one call.
 const CHUNK: usize = 256 * 1024;
@@ -51,7 +51,11 @@ impl BuiltIn for ReadTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = ReadArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: ReadArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: ReadArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let path = path::resolve(environment, &args.path)?;
         // What this message has changed before is over then.
@@ -68,7 +72,9 @@ impl BuiltIn for ReadTool {
         let len = content.len();
         let key = run_until_cancelled(context, file.key()).await?;
         let (printer, shown) = (ground.seen.hasher(), path::show(environment, &wanted.path));
-        let looked = move || wanted.output_for_content(&shown, &content).map(|output| (output, printer.fingerprint(&content)));
+        let looked = move || {
+            wanted.output_for_content(&shown, &content).map(|output| (output, printer.fingerprint(&content)))
+        };
         let (output, print) = run_blocking_if_large(len, looked).await??;
         ground.seen.note(key, print);
         Ok(output)

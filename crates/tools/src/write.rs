@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_core::tool::{ToolConcurrency, ToolFailureKind, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled};
 use crate::diff::Diff;
 use crate::environment::run_blocking_if_large;
-use crate::environment::{ClaimedFile, Environment, InPlaceReason, ParentPolicy, FileWriteOutcome};
+use crate::environment::{ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy};
 use crate::path;
 use crate::seen::{ContentFingerprint, UnreadFileError};
 
@@ -37,7 +37,11 @@ impl BuiltIn for WriteTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = WriteArgs;
 
-    async fn run(context: &ToolContext, ground: &SharedToolState, args: WriteArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: WriteArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
@@ -52,7 +56,11 @@ impl BuiltIn for WriteTool {
         let size = format!("{}, {}", count(lines, "line"), count(content.len(), "byte"));
         let written = replace_content(ground, file.as_mut(), content).await?;
         drop(file);
-        let mut output = ToolOutput::text(format!("{} {shown} ({size}){}", outcome_verb(written), in_place_remark(written)));
+        let mut output = ToolOutput::text(format!(
+            "{} {shown} ({size}){}",
+            outcome_verb(written),
+            in_place_remark(written)
+        ));
         // Comparing megabytes takes its time; the file is written whatever comes of it.
         let compared = tokio::task::spawn_blocking(move || diff_details(&shown, old, &text));
         output.details = compared.await.ok().flatten();
@@ -110,7 +118,10 @@ pub(crate) async fn replace_content(
     Ok(written)
 }
 
-async fn fingerprint_content(ground: &SharedToolState, content: Vec<u8>) -> Result<(Vec<u8>, ContentFingerprint), ToolFailure> {
+async fn fingerprint_content(
+    ground: &SharedToolState,
+    content: Vec<u8>,
+) -> Result<(Vec<u8>, ContentFingerprint), ToolFailure> {
     let (printer, len) = (ground.seen.hasher(), content.len());
     let work = move || {
         let print = printer.fingerprint(&content);
@@ -134,14 +145,20 @@ fn outcome_verb(written: FileWriteOutcome) -> &'static str {
 pub(crate) fn in_place_remark(written: FileWriteOutcome) -> &'static str {
     match written {
         FileWriteOutcome::Created | FileWriteOutcome::Replaced => "",
-        FileWriteOutcome::InPlace(InPlaceReason::HardLinks) => "; overwritten in place, because it has hard links",
-        FileWriteOutcome::InPlace(InPlaceReason::Owner) => "; overwritten in place, because it belongs to somebody else",
+        FileWriteOutcome::InPlace(InPlaceReason::HardLinks) => {
+            "; overwritten in place, because it has hard links"
+        }
+        FileWriteOutcome::InPlace(InPlaceReason::Owner) => {
+            "; overwritten in place, because it belongs to somebody else"
+        }
         FileWriteOutcome::InPlace(InPlaceReason::Attributes) => {
             "; overwritten in place, because it has attributes that cannot be copied"
         }
         FileWriteOutcome::InPlace(InPlaceReason::Directory) => {
             "; overwritten in place, because no file can be created in its directory"
         }
-        FileWriteOutcome::InPlace(InPlaceReason::MountPoint) => "; overwritten in place, because it is a mount point",
+        FileWriteOutcome::InPlace(InPlaceReason::MountPoint) => {
+            "; overwritten in place, because it is a mount point"
+        }
     }
 }

@@ -46,7 +46,7 @@ pub use ask::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustRevi
 pub use effect::Effect;
 pub use event::UiEvent;
 pub use inline::InlineOutput;
-pub use interface::{UserInterface, LinearInterface};
+pub use interface::{LinearInterface, UserInterface};
 pub use lines::LinearOutput;
 pub use state::{AppOptions, AppState};
 pub use update::{start, update};

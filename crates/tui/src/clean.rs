@@ -83,7 +83,8 @@ impl CleanLine {
     /// The beginning that fits into some columns with `…` behind it.
     pub(crate) fn truncate_with_ellipsis(self, most: usize) -> Self {
         let mut left = most.saturating_sub(1);
-        let fits = |grapheme: &&str| left.checked_sub(grapheme_columns(grapheme)).map(|rest| left = rest).is_some();
+        let fits =
+            |grapheme: &&str| left.checked_sub(grapheme_columns(grapheme)).map(|rest| left = rest).is_some();
         let mut text: String = self.0.graphemes(true).take_while(fits).collect();
         if most > 0 {
             text.push('…');

@@ -9,7 +9,7 @@ mod wanted;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, RankedMatch, FuzzyTextKind};
+use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, FuzzyTextKind, RankedMatch};
 
 pub use wanted::{CompletionKind, CompletionTarget, find_target};
 
@@ -179,7 +179,12 @@ impl Completer {
         }
     }
 
-    fn show(&mut self, wanted: CompletionTarget, told: Option<Vec<CompletionCandidate>>, source: &impl CandidateSource) {
+    fn show(
+        &mut self,
+        wanted: CompletionTarget,
+        told: Option<Vec<CompletionCandidate>>,
+        source: &impl CandidateSource,
+    ) {
         let before = self.popup.take().filter(|popup| popup.target.word_identity() == wanted.word_identity());
         let is_told = told.is_some();
         let Some(candidates) = told.or_else(|| self.find_candidates(&wanted, source)) else {
@@ -197,11 +202,16 @@ impl Completer {
             candidates.iter().position(|candidate| candidate.text == was.text)
         });
         let (chosen, moved) = (kept.unwrap_or(0), kept.is_some());
-        self.popup = Some(CompletionPopup { target: wanted, candidates, chosen, room, moved, from_owner: is_told });
+        self.popup =
+            Some(CompletionPopup { target: wanted, candidates, chosen, room, moved, from_owner: is_told });
     }
 
     /// The candidates that fit what is typed, the best first. None while the source does not know.
-    fn find_candidates(&mut self, wanted: &CompletionTarget, source: &impl CandidateSource) -> Option<Vec<CompletionCandidate>> {
+    fn find_candidates(
+        &mut self,
+        wanted: &CompletionTarget,
+        source: &impl CandidateSource,
+    ) -> Option<Vec<CompletionCandidate>> {
         let needle = FuzzyQuery::from_phrase(&wanted.query);
         match &wanted.kind {
             CompletionKind::Command => {
@@ -230,7 +240,11 @@ impl Completer {
         }
     }
 
-    fn rank_candidates(&mut self, needle: &FuzzyQuery, all: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    fn rank_candidates(
+        &mut self,
+        needle: &FuzzyQuery,
+        all: Vec<CompletionCandidate>,
+    ) -> Vec<CompletionCandidate> {
         let texts = all.iter().map(|candidate| candidate.text.as_str()).enumerate();
         let ranked = self.fuzzy.rank(needle, texts, FuzzyTextKind::Words);
         let candidate = |ranked: &RankedMatch| {
@@ -242,7 +256,8 @@ impl Completer {
     }
 
     fn rank_files(&mut self, needle: &FuzzyQuery, files: &[String]) -> Vec<CompletionCandidate> {
-        let mut ranked = self.fuzzy.rank(needle, files.iter().map(String::as_str).enumerate(), FuzzyTextKind::Paths);
+        let mut ranked =
+            self.fuzzy.rank(needle, files.iter().map(String::as_str).enumerate(), FuzzyTextKind::Paths);
         if !needle.is_empty() {
             ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.length, files.get(ranked.at)));
         }
@@ -255,7 +270,11 @@ impl Completer {
     }
 }
 
-fn accept_candidate(wanted: &CompletionTarget, candidate: &CompletionCandidate, text: &str) -> AcceptedCompletion {
+fn accept_candidate(
+    wanted: &CompletionTarget,
+    candidate: &CompletionCandidate,
+    text: &str,
+) -> AcceptedCompletion {
     let behind = text.get(wanted.range.end..).unwrap_or_default();
     let blank = if behind.starts_with(char::is_whitespace) { "" } else { " " };
     let (text, complete) = match &wanted.kind {

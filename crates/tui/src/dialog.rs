@@ -27,9 +27,9 @@ use haft_protocol::rpc::UiAnswer;
 use body::DialogBody;
 use call::LineMark;
 use choices::ChoiceList;
-use quiet::{KeyHint, TimedHint, QuietPeriod};
+use quiet::{KeyHint, QuietPeriod, TimedHint};
 
-use crate::clean::{CleanText, CleanLine};
+use crate::clean::{CleanLine, CleanText};
 use crate::field::TextField;
 use crate::keys::{Action, Chord, Confirm, Context, Edit, KeyPress};
 use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
@@ -133,9 +133,10 @@ impl Dialog {
         let control = match (ChoiceList::from_question(&question), &question.wanted) {
             (Some(choices), _) => AnswerControl::Choices(choices),
             (None, AnswerKind::Editor(text)) => AnswerControl::Field(Box::new(TextField::multi_line(text))),
-            (None, wanted) => {
-                AnswerControl::Field(Box::new(TextField::single_line("", *wanted == AnswerKind::Input { secret: true })))
-            }
+            (None, wanted) => AnswerControl::Field(Box::new(TextField::single_line(
+                "",
+                *wanted == AnswerKind::Input { secret: true },
+            ))),
         };
         Self {
             question,
@@ -165,8 +166,12 @@ impl Dialog {
         let chord = press.chord();
         match press.action(context) {
             Some(Action::Dialog(action)) => return self.perform_action(action, chord),
-            Some(Action::Confirm(Confirm::Yes)) => return self.accept_or_scroll(UiAnswer::Confirmed(true), true),
-            Some(Action::Confirm(Confirm::No)) => return self.accept_or_scroll(UiAnswer::Confirmed(false), false),
+            Some(Action::Confirm(Confirm::Yes)) => {
+                return self.accept_or_scroll(UiAnswer::Confirmed(true), true);
+            }
+            Some(Action::Confirm(Confirm::No)) => {
+                return self.accept_or_scroll(UiAnswer::Confirmed(false), false);
+            }
             Some(Action::Confirm(Confirm::Other)) => self.next(chord),
             Some(Action::Confirm(Confirm::ReadOn)) => self.body.scroll_page(true),
             Some(Action::Confirm(Confirm::First)) => self.body.jump_to_edge(false),
@@ -282,7 +287,9 @@ impl Dialog {
 
     fn open_external_editor(&self) -> DialogKeyOutcome {
         match (&self.control, &self.question.wanted) {
-            (AnswerControl::Field(field), AnswerKind::Editor(_)) => DialogKeyOutcome::OpenEditor(field.editor.text().to_owned()),
+            (AnswerControl::Field(field), AnswerKind::Editor(_)) => {
+                DialogKeyOutcome::OpenEditor(field.editor.text().to_owned())
+            }
             _ => DialogKeyOutcome::Open,
         }
     }
@@ -313,7 +320,8 @@ impl Dialog {
             (Some(Action::Edit(Edit::LineStart | Edit::TextStart)), _) => self.body.jump_to_edge(false),
             (Some(Action::Edit(Edit::LineEnd | Edit::TextEnd)), _) => self.body.jump_to_edge(true),
             (_, Some(' ')) => self.body.scroll_page(true),
-            (_, Some(c)) if self.question.wanted != AnswerKind::Confirm && choices.choose_number(c.to_digit(10)) => {}
+            (_, Some(c))
+                if self.question.wanted != AnswerKind::Confirm && choices.choose_number(c.to_digit(10)) => {}
             _ => self.hint = Some(TimedHint { hint: KeyHint::Unknown, until: now + FLASH }),
         }
     }
@@ -376,7 +384,9 @@ impl Dialog {
             (AnswerControl::Field(field), AnswerKind::Editor(_)) => {
                 if word == END {
                     let text = if self.lines.is_empty() { field.editor.text() } else { self.lines.as_str() };
-                    return TypedLineOutcome::Answered(UiAnswer::Value(text.trim_end_matches('\n').to_owned()));
+                    return TypedLineOutcome::Answered(UiAnswer::Value(
+                        text.trim_end_matches('\n').to_owned(),
+                    ));
                 }
                 self.lines.push_str(line);
                 self.lines.push('\n');
@@ -415,7 +425,9 @@ impl Dialog {
 
     fn choice_rows(&self) -> Vec<CleanLine> {
         match (&self.control, &self.question.wanted) {
-            (AnswerControl::Field(field), AnswerKind::Editor(_)) => CleanText::new(field.editor.text()).lines().collect(),
+            (AnswerControl::Field(field), AnswerKind::Editor(_)) => {
+                CleanText::new(field.editor.text()).lines().collect()
+            }
             (AnswerControl::Field(_), _) | (AnswerControl::Choices(_), AnswerKind::Confirm) => Vec::new(),
             (AnswerControl::Choices(choices), _) => {
                 let numbered = choices.labels().zip(1_usize..);

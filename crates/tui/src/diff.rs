@@ -5,7 +5,7 @@ use haft_protocol::RawJson;
 use ratatui_core::text::{Line, Span};
 use serde::Deserialize;
 
-use crate::clean::{CleanText, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
@@ -150,7 +150,11 @@ impl HunkHeader {
     fn parse(line: &str) -> Option<Self> {
         let (places, within) = line.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = places.split_once(" +")?;
-        Some(Self { old: HunkSide::parse(old)?, new: HunkSide::parse(new)?, within: within.trim().to_owned() })
+        Some(Self {
+            old: HunkSide::parse(old)?,
+            new: HunkSide::parse(new)?,
+            within: within.trim().to_owned(),
+        })
     }
 
     fn is_over(&self) -> bool {

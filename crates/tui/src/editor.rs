@@ -19,14 +19,14 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use atom::{AtomTable, clean_after, expand_atoms};
-use kill::{KillRing, KillDirection};
+use kill::{KillDirection, KillRing};
 use layout::TextWithAtoms;
-use undo::{TextChange, ChangeKind, UndoHistory};
+use undo::{ChangeKind, TextChange, UndoHistory};
 
 use crate::keys::Edit;
 
 pub use atom::EditorAtom;
-pub use layout::{EditorLayout, NARROWEST, RowPiece, PieceKind};
+pub use layout::{EditorLayout, NARROWEST, PieceKind, RowPiece};
 pub use paste::{MOST_CHARACTERS, MOST_LINES, PasteOutcome};
 pub use unit::columns;
 
@@ -96,7 +96,9 @@ impl EditorContent {
         Submission {
             text: expand_atoms(&self.text, &self.atoms, EditorAtom::prompt_text).trim().to_owned(),
             images: images.collect(),
-            history_text: expand_atoms(&self.text, &self.atoms, EditorAtom::history_text).trim_end().to_owned(),
+            history_text: expand_atoms(&self.text, &self.atoms, EditorAtom::history_text)
+                .trim_end()
+                .to_owned(),
             content: self.clone(),
         }
     }
@@ -384,7 +386,9 @@ impl Editor {
         let layout = self.layout(width);
         let column = self.column.unwrap_or(layout.column);
         let row = layout.row.checked_add_signed(by);
-        let Some(place) = row.and_then(|row| self.text_with_atoms().offset_at(&layout, row, column)) else { return beyond };
+        let Some(place) = row.and_then(|row| self.text_with_atoms().offset_at(&layout, row, column)) else {
+            return beyond;
+        };
         self.cursor = place;
         self.mark_changed();
         self.column = Some(column);

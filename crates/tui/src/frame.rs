@@ -5,7 +5,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-use crate::clean::{CleanLine, columns, span_columns, span};
+use crate::clean::{CleanLine, columns, span, span_columns};
 
 /// From so many columns on it has sides.
 const SIDES: u16 = 24;
@@ -55,7 +55,8 @@ impl BorderFrame {
         if inner.bottom() < area.bottom() {
             let corners = if has_sides { ["╰─", "─╯"] } else { ["─", "─"] };
             let width = usize::from(area.width);
-            let words = truncate_spans(self.lower.clone(), width.saturating_sub(edge_overhead(corners))).spans;
+            let words =
+                truncate_spans(self.lower.clone(), width.saturating_sub(edge_overhead(corners))).spans;
             let lower = self.render_edge(width, corners, words, None);
             draw_line(&lower, row_area(area, area.height - 1), buffer);
         }
@@ -137,7 +138,10 @@ pub(crate) fn truncate_spans(spans: Vec<Span<'static>>, most: usize) -> Line<'st
         match left.checked_sub(columns(&part.content)).filter(|rest| *rest > 0) {
             Some(rest) => left = rest,
             None => {
-                kept.push(span(CleanLine::from_clean_part(&part.content).truncate_with_ellipsis(left), part.style));
+                kept.push(span(
+                    CleanLine::from_clean_part(&part.content).truncate_with_ellipsis(left),
+                    part.style,
+                ));
                 break;
             }
         }

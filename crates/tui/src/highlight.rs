@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ratatui_core::text::Span;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use crate::clean::{CleanText, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::{Role, Theme};
 
 /// The grammars, read once. That takes some milliseconds, so a block of code without a language does not ask for them.

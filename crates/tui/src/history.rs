@@ -182,9 +182,15 @@ mod tests {
         editor.paste(&"x\n".repeat(20), |_| false);
         let draft = editor.content();
         assert_eq!(text(history.show_older(draft.clone())).as_deref(), Some("two"));
-        assert_eq!(text(history.show_older(EditorContent::from_text("two, changed"))).as_deref(), Some("one"));
+        assert_eq!(
+            text(history.show_older(EditorContent::from_text("two, changed"))).as_deref(),
+            Some("one")
+        );
         assert_eq!(history.show_older(EditorContent::from_text("one")), None);
-        assert_eq!(text(history.show_newer(EditorContent::from_text("one"))).as_deref(), Some("two, changed"));
+        assert_eq!(
+            text(history.show_newer(EditorContent::from_text("one"))).as_deref(),
+            Some("two, changed")
+        );
         assert_eq!(history.show_newer(EditorContent::from_text("two, changed")), Some(draft.clone()));
         assert_eq!(history.show_newer(draft), None);
     }
@@ -236,7 +242,8 @@ mod tests {
 
     #[test]
     fn a_file_that_has_grown_is_to_be_written_anew() {
-        let file: String = (0..=2 * MOST_PROMPTS).filter_map(|number| encode_line(&number.to_string())).collect();
+        let file: String =
+            (0..=2 * MOST_PROMPTS).filter_map(|number| encode_line(&number.to_string())).collect();
         let decoded = PromptHistory::decode(&file);
         assert!(decoded.rewrite);
         let again = PromptHistory::decode(&decoded.history.encode());

@@ -64,7 +64,8 @@ impl ImageFacts {
     /// Of one of which only that is known.
     pub fn from_mime_type(mime_type: &str, bytes: u64) -> Self {
         let kind = mime_type.strip_prefix("image/").unwrap_or(mime_type).to_uppercase();
-        let kind = if kind.is_empty() { "image".into() } else { CleanLine::new(&kind).truncate_to_width(MAX_KIND) };
+        let kind =
+            if kind.is_empty() { "image".into() } else { CleanLine::new(&kind).truncate_to_width(MAX_KIND) };
         Self { kind, bytes, pixels: None }
     }
 

@@ -16,8 +16,8 @@ mod table;
 pub use chord::{Chord, ChordError, ChordKey, Modifiers};
 pub use context::Context;
 pub use crossterm::from_crossterm;
-pub use file::{KeysError, KeybindingProblem};
-pub use keymap::{Keymap, KeyPress};
+pub use file::{KeybindingProblem, KeysError};
+pub use keymap::{KeyPress, Keymap};
 pub use table::{
     ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Entry, Panel, Picker, Prompt, Scroll,
     Search, Section, markdown,

@@ -17,7 +17,7 @@ use ratatui_core::text::Line;
 
 use crate::clean::{CleanText, StreamCleaner};
 use crate::theme::Theme;
-use block::{RenderedBlock, BlockRenderer, ResumeState};
+use block::{BlockRenderer, RenderedBlock, ResumeState};
 
 /// The extensions of CommonMark that are read.
 const OPTIONS: Options =
@@ -189,7 +189,8 @@ impl StreamingMarkdown {
         let (block, end) = (self.ends.len(), self.text.as_str().len());
         let begin = self.block_start(block);
         let text = self.text.as_str();
-        let holds = |grown: &StablePrefix| grown.resume.allows_rest(text.get(grown.from..).unwrap_or_default());
+        let holds =
+            |grown: &StablePrefix| grown.resume.allows_rest(text.get(grown.from..).unwrap_or_default());
         let mut grown = drawn.grown.take().filter(|grown| grown.block == block && holds(grown));
         let from = grown.as_ref().map_or(begin, |grown| grown.from);
         let mut made = self.render_part(from..end, block, false, grown.as_ref(), drawn);
@@ -209,7 +210,13 @@ impl StreamingMarkdown {
     }
 
     /// Returns the further part of the open block that stays, if so much came that it counts.
-    fn extend_stable_prefix(&mut self, block: usize, grown: Option<&StablePrefix>, made: &RenderedBlock, drawn: &RenderedLines) -> Option<StablePrefix> {
+    fn extend_stable_prefix(
+        &mut self,
+        block: usize,
+        grown: Option<&StablePrefix>,
+        made: &RenderedBlock,
+        drawn: &RenderedLines,
+    ) -> Option<StablePrefix> {
         let from = grown.map_or(self.block_start(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
         if rest.len() <= self.long.unwrap_or(LONG) {
@@ -297,7 +304,7 @@ fn finished_block_ends(text: &str, at_end: bool) -> Vec<usize> {
     ends
 }
 
-/// Where a block ends, of which the parser says that it shows nothing in `unprinted_rows`.
+/// Where a block ends, of which the parser says that it shows nothing in `rest`.
 ///
 /// What is blank behind a block belongs to nobody; how much of it there is may still change. Addresses of links that
 /// follow a list or a quote are counted to it by the parser. They belong to what comes next: without them, that could
@@ -341,7 +348,11 @@ impl LinkDefinitions {
         let mut given: Vec<LinkDefinition> = parser
             .reference_definitions()
             .iter()
-            .map(|(name, link)| LinkDefinition { block, name: normalize_name(name), address: link.dest.to_string() })
+            .map(|(name, link)| LinkDefinition {
+                block,
+                name: normalize_name(name),
+                address: link.dest.to_string(),
+            })
             .collect();
         given.sort_by(|a, b| a.name.cmp(&b.name));
         self.0.extend(given);

@@ -11,8 +11,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use crate::clean::{CleanLine, span};
-use crate::frame::{self, BorderFrame, truncate_spans, draw_line, row_area};
-use crate::keys::{Action, Context, Panel as Key, KeyPress};
+use crate::frame::{self, BorderFrame, draw_line, row_area, truncate_spans};
+use crate::keys::{Action, Context, KeyPress, Panel as Key};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
@@ -96,7 +96,8 @@ impl ExtensionPanel {
         }
         if inner.height > lines.height {
             let footer = self.footer_text(self.content.lines.len().saturating_sub(usize::from(lines.height)));
-            let footer = truncate_spans(vec![span(footer, look.theme.style(Role::Muted))], usize::from(inner.width));
+            let footer =
+                truncate_spans(vec![span(footer, look.theme.style(Role::Muted))], usize::from(inner.width));
             draw_line(&footer, row_area(inner, inner.height - 1), buffer);
         }
     }

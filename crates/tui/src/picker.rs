@@ -156,7 +156,9 @@ impl Picker {
                 self.list.set_query(self.filter.editor.text());
             }
         }
-        self.chosen_key().filter(|now| before.as_ref() != Some(now)).map_or(PickerOutcome::Open, PickerOutcome::Moved)
+        self.chosen_key()
+            .filter(|now| before.as_ref() != Some(now))
+            .map_or(PickerOutcome::Open, PickerOutcome::Moved)
     }
 
     fn begin_rename(&mut self) {

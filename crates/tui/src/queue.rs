@@ -109,7 +109,8 @@ impl MessageQueue {
 
     /// A prompt did not get there: it is not on its way any more.
     pub fn remove_prompt(&mut self, prompt: &Submission) {
-        let is_it = |what: &SentContent| matches!(what, SentContent::Prompt(content) if *content == prompt.content);
+        let is_it =
+            |what: &SentContent| matches!(what, SentContent::Prompt(content) if *content == prompt.content);
         let at = self.sent.iter().position(|sent| !sent.seen && is_it(&sent.what));
         at.map(|at| self.sent.remove(at));
     }
@@ -240,8 +241,16 @@ mod tests {
         queue.push_prompt(&short);
         queue.push_prompt(&long);
         queue.update(&event(&[&long.text], &["then this", "of an extension"]));
-        let waiting: Vec<_> = queue.waiting_messages().map(|waiting| (waiting.when, waiting.text.len())).collect();
-        assert_eq!(waiting, [(DeliveryTime::Steer, long.text.len()), (DeliveryTime::FollowUp, 9), (DeliveryTime::FollowUp, 15)]);
+        let waiting: Vec<_> =
+            queue.waiting_messages().map(|waiting| (waiting.when, waiting.text.len())).collect();
+        assert_eq!(
+            waiting,
+            [
+                (DeliveryTime::Steer, long.text.len()),
+                (DeliveryTime::FollowUp, 9),
+                (DeliveryTime::FollowUp, 15)
+            ]
+        );
         let back = queue.take_back().prompts;
         assert_eq!(texts(&back), [long.text.as_str(), "then this", "of an extension"]);
         assert_eq!(back[0], long.content);
@@ -311,7 +320,11 @@ mod tests {
         let mut left = queue.clone();
         left.push_prompt(&prompt("two"));
         let back = left.take_returned(vec!["I ran `ls`: a".to_owned()], Vec::new());
-        assert_eq!(back, RestoredMessages { prompts: Vec::new(), printed: vec![printed.clone()] }, "one was read");
+        assert_eq!(
+            back,
+            RestoredMessages { prompts: Vec::new(), printed: vec![printed.clone()] },
+            "one was read"
+        );
         left.update(&event(&["two"], &[]));
         assert_eq!(texts(&left.take_back().prompts), ["two"], "it came there afterwards");
         let back = queue.take_back();

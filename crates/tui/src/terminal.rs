@@ -40,7 +40,7 @@ use tokio::sync::mpsc;
 use crate::app::{BackendReply, BackendRequest};
 use crate::theme::{Appearance, ColorDepth};
 
-pub use crate::app::{InlineOutput, UserInterface, LinearInterface};
+pub use crate::app::{InlineOutput, LinearInterface, UserInterface};
 pub use environment::Environment;
 pub use images::ImageProtocol;
 pub use lines::run_linear;

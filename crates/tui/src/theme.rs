@@ -21,7 +21,7 @@ use ratatui_core::style::{Modifier, Style};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
-pub use problem::{ThemeProblem, ThemeError, FieldError};
+pub use problem::{FieldError, ThemeError, ThemeProblem};
 pub use role::Role;
 
 /// The appearance of a terminal's background.

@@ -36,7 +36,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::clean::{CleanText, CleanLine};
+use crate::clean::{CleanLine, CleanText};
 use crate::image::ImagePlacement;
 use crate::keys::{Browse, Scroll};
 use crate::look::DrawContext;
@@ -44,14 +44,14 @@ use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
 use answer::{AnswerInProgress, AnswerTextKind};
 use browse::{BrowseCursor, SelectionTracker};
-use call::{CallItem, CallPhase, ArgumentSummary};
+use call::{ArgumentSummary, CallItem, CallPhase};
 use calls::OpenCalls;
-use document::{TranscriptDocument, ItemMoves};
-use item::{TranscriptItem, ItemKind, PageItem, UserItem};
+use document::{ItemMoves, TranscriptDocument};
+use item::{ItemKind, PageItem, TranscriptItem, UserItem};
 use note::{NoteItem, NoteTag};
-use notes::{push_note, apply_note_event};
-use search::TranscriptFinder;
+use notes::{apply_note_event, push_note};
 pub use search::SearchOutcome;
+use search::TranscriptFinder;
 use settle::PrintedScrollback;
 use spoken::LinearTranscript;
 use view::TranscriptView;
@@ -102,7 +102,11 @@ impl Transcript {
         let running = self.calls.take_running(&mut self.doc);
         let TranscriptDocument { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
         layouts.kept.clear();
-        *self = Self { doc: TranscriptDocument { folds, layouts, ..TranscriptDocument::default() }, view, ..Self::default() };
+        *self = Self {
+            doc: TranscriptDocument { folds, layouts, ..TranscriptDocument::default() },
+            view,
+            ..Self::default()
+        };
         messages.iter().for_each(|message| self.add_message(message));
         self.calls.end_run(&mut self.doc);
         self.calls.put_running(&mut self.doc, running);
@@ -159,7 +163,9 @@ impl Transcript {
                 answer.withhold(doc, now);
                 calls.set_waiting(doc, id, name, args);
             }
-            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => calls.apply_tool_event(doc, event, now),
+            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => {
+                calls.apply_tool_event(doc, event, now)
+            }
             E::ToolResult { .. } => calls.apply_tool_result(doc, event),
             E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.apply_host_call(doc, event, now),
             E::ToolRewritten { .. }
@@ -416,7 +422,9 @@ impl Transcript {
         let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
         let text = match self.selecting.selection.is_some() {
             true => self.selecting.selected_text(&mut self.doc),
-            false => self.doc.items.get(at).map(TranscriptItem::clipboard_text).filter(|text| !text.is_empty()),
+            false => {
+                self.doc.items.get(at).map(TranscriptItem::clipboard_text).filter(|text| !text.is_empty())
+            }
         };
         self.selecting.selection = None;
         text.map_or(BrowseOutcome::Done, BrowseOutcome::Copy)

@@ -7,7 +7,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns, grapheme_columns, span_columns, span};
+use crate::clean::{CleanLine, columns, grapheme_columns, span, span_columns};
 
 /// The division of a line that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,10 @@ pub fn wrap(line: &[Span<'static>], at: u16, hang: &RowPrefixes, mode: WrapMode)
         WrapMode::Columns => wrap_columns(&line, widths),
     };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
-    prefixes.zip(rows).map(|(prefix, row)| Line::from_iter(prefix.into_iter().chain(join_spans(&row)))).collect()
+    prefixes
+        .zip(rows)
+        .map(|(prefix, row)| Line::from_iter(prefix.into_iter().chain(join_spans(&row))))
+        .collect()
 }
 
 /// Room beside the prefixes.
@@ -81,7 +84,8 @@ struct RowWidths {
 /// Returns the part of a prefix that may stand there: at least half of the width, and one column, is for the text.
 fn fit_prefix(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     let mut left = at / 2;
-    let fits = |grapheme: &StyledGrapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
+    let fits =
+        |grapheme: &StyledGrapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
     let kept: Vec<StyledGrapheme<'_>> = split_graphemes(prefix).into_iter().take_while(fits).collect();
     join_spans(&kept)
 }
@@ -194,7 +198,11 @@ impl StyledGrapheme<'_> {
 fn split_graphemes<'l>(line: &'l [Span<'static>]) -> Vec<StyledGrapheme<'l>> {
     let of = |span: &'l Span<'static>| {
         let style = span.style;
-        span.content.graphemes(true).map(move |text| StyledGrapheme { text, style, width: grapheme_columns(text) })
+        span.content.graphemes(true).map(move |text| StyledGrapheme {
+            text,
+            style,
+            width: grapheme_columns(text),
+        })
     };
     line.iter().flat_map(of).collect()
 }
@@ -212,7 +220,9 @@ fn is_blank(grapheme: &StyledGrapheme<'_>) -> bool {
 fn split_pieces<'g, 'l>(line: &'g [StyledGrapheme<'l>]) -> impl Iterator<Item = &'g [StyledGrapheme<'l>]> {
     line.chunk_by(|before, after| match (is_blank(before), is_blank(after)) {
         (true, true) => true,
-        (false, false) => !(before.width > 1 || after.width > 1) || cannot_begin_row(after) || after.width == 0,
+        (false, false) => {
+            !(before.width > 1 || after.width > 1) || cannot_begin_row(after) || after.width == 0
+        }
         (true, false) | (false, true) => false,
     })
 }

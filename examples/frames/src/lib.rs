@@ -5,8 +5,8 @@
 
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, InterceptHook, HostFrame, Intercept, InterceptToolCall, Ready, RegisterTool, ShutdownAck,
-    Subscribe, ToolCallFrame, ToolCallDecision, ToolResultFrame,
+    ExtensionFrame, Hello, HostFrame, Intercept, InterceptHook, InterceptToolCall, Ready, RegisterTool,
+    ShutdownAck, Subscribe, ToolCallDecision, ToolCallFrame, ToolResultFrame,
 };
 
 /// Everything the extension says before it is asked anything.
@@ -61,7 +61,11 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
 
 fn count(call: ToolCallFrame) -> ToolResultFrame {
     let words = call.args.as_str().split_whitespace().count();
-    ToolResultFrame { id: call.id, content: vec![ContentBlock::text(format!("{words} words")).into()], is_error: false }
+    ToolResultFrame {
+        id: call.id,
+        content: vec![ContentBlock::text(format!("{words} words")).into()],
+        is_error: false,
+    }
 }
 
 fn decide(call: &InterceptToolCall) -> ToolCallDecision {

@@ -119,8 +119,10 @@ fn compile_lane(depth: CheckDepth) -> StepLane {
 
 /// Writes down which test programs the build step made, so that the tests need not wait for cargo's lock.
 fn list_tests_step(folder: &Path) -> Option<CiStep> {
-    let step =
-        CiStep::cargo("list-tests", "nextest list --workspace --list-type binaries-only --message-format json");
+    let step = CiStep::cargo(
+        "list-tests",
+        "nextest list --workspace --list-type binaries-only --message-format json",
+    );
     let step = CiStep { stdout: Some(folder.join(BINARIES)), ..step }.needs("build");
     repo::has_subcommand("nextest").then_some(step)
 }
@@ -132,7 +134,9 @@ fn tests_step(depth: CheckDepth, folder: &Path) -> CiStep {
             .arg(folder.join(BINARIES).display().to_string())
             .arg(format!("--test-threads={}", AT_ONCE * processor_count()))
             .needs("list-tests"),
-        false => CiStep::cargo("tests", "test --workspace --no-fail-fast --lib --bins --tests").needs("build"),
+        false => {
+            CiStep::cargo("tests", "test --workspace --no-fail-fast --lib --bins --tests").needs("build")
+        }
     };
     let step = CiStep { repeat: "cargo test --workspace".to_owned(), ..step };
     match depth {
@@ -206,7 +210,8 @@ mod tests {
     #[test]
     fn named_steps_bring_the_steps_that_they_need() {
         let all = || plan_phases(CheckDepth::Usual, Path::new("logs"));
-        let kept: Vec<_> = select_steps(all(), &["faults"]).unwrap().into_iter().flatten().flatten().collect();
+        let kept: Vec<_> =
+            select_steps(all(), &["faults"]).unwrap().into_iter().flatten().flatten().collect();
         assert_eq!(kept.iter().map(|step| step.name).collect::<Vec<_>>(), ["build", "faults"]);
         assert_eq!(select_steps(all(), &[]).unwrap().len(), all().len());
         let error = select_steps(all(), &["fautls"]).unwrap_err().to_string();
@@ -216,7 +221,8 @@ mod tests {
     #[test]
     fn names_are_unique_and_needed_steps_exist() {
         for depth in [CheckDepth::Usual, CheckDepth::Full] {
-            let all: Vec<CiStep> = plan_phases(depth, Path::new("logs")).into_iter().flatten().flatten().collect();
+            let all: Vec<CiStep> =
+                plan_phases(depth, Path::new("logs")).into_iter().flatten().flatten().collect();
             for step in &all {
                 assert_eq!(all.iter().filter(|other| other.name == step.name).count(), 1, "{}", step.name);
                 assert!(

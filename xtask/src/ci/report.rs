@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::relative_path;
-use super::results::{self, TestCase, CaseVerdict};
+use super::results::{self, CaseVerdict, TestCase};
 use super::step::{FinishedStep, StepOutcome};
 
 /// The number of slowest tests that are listed.
@@ -230,7 +230,12 @@ mod tests {
         let failed = || StepOutcome::Failed("exit status: 1".to_owned());
         let all = [
             ended(CiStep::xtask("tidy", "tidy"), failed(), "3 findings", &folder),
-            ended(CiStep::built_binary("faults", "haft-faults", "", "cargo xtask faults"), failed(), "", &folder),
+            ended(
+                CiStep::built_binary("faults", "haft-faults", "", "cargo xtask faults"),
+                failed(),
+                "",
+                &folder,
+            ),
             ended(
                 CiStep::cargo("doc-tests", "test --doc"),
                 failed(),

@@ -134,7 +134,9 @@ fn parse_result(line: &str) -> Option<(&str, CaseVerdict)> {
     let verdict = match result {
         "FAILED" => CaseVerdict::Failed(String::new()),
         "ok" => CaseVerdict::Passed,
-        other => CaseVerdict::Skipped(other.strip_prefix("ignored")?.trim_start_matches([',', ' ']).to_owned()),
+        other => {
+            CaseVerdict::Skipped(other.strip_prefix("ignored")?.trim_start_matches([',', ' ']).to_owned())
+        }
     };
     Some((name, verdict))
 }

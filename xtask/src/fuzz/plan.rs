@@ -1,7 +1,7 @@
 //! The plan of a fuzzing run.
 
 use anyhow::{Context, Result, bail};
-use xtask::seeds::{TARGETS, FuzzTarget};
+use xtask::seeds::{FuzzTarget, TARGETS};
 
 /// Which targets, and how much of each.
 #[derive(Debug, Clone, Copy)]

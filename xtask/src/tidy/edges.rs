@@ -71,7 +71,8 @@ pub(super) fn check(metadata: &Value) -> Vec<String> {
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            findings.extend(check_dependency(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
+            findings
+                .extend(check_dependency(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
         }
     }
     findings

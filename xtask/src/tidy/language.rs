@@ -132,10 +132,17 @@ pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let offences = collect_offenses(files);
     let committed = files.iter().find(|file| file.path == COUNTS).map(|file| file.text.as_str());
     let committed = parse_counts(committed.unwrap_or_default());
-    LanguageMeasure::ALL.into_iter().filter_map(|measure| compare_count(measure, &offences, &committed)).collect()
+    LanguageMeasure::ALL
+        .into_iter()
+        .filter_map(|measure| compare_count(measure, &offences, &committed))
+        .collect()
 }
 
-fn compare_count(measure: LanguageMeasure, offences: &LanguageOffenses, committed: &BTreeMap<&str, usize>) -> Option<String> {
+fn compare_count(
+    measure: LanguageMeasure,
+    offences: &LanguageOffenses,
+    committed: &BTreeMap<&str, usize>,
+) -> Option<String> {
     let (name, now) = (measure.name(), offences.list_for(measure).len());
     match committed.get(name) {
         None => Some(format!("{COUNTS}: no count of {name}; run `cargo xtask language --write`")),
@@ -161,7 +168,8 @@ pub(crate) fn run(args: &[&str]) -> Result<String> {
             Ok(format!("wrote {COUNTS}\n"))
         }
         [name] => {
-            let Some(measure) = LanguageMeasure::ALL.into_iter().find(|measure| measure.name() == name) else {
+            let Some(measure) = LanguageMeasure::ALL.into_iter().find(|measure| measure.name() == name)
+            else {
                 bail!("no measure {name}; `cargo xtask language` lists them");
             };
             Ok(offences.list_for(measure).iter().map(|offence| format!("{offence}\n")).collect())
@@ -173,7 +181,8 @@ pub(crate) fn run(args: &[&str]) -> Result<String> {
 fn format_table(offences: &LanguageOffenses) -> String {
     let mut table = String::new();
     for measure in LanguageMeasure::ALL {
-        let (now, all) = (offences.list_for(measure).len(), offences.checked.get(&measure).copied().unwrap_or(0));
+        let (now, all) =
+            (offences.list_for(measure).len(), offences.checked.get(&measure).copied().unwrap_or(0));
         let share = 100.0 * now as f64 / all.max(1) as f64;
         // Writing to a string does not fail.
         let _ = writeln!(
@@ -188,7 +197,8 @@ fn format_table(offences: &LanguageOffenses) -> String {
 
 fn format_counts(offences: &LanguageOffenses) -> String {
     let head = "# Counts of `cargo xtask language`. They may only fall; `--write` renews them.\n";
-    let line = |measure: &LanguageMeasure| format!("{} {}\n", measure.name(), offences.list_for(*measure).len());
+    let line =
+        |measure: &LanguageMeasure| format!("{} {}\n", measure.name(), offences.list_for(*measure).len());
     LanguageMeasure::ALL.iter().fold(head.to_owned(), |text, measure| text + &line(measure))
 }
 
@@ -241,7 +251,10 @@ fn record_source(offences: &mut LanguageOffenses, path: &str, source: &SourceNam
 fn record_sentence(offences: &mut LanguageOffenses, place: &str, sentence: &str) {
     let words = sentence.split_whitespace().count();
     let is_long = words > MAX_WORDS;
-    offences.record(LanguageMeasure::LongSentence, is_long.then(|| format!("{place}: {words} words: {sentence}")));
+    offences.record(
+        LanguageMeasure::LongSentence,
+        is_long.then(|| format!("{place}: {words} words: {sentence}")),
+    );
     let lower = format!(" {} ", prose::plain_words(sentence));
     let replaced = REPLACED.iter().find(|(word, _)| lower.contains(&format!(" {word} ")));
     let offence = replaced.map(|(word, by)| format!("{place}: {word} (write: {by}): {sentence}"));

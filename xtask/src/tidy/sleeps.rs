@@ -63,7 +63,9 @@ fn gives_reason(line: &str) -> bool {
 }
 
 fn has_sleep(line: &str, is_virtual: bool) -> bool {
-    let blocks = calls_function(line, "thread::sleep") || calls_function(line, "time.sleep") || calls_function(line, "setTimeout");
+    let blocks = calls_function(line, "thread::sleep")
+        || calls_function(line, "time.sleep")
+        || calls_function(line, "setTimeout");
     let awaits = calls_function(line, "sleep") || calls_function(line, "sleep_until");
     blocks || (awaits && !is_virtual) || runs_sleep(line)
 }

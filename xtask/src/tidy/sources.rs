@@ -173,8 +173,9 @@ mod tests {
 
     #[test]
     fn processes_start_only_where_they_may() {
-        let check =
-            |path, text, expect: usize| assert_eq!(find_spawns(&file(path, text)).len(), expect, "{path}: {text}");
+        let check = |path, text, expect: usize| {
+            assert_eq!(find_spawns(&file(path, text)).len(), expect, "{path}: {text}")
+        };
         check("crates/core/src/turn.rs", "let child = Command::new(\"sh\");", 1);
         check("crates/host/src/process.rs", "Command::new(program)", 0);
         check("crates/host/src/supervisor.rs", "Command::new(program)", 1);
@@ -184,8 +185,9 @@ mod tests {
 
     #[test]
     fn spans_are_made_of_clean_text() {
-        let check =
-            |path, text, expect: usize| assert_eq!(find_spans(&file(path, text)).len(), expect, "{path}: {text}");
+        let check = |path, text, expect: usize| {
+            assert_eq!(find_spans(&file(path, text)).len(), expect, "{path}: {text}")
+        };
         check("crates/tui/src/diff.rs", "let it = Span::raw(text);", 1);
         check("crates/tui/src/diff.rs", "Line::from(\"text\")", 1);
         check("crates/tui/src/diff.rs", "Line::from(vec![span(text, style)])", 0);

@@ -118,8 +118,11 @@ mod tests {
                 ("b.rs", "use crate::a::Thing;"),
             ],
         );
-        let names: Vec<_> =
-            one.imported_modules(one.innermost_module(&["b".to_owned()]).unwrap()).iter().map(|m| m.name.join("::")).collect();
+        let names: Vec<_> = one
+            .imported_modules(one.innermost_module(&["b".to_owned()]).unwrap())
+            .iter()
+            .map(|m| m.name.join("::"))
+            .collect();
         assert_eq!(names, ["a::inner"]);
     }
 

@@ -36,7 +36,10 @@ const PARTS: &[(&str, &[PartAllowance])] = &[
 
 pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let sources = files.iter().filter_map(|file| Some((file.path.strip_prefix(HOST)?, file)));
-    sources.filter(|(path, _)| is_product(path)).flat_map(|(path, file)| check_file(path, &file.text)).collect()
+    sources
+        .filter(|(path, _)| is_product(path))
+        .flat_map(|(path, file)| check_file(path, &file.text))
+        .collect()
 }
 
 fn is_product(path: &str) -> bool {

@@ -196,7 +196,8 @@ mod tests {
 
     #[test]
     fn only_more_and_an_incomplete_baseline_fail() {
-        let fails = [CountChange::More, CountChange::New, CountChange::Missing].iter().all(|change| !change.passes());
+        let fails =
+            [CountChange::More, CountChange::New, CountChange::Missing].iter().all(|change| !change.passes());
         assert!(fails && CountChange::Same.passes() && CountChange::Fewer.passes());
     }
 
@@ -206,7 +207,12 @@ mod tests {
 
     fn build() -> BuildEnvironment {
         let text = |text: &str| text.to_owned();
-        BuildEnvironment { rustc: text("rustc 1.95.0"), profile: text("fast"), target: text("x86_64"), avx2: true }
+        BuildEnvironment {
+            rustc: text("rustc 1.95.0"),
+            profile: text("fast"),
+            target: text("x86_64"),
+            avx2: true,
+        }
     }
 
     #[test]

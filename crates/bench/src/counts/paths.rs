@@ -33,13 +33,21 @@ pub(super) const PATHS: &[CountedPath] = &[
         times: 1_000,
         go: |times| decode::<HostFrame>(&intercept_frame(150), times),
     },
-    CountedPath { name: "decode response", times: 2_000, go: |times| decode::<ExtensionFrame>(RESPONSE, times) },
+    CountedPath {
+        name: "decode response",
+        times: 2_000,
+        go: |times| decode::<ExtensionFrame>(RESPONSE, times),
+    },
     CountedPath {
         name: "decode result, 1 MB",
         times: 3,
         go: |times| decode::<ExtensionFrame>(&result(1 << 20), times),
     },
-    CountedPath { name: "encode intercept, 200 B", times: 2_000, go: |times| encode(&intercept_frame(2), times) },
+    CountedPath {
+        name: "encode intercept, 200 B",
+        times: 2_000,
+        go: |times| encode(&intercept_frame(2), times),
+    },
     CountedPath { name: "frame 1,000 lines", times: 20, go: split_frames },
     CountedPath { name: "chain of 5 hooks", times: 1_000, go: run_chain },
     CountedPath { name: "SDK, one question", times: MOST_QUESTIONS, go: answer_questions },

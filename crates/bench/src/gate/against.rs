@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use crate::facts::MachineDescription;
 use crate::method::EffortLevel;
 use crate::method::median;
-use crate::report::{MeasuredValue, ReportLine, LinePurpose, Report};
-use crate::rows::{ROWS, BenchmarkRow};
+use crate::report::{LinePurpose, MeasuredValue, Report, ReportLine};
+use crate::rows::{BenchmarkRow, ROWS};
 
 /// Runs of a row in which a line must be too slow to refuse a change.
 const TRIES: usize = 3;
@@ -68,7 +68,12 @@ pub(super) fn run(base: &Path, effort: EffortLevel) -> Result<bool> {
 }
 
 /// The lines of a row that were slower in every try; None if the base does not know the row.
-fn judge_row(row: &BenchmarkRow, base: &Path, own: &Path, effort: EffortLevel) -> Result<Option<BTreeSet<String>>> {
+fn judge_row(
+    row: &BenchmarkRow,
+    base: &Path,
+    own: &Path,
+    effort: EffortLevel,
+) -> Result<Option<BTreeSet<String>>> {
     let mut slower: Option<BTreeSet<String>> = None;
     for attempt in 1..=TRIES {
         let Some(pairs) = measure_pairs(row.name, base, own, effort)? else { return Ok(None) };
@@ -88,7 +93,12 @@ fn judge_row(row: &BenchmarkRow, base: &Path, own: &Path, effort: EffortLevel) -
 }
 
 /// Reports of the base and of this build, measured in turns.
-fn measure_pairs(row: &str, base: &Path, own: &Path, effort: EffortLevel) -> Result<Option<Vec<(Report, Report)>>> {
+fn measure_pairs(
+    row: &str,
+    base: &Path,
+    own: &Path,
+    effort: EffortLevel,
+) -> Result<Option<Vec<(Report, Report)>>> {
     let count = match effort {
         EffortLevel::Full => 7,
         EffortLevel::Quick => 3,

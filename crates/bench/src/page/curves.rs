@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use super::escape;
 use super::scale::{LogScale, bounds};
-use crate::report::{MeasuredValue, ReportLine, CurvePoint, Report, Unit};
+use crate::report::{CurvePoint, MeasuredValue, Report, ReportLine, Unit};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
@@ -24,8 +24,12 @@ enum CurveMeasure {
     Value(Unit),
 }
 
-const HEIGHTS: [CurveMeasure; 4] =
-    [CurveMeasure::Ratio, CurveMeasure::Value(Unit::Seconds), CurveMeasure::Value(Unit::Bytes), CurveMeasure::Value(Unit::Count)];
+const HEIGHTS: [CurveMeasure; 4] = [
+    CurveMeasure::Ratio,
+    CurveMeasure::Value(Unit::Seconds),
+    CurveMeasure::Value(Unit::Bytes),
+    CurveMeasure::Value(Unit::Count),
+];
 
 /// The points of every curve, by its name.
 type CurveMap<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;

@@ -39,7 +39,12 @@ pub(super) fn write_header(html: &mut String, scale: &LogScale) -> fmt::Result {
 }
 
 /// One line's place in the column.
-pub(super) fn write_mark(html: &mut String, scale: &LogScale, line: &ReportLine, found: Comparison) -> fmt::Result {
+pub(super) fn write_mark(
+    html: &mut String,
+    scale: &LogScale,
+    line: &ReportLine,
+    found: Comparison,
+) -> fmt::Result {
     open(html)?;
     for tick in scale.ticks(30.0) {
         let class = if tick == 1.0 { "one" } else { "tick" };

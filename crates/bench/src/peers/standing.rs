@@ -6,7 +6,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_host::Host;
 
-use crate::asking::{HostCandidate, PipeBase, write_call, bench_host_config, query_line, runtime, extension_spec, extension_specs};
+use crate::asking::{
+    HostCandidate, PipeBase, bench_host_config, extension_spec, extension_specs, query_line, runtime,
+    write_call,
+};
 use crate::calling::ToolCallCandidate;
 use crate::children::ChildProgram;
 use crate::{peers, platform};
@@ -16,7 +19,8 @@ pub(super) fn host_of(count: usize) -> Result<()> {
     platform::allow_many_files()?;
     let program = ChildProgram::in_role(peers::LEAST)?;
     let runtime = runtime()?;
-    let host = runtime.block_on(Host::builder(bench_host_config()).specs(extension_specs(count, &program)).start());
+    let host =
+        runtime.block_on(Host::builder(bench_host_config()).specs(extension_specs(count, &program)).start());
     let up = host.hook_source().hooks().before_tool_execute.len();
     ensure!(up == count, "{up} of {count} extensions came up");
     peers::run_idle()?;
@@ -60,7 +64,10 @@ pub(super) fn query_least(trips: usize) -> Result<()> {
 
 /// A host carries on a picture of a mebibyte so often.
 pub(super) fn forward_images(times: usize) -> Result<()> {
-    let mut called = ToolCallCandidate::start(&ChildProgram::in_role(&peers::role_with_number(peers::ResultPayload::Image.role(), 1024))?)?;
+    let mut called = ToolCallCandidate::start(&ChildProgram::in_role(&peers::role_with_number(
+        peers::ResultPayload::Image.role(),
+        1024,
+    ))?)?;
     for _ in 0..times {
         called.block(true)?;
     }

@@ -54,7 +54,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{line, report};
-    use super::super::{MeasuredValue, LineGoal, ReportLine, LinePurpose};
+    use super::super::{LineGoal, LinePurpose, MeasuredValue, ReportLine};
     use super::*;
 
     fn samples() -> Report {

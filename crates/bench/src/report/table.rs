@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::{MeasuredValue, ReportLine, Report};
+use super::{MeasuredValue, Report, ReportLine};
 use crate::method::Comparison;
 
 impl fmt::Display for Report {

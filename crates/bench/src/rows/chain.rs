@@ -18,8 +18,8 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{TOOL, write_call, bench_host_config, query_line, runtime, extension_specs};
-use crate::children::{PipedChild, ChildProgram};
+use crate::asking::{TOOL, bench_host_config, extension_specs, query_line, runtime, write_call};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};
@@ -67,7 +67,8 @@ pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
 
 fn measure_serial(report: &mut Report, length: u32, calls: u32, goal: Option<LineGoal>) -> Result<()> {
     let program = ChildProgram::in_role(peers::LEAST)?;
-    let (mut base, mut twin) = (PipeChainBase::start(&program, length)?, PipeChainBase::start(&program, length)?);
+    let (mut base, mut twin) =
+        (PipeChainBase::start(&program, length)?, PipeChainBase::start(&program, length)?);
     let plan = report.plan_for_effort(PLAN);
     let [found] = compare(plan, || base.block(calls), || twin.block(calls))?;
     let sound = report.add_control(&format!("control, {length}"), Unit::Seconds, found);

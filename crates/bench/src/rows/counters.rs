@@ -19,7 +19,8 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
         return Ok(());
     };
     for (what, role) in [("calls a trip, bare pipe", peers::RAW_ASKS), ("calls a trip, host", peers::ASKS)] {
-        let (few, many) = (count_system_calls(&strace, role, TRIPS.0)?, count_system_calls(&strace, role, TRIPS.1)?);
+        let (few, many) =
+            (count_system_calls(&strace, role, TRIPS.0)?, count_system_calls(&strace, role, TRIPS.1)?);
         report.add_figure(what, Unit::Count, (many - few) / f64::from(TRIPS.1 - TRIPS.0), None);
     }
     Ok(())

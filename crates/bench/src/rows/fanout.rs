@@ -17,15 +17,15 @@ use haft_packages::ExtensionSpec;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{LifecycleEvent, HostFrame};
+use haft_protocol::ext::{HostFrame, LifecycleEvent};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::StopCause;
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::asking::{self, runtime, extension_spec};
-use crate::children::{PipedChild, ChildProgram};
+use crate::asking::{self, extension_spec, runtime};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers::watcher::{LAST, PACE};
 use crate::report::{LineGoal, Report, Unit};
@@ -134,8 +134,12 @@ impl HostFanoutCandidate {
                 _ = words.send(message);
             }
         };
-        let host = runtime
-            .block_on(Host::builder(watcher_host_config()).specs(watcher_specs(stalled)?).events(Arc::new(said)).start());
+        let host = runtime.block_on(
+            Host::builder(watcher_host_config())
+                .specs(watcher_specs(stalled)?)
+                .events(Arc::new(said))
+                .start(),
+        );
         let ready = host.statuses().iter().filter(|status| status.state == ExtensionState::Ready).count();
         ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers came up");
         let observers = host.hook_source().hooks().observers;
@@ -166,7 +170,11 @@ impl HostFanoutCandidate {
 }
 
 /// Waits until so many watchers have said this.
-async fn wait_for_note(notes: &mut mpsc::UnboundedReceiver<String>, word: &str, watchers: usize) -> Result<()> {
+async fn wait_for_note(
+    notes: &mut mpsc::UnboundedReceiver<String>,
+    word: &str,
+    watchers: usize,
+) -> Result<()> {
     for _ in 0..watchers {
         let said = notes.recv().await.context("the host is gone")?;
         ensure!(said.starts_with(word), "a watcher said {said}, not {word}");
@@ -219,7 +227,8 @@ fn event() -> Result<AgentEvent> {
 /// All that is told in one block.
 fn bytes() -> Result<Vec<u8>> {
     let AgentEvent::ToolCall { id, name, args } = event()? else { anyhow::bail!("no tool call") };
-    let mut bytes = codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
+    let mut bytes =
+        codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
     bytes.push_str(LAST);
     Ok(bytes.into_bytes())
 }

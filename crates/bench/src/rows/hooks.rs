@@ -20,8 +20,8 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{HostCandidate, PipeBase, write_call, bench_host_config, runtime};
-use crate::children::{PipedChild, ChildProgram};
+use crate::asking::{HostCandidate, PipeBase, bench_host_config, runtime, write_call};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};
@@ -64,7 +64,10 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     measure_events(report)
 }
 
-fn measure_questions(report: &mut Report, &(name, bytes, block, plan): &(&str, usize, usize, RepetitionPlan)) -> Result<()> {
+fn measure_questions(
+    report: &mut Report,
+    &(name, bytes, block, plan): &(&str, usize, usize, RepetitionPlan),
+) -> Result<()> {
     let (plan, asked_about) = (report.plan_for_effort(plan), write_call(bytes)?);
     let line = record_line("hook.before_tool", |hooked| hooked.query_tool_call(&asked_about))?;
     let hook = ChildProgram::in_role(peers::HOOK)?;
@@ -72,7 +75,8 @@ fn measure_questions(report: &mut Report, &(name, bytes, block, plan): &(&str, u
     let mut twin = PipeBase::from_ready_peer(PipedChild::start(&hook)?, &line, block);
     let [found] = compare(plan, || base.block(), || twin.block())?;
     let sound = report.add_control(&format!("control, {name}"), Unit::Seconds, found);
-    let mut hooked = HostCandidate::from_spec(hook_spec(&hook, &["before_tool"], &[])?, asked_about.clone(), block)?;
+    let mut hooked =
+        HostCandidate::from_spec(hook_spec(&hook, &["before_tool"], &[])?, asked_about.clone(), block)?;
     let [found] = compare(plan, || base.block(), || hooked.block())?;
     report.add_comparison(&format!("hook, Rust, {name}"), Unit::Seconds, found, None, sound);
     let mut native = HostCandidate::start(&ChildProgram::in_role(peers::LEAST)?, asked_about.clone(), block)?;
@@ -87,7 +91,8 @@ fn measure_questions(report: &mut Report, &(name, bytes, block, plan): &(&str, u
     };
     let python = ChildProgram { path, args: peers::PYTHON_HOOK.iter().map(|&arg| arg.to_owned()).collect() };
     let mut base = PipeBase::from_ready_peer(PipedChild::start(&python)?, &line, block);
-    let mut hooked = HostCandidate::from_spec(hook_spec(&python, &["before_tool"], &[])?, asked_about, block)?;
+    let mut hooked =
+        HostCandidate::from_spec(hook_spec(&python, &["before_tool"], &[])?, asked_about, block)?;
     let [found] = compare(plan, || base.block(), || hooked.block())?;
     report.add_comparison(&format!("hook, python3, {name}"), Unit::Seconds, found, None, sound);
     hooked.end();
@@ -100,7 +105,8 @@ fn measure_conversation(report: &mut Report, what: &str, role: &str, goal: Optio
     let line = record_line("hook.before_llm", |hooked| hooked.query_request(&request))?;
     let hook = ChildProgram::in_role(role)?;
     let (mut base, mut twin) = (PipedChild::start(&hook)?, PipedChild::start(&hook)?);
-    let [found] = compare(plan, || time_discarded_reply(&mut base, &line), || time_discarded_reply(&mut twin, &line))?;
+    let [found] =
+        compare(plan, || time_discarded_reply(&mut base, &line), || time_discarded_reply(&mut twin, &line))?;
     let sound = report.add_control(&format!("control, {what}"), Unit::Seconds, found);
     let hooked = HookHost::start(hook_spec(&hook, &["before_llm"], &[])?)?;
     let candidate = || {
@@ -171,7 +177,8 @@ impl HookHost {
         let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooked = Self { runtime, host };
         // Only what belongs to a turn is told.
-        let (content, time) = (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
+        let (content, time) =
+            (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
         hooked.send_event(&AgentEvent::UserMessage { content, time });
         Ok(hooked)
     }
@@ -229,8 +236,11 @@ impl HookHost {
 /// A line of this method as a host sends it when this is done.
 fn record_line(method: &str, act: impl FnOnce(&HookHost) -> Result<()>) -> Result<Vec<u8>> {
     let file = tempfile::NamedTempFile::new().context("make a file for what a hook is told")?;
-    let mut spec =
-        hook_spec(&ChildProgram::in_role(peers::HOOK_RECORD)?, &["before_tool", "before_llm"], &["llm_response"])?;
+    let mut spec = hook_spec(
+        &ChildProgram::in_role(peers::HOOK_RECORD)?,
+        &["before_tool", "before_llm"],
+        &["llm_response"],
+    )?;
     if let ExtensionDialect::Hook(hook) = &mut spec.dialect {
         let path = file.path().display().to_string();
         Arc::make_mut(hook).env.insert(peers::RECORD.to_owned(), path);

@@ -6,7 +6,7 @@
 use anyhow::Result;
 use haft_protocol::content::ToolCall;
 
-use crate::asking::{HostCandidate, PipeBase, write_call, query_line};
+use crate::asking::{HostCandidate, PipeBase, query_line, write_call};
 use crate::children::ChildProgram;
 use crate::method::{Comparison, RepetitionPlan, compare};
 use crate::peers;
@@ -68,8 +68,10 @@ pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
     let frames = SampleFrames::new(&smallest)?;
     let mut base = frames.start_base(&ChildProgram::in_role(peers::LEAST)?)?;
     let sound = measure_control(report, &frames, &mut base)?;
-    let least = PeerExtension { name: "Rust peer", program: ChildProgram::in_role(peers::LEAST)?, limit: None };
-    let guard = PeerExtension { name: "SDK guard", program: ChildProgram::in_role(peers::GUARD)?, limit: None };
+    let least =
+        PeerExtension { name: "Rust peer", program: ChildProgram::in_role(peers::LEAST)?, limit: None };
+    let guard =
+        PeerExtension { name: "SDK guard", program: ChildProgram::in_role(peers::GUARD)?, limit: None };
     measure_host(report, &frames, &mut base, &least, Some(PINNED.host), sound)?;
     measure_pipe(report, &frames, &mut base, &guard, PINNED.sdk, sound)
 }
@@ -90,7 +92,12 @@ fn measure_all(report: &mut Report, goals: InterceptGoals) -> Result<()> {
             measure_pipe(report, &frames, &mut base, peer, goal, sound)?;
         }
         if at == 0 {
-            report.add_figure(&format!("p99, bare pipe, {}", size.name), Unit::Seconds, base.trips.p99(), None);
+            report.add_figure(
+                &format!("p99, bare pipe, {}", size.name),
+                Unit::Seconds,
+                base.trips.p99(),
+                None,
+            );
         }
     }
     Ok(())
@@ -100,7 +107,11 @@ fn measure_all(report: &mut Report, goals: InterceptGoals) -> Result<()> {
 fn available_peers(report: &mut Report) -> Result<Vec<PeerExtension>> {
     let mut peers = vec![
         PeerExtension { name: "Rust peer", program: ChildProgram::in_role(peers::LEAST)?, limit: None },
-        PeerExtension { name: "SDK guard", program: ChildProgram::in_role(peers::GUARD)?, limit: Some(30e-6) },
+        PeerExtension {
+            name: "SDK guard",
+            program: ChildProgram::in_role(peers::GUARD)?,
+            limit: Some(30e-6),
+        },
     ];
     for (name, args) in [("python3", peers::PYTHON), ("node", peers::NODE)] {
         match haft_launch::find_program(name) {
@@ -133,7 +144,8 @@ impl<'a> SampleFrames<'a> {
 
     /// Adds a line and its place on the curve of this name. What has a gate is held to it.
     fn line(&self, report: &mut Report, curve: &str, found: Comparison, goal: Option<LineGoal>, sound: bool) {
-        let line = report.add_comparison(&format!("{curve}, {}", self.size.name), Unit::Seconds, found, goal, sound);
+        let line =
+            report.add_comparison(&format!("{curve}, {}", self.size.name), Unit::Seconds, found, goal, sound);
         line.on_curve(curve, f64::from(self.size.bytes));
         if goal.is_some_and(|goal| goal.gate.is_finite()) {
             line.make_gated();
@@ -161,9 +173,15 @@ fn measure_host(
     let [found] = compare(report.plan_for_effort(size.plan), || base.block(), || asked.block())?;
     frames.line(report, &name, found, goal, sound);
     if let (Some(limit), 200) = (peer.limit, size.bytes) {
-        let (what, limit) = (format!("p50, {}, {}", peer.name, size.name), Some(LineGoal::without_gate(limit)));
+        let (what, limit) =
+            (format!("p50, {}, {}", peer.name, size.name), Some(LineGoal::without_gate(limit)));
         report.add_figure(&what, Unit::Seconds, found.candidate, limit);
-        report.add_figure(&format!("p99, {}, {}", peer.name, size.name), Unit::Seconds, asked.trips.p99(), None);
+        report.add_figure(
+            &format!("p99, {}, {}", peer.name, size.name),
+            Unit::Seconds,
+            asked.trips.p99(),
+            None,
+        );
     }
     asked.end();
     Ok(())

@@ -11,8 +11,8 @@ use anyhow::{Context, Result, ensure};
 use haft_core::tool::ToolContext;
 use haft_host::{ExtensionState, Host, HostConfig};
 use haft_packages::discovery::{Discovery, DiscoveryOptions};
-use haft_packages::install::lock::{ApprovalStore, ApprovalMethod};
-use haft_packages::install::{InstallSource, ExtensionStore};
+use haft_packages::install::lock::{ApprovalMethod, ApprovalStore};
+use haft_packages::install::{ExtensionStore, InstallSource};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
@@ -58,10 +58,14 @@ fn measure_count(report: &mut Report, count: usize) -> Result<()> {
     let [wall, _] = compare(plan, || home.read(), || home.read())?;
     let sound = report.add_control(&format!("control, {count}"), Unit::Seconds, wall);
     let [wall, _] = compare(plan, || home.read(), || home.time_discovery())?;
-    report.add_comparison(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound).on_curve("discovery", x);
+    report
+        .add_comparison(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound)
+        .on_curve("discovery", x);
     let [wall, cpu] = compare(plan, || home.read(), || home.time_start(&runtime))?;
     let goal = (count == 100).then_some(GOAL);
-    report.add_comparison(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound).on_curve("lazy start", x);
+    report
+        .add_comparison(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound)
+        .on_curve("lazy start", x);
     report.add_comparison("the same, own CPU", Unit::Seconds, cpu, None, sound);
     if count > 10 {
         report.add_figure(&format!("each of {count}"), Unit::Seconds, wall.candidate / x, Some(EACH));
@@ -82,7 +86,8 @@ impl ExtensionHome {
     fn new(count: usize) -> Result<Self> {
         let root = tempfile::tempdir().context("make a home")?;
         for number in 0..count {
-            let program = ChildProgram::in_role(&peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?))?;
+            let program =
+                ChildProgram::in_role(&peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?))?;
             let dir = root.path().join("sources").join(format!("box-{number}"));
             fs::create_dir_all(&dir)?;
             let about = "Looks at things, lists them, and counts them.";
@@ -103,13 +108,22 @@ impl ExtensionHome {
     fn search(&self) -> DiscoveryOptions {
         let approved = Some(ApprovalStore::at(self.root.path()));
         let path = std::env::var_os("PATH");
-        DiscoveryOptions { global: Some(self.extensions_dir()), approved, path, ..DiscoveryOptions::default() }
+        DiscoveryOptions {
+            global: Some(self.extensions_dir()),
+            approved,
+            path,
+            ..DiscoveryOptions::default()
+        }
     }
 
     fn host_config(&self) -> HostConfig {
         let in_home = |name: &str| Some(self.root.path().join(name));
-        let mut config =
-            HostConfig { state: in_home("state"), logs: in_home("logs"), data: in_home("data"), ..bench_host_config() };
+        let mut config = HostConfig {
+            state: in_home("state"),
+            logs: in_home("logs"),
+            data: in_home("data"),
+            ..bench_host_config()
+        };
         config.limits.max_tools_in_all = 3 * self.count;
         config
     }

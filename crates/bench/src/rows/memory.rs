@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 
-use crate::children::{PipedChild, ChildProgram};
+use crate::children::{ChildProgram, PipedChild};
 use crate::report::{LineGoal, Report, Unit};
 use crate::{peers, platform};
 
@@ -20,14 +20,17 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
         let each = (private_bytes_of_host(count)? - none) / f64::from(count);
         // What is allocated once for all of them would count for a few.
         let goal = (count >= 100).then_some(EACH);
-        report.add_figure(&format!("each of {count}, private"), Unit::Bytes, each, goal).on_curve("each", count.into());
+        report
+            .add_figure(&format!("each of {count}, private"), Unit::Bytes, each, goal)
+            .on_curve("each", count.into());
     }
     Ok(())
 }
 
 /// Private bytes of a host with so many.
 fn private_bytes_of_host(count: u32) -> Result<f64> {
-    let mut host = PipedChild::start(&ChildProgram::in_role(&peers::role_with_number(peers::HOST_OF, count))?)?;
+    let mut host =
+        PipedChild::start(&ChildProgram::in_role(&peers::role_with_number(peers::HOST_OF, count))?)?;
     host.line()?;
     platform::private_bytes(host.id())
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::children::{ChildProgram, find_haft};
 use crate::method::{Comparison, RepetitionPlan, compare};
-use crate::model::{ModelServer, ModelScript};
+use crate::model::{ModelScript, ModelServer};
 use crate::peers::{self, client};
 use crate::report::{LineGoal, Report, Unit};
 use crate::watch::WatchedProgram;
@@ -135,14 +135,16 @@ fn prompt(report: &mut Report, bench: &OneShotBench) -> Result<()> {
     bench.model.take_requests();
     haft.run_successfully()?;
     let client = bench.client_run("one")?;
-    let control = compare(report.plan_for_effort(PLAN), || bench.measure_run(&client), || bench.measure_run(&client))?;
+    let control =
+        compare(report.plan_for_effort(PLAN), || bench.measure_run(&client), || bench.measure_run(&client))?;
     let names = ["first request", "whole run", "CPU", "peak memory"];
     let units = [Unit::Seconds, Unit::Seconds, Unit::Seconds, Unit::Bytes];
     let mut sound = [true; 4];
     for ((name, unit), (found, sound)) in names.iter().zip(units).zip(control.into_iter().zip(&mut sound)) {
         *sound = report.add_control(&format!("control, {name}"), unit, found);
     }
-    let found = compare(report.plan_for_effort(PLAN), || bench.measure_run(&client), || bench.measure_run(&haft))?;
+    let found =
+        compare(report.plan_for_effort(PLAN), || bench.measure_run(&client), || bench.measure_run(&haft))?;
     for ((name, unit), (found, sound)) in names.iter().zip(units).zip(found.into_iter().zip(sound)) {
         report.add_comparison(&format!("haft -p, {name}"), unit, found, None, sound);
     }

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::children::ChildProgram;
 use crate::method::{Comparison, RepetitionPlan, compare};
-use crate::model::{LAST_WORD, ModelServer, ModelScript};
+use crate::model::{LAST_WORD, ModelScript, ModelServer};
 use crate::peers::EMPTY;
 use crate::report::{Report, Unit};
 use crate::watch::{FinishedRun, WatchedProgram, last_lines};
@@ -31,7 +31,8 @@ const CALLS_PLAN: RepetitionPlan = RepetitionPlan { repetitions: 1, pairs: 3 };
 const CALLS: usize = 50;
 
 /// Every agent but haft, which comes with the build.
-const PEERS: &[PeerAgent] = &[zot::AGENT, codex::AGENT, claude::AGENT, opencode::AGENT, gemini::AGENT, pi::AGENT];
+const PEERS: &[PeerAgent] =
+    &[zot::AGENT, codex::AGENT, claude::AGENT, opencode::AGENT, gemini::AGENT, pi::AGENT];
 
 /// An agent with a command line.
 struct PeerAgent {
@@ -167,7 +168,8 @@ fn compare_with_haft(
     // Whatever a first run in a fresh home does is not what its user waits for every day.
     peer.run(0).context("one prompt")?;
     for (what, calls, plan) in [("one", 0, ONE_SHOT), ("50 calls", CALLS, CALLS_PLAN)] {
-        let found = compare(report.plan_for_effort(plan), || peer.run(calls), || haft.run(calls)).context(what)?;
+        let found =
+            compare(report.plan_for_effort(plan), || peer.run(calls), || haft.run(calls)).context(what)?;
         for ((name, unit), (found, sound)) in METRICS.into_iter().zip(found.into_iter().zip(sound)) {
             report.add_comparison(&format!("{}, {what}, {name}", agent.name), unit, found, None, sound);
         }
@@ -179,7 +181,8 @@ fn compare_with_haft(
 
 /// Measures the cost of a hook before each call: the difference of two runs, by the calls.
 fn measure_hook(report: &mut Report, plain: &InstalledAgent<'_>, hooked: &InstalledAgent<'_>) -> Result<()> {
-    let [wall, cpu, _] = compare(report.plan_for_effort(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
+    let [wall, cpu, _] =
+        compare(report.plan_for_effort(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
     let name = plain.agent.name;
     report.add_figure(&format!("{name}, hook, wall a call"), Unit::Seconds, cost_per_call(wall), None);
     report.add_figure(&format!("{name}, hook, CPU a call"), Unit::Seconds, cost_per_call(cpu), None);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::children::{PipedChild, ChildProgram, find_haft};
+use crate::children::{ChildProgram, PipedChild, find_haft};
 use crate::method::{RepetitionPlan, compare};
 use crate::report::{LineGoal, Report, Unit};
 use crate::{peers, platform};
@@ -18,7 +18,10 @@ const MEMORY: LineGoal = LineGoal { goal: 3.0, gate: 5.0 };
 const RESIDENT: LineGoal = LineGoal { goal: 6e6, gate: 10e6 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let (idle, idle_host) = (ChildProgram::in_role(peers::IDLE)?, ChildProgram::in_role(&peers::role_with_number(peers::HOST_OF, 0))?);
+    let (idle, idle_host) = (
+        ChildProgram::in_role(peers::IDLE)?,
+        ChildProgram::in_role(&peers::role_with_number(peers::HOST_OF, 0))?,
+    );
     let [time, memory] = compare(PLAN, || time_until_ready(&idle), || time_until_ready(&idle))?;
     let time_sound = report.add_control("control, exec to ready", Unit::Seconds, time);
     let memory_sound = report.add_control("control, resident", Unit::Bytes, memory);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use crate::calling::ToolCallCandidate;
-use crate::children::{PipedChild, ChildProgram};
+use crate::children::{ChildProgram, PipedChild};
 use crate::counts::{has_valgrind, valgrind_command};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers::{self, ResultPayload};
@@ -90,7 +90,9 @@ pub(super) fn measure_allocations(report: &mut Report) -> Result<()> {
         heap_usage(&said).with_context(|| format!("read what valgrind counted: {said}"))
     };
     let each = (bytes(TIMES.1)? - bytes(TIMES.0)?) / f64::from(TIMES.1 - TIMES.0);
-    report.add_figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED)).make_gated();
+    report
+        .add_figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED))
+        .make_gated();
     Ok(())
 }
 

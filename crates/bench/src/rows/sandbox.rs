@@ -39,9 +39,10 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     };
     let [wall] = compare(report.plan_for_effort(PLAN), || start(None), || start(None))?;
     report.add_control("control", Unit::Seconds, wall);
-    for (level, what, goal) in
-        [(ConfinementLevel::Standard, "standard adds", STANDARD), (ConfinementLevel::Strict, "strict adds", STRICT)]
-    {
+    for (level, what, goal) in [
+        (ConfinementLevel::Standard, "standard adds", STANDARD),
+        (ConfinementLevel::Strict, "strict adds", STRICT),
+    ] {
         if let Err(error) = Sandbox::new(level).check() {
             report.skip(error.to_string());
             continue;

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haft_core::session::Durability;
-use haft_core::session::entry::{ResponseMetadata, EntryBody, Said};
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said};
 use haft_core::session::store::SessionStore;
 use haft_protocol::content::ContentBlock;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, TokenUsage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage};
 use haft_test_support::pty::{Pty, PtySetup};
 
 use crate::children::find_haft;

@@ -84,7 +84,12 @@ fn list(report: &mut Report, dir: &Path) -> Result<()> {
         ensure!(seen == LISTED as usize, "{seen} sessions");
         times.push(cpu);
     }
-    report.add_figure("list 200 of 1 MB, CPU", Unit::Seconds, median(times), Some(LineGoal::without_gate(LIST)));
+    report.add_figure(
+        "list 200 of 1 MB, CPU",
+        Unit::Seconds,
+        median(times),
+        Some(LineGoal::without_gate(LIST)),
+    );
     Ok(())
 }
 
@@ -118,7 +123,9 @@ fn summary(report: &mut Report, file: &Path) -> Result<()> {
     let cpu_sound = report.add_control("control of summary, own CPU", Unit::Seconds, cpu);
     let [wall, cpu] = compare(plan, || time_newline_scan(file), || time_summary(file, SHORT))?;
     report.add_comparison("summary of 100,000, wall", Unit::Seconds, wall, None, wall_sound);
-    report.add_comparison("summary of 100,000, own CPU", Unit::Seconds, cpu, Some(SUMMARY), cpu_sound).make_gated();
+    report
+        .add_comparison("summary of 100,000, own CPU", Unit::Seconds, cpu, Some(SUMMARY), cpu_sound)
+        .make_gated();
     Ok(())
 }
 
@@ -129,7 +136,9 @@ fn resume(report: &mut Report, short: &Path, long: &Path) -> Result<()> {
     let cpu_sound = report.add_control("control of resume, own CPU", Unit::Seconds, cpu);
     let [wall, cpu] = compare(plan, || time_resume(short), || time_resume(long))?;
     report.add_comparison("resume 1,000,000, wall", Unit::Seconds, wall, Some(RESUME), wall_sound);
-    report.add_comparison("resume 1,000,000, own CPU", Unit::Seconds, cpu, Some(RESUME), cpu_sound).make_gated();
+    report
+        .add_comparison("resume 1,000,000, own CPU", Unit::Seconds, cpu, Some(RESUME), cpu_sound)
+        .make_gated();
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::children::{PipedChild, ChildProgram};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};
@@ -17,7 +17,9 @@ const MEGABYTES: u32 = 500;
 const BALLAST: LineGoal = LineGoal { goal: 1.1, gate: 1.5 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let spawner = |megabytes| PipedChild::start(&ChildProgram::in_role(&peers::role_with_number(peers::SPAWNER, megabytes))?);
+    let spawner = |megabytes| {
+        PipedChild::start(&ChildProgram::in_role(&peers::role_with_number(peers::SPAWNER, megabytes))?)
+    };
     let (mut base, mut twin, mut heavy) = (spawner(0)?, spawner(0)?, spawner(MEGABYTES)?);
     let plan = report.plan_for_effort(PLAN);
     let [wall, cpu] = compare(plan, || read_spawn_times(&mut base), || read_spawn_times(&mut twin))?;

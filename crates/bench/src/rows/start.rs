@@ -11,8 +11,8 @@ use haft_host::Host;
 use haft_packages::ExtensionSpec;
 use tokio::runtime::Runtime;
 
-use crate::asking::{bench_host_config, runtime, extension_specs};
-use crate::children::{PipedChild, ChildProgram};
+use crate::asking::{bench_host_config, extension_specs, runtime};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{RepetitionPlan, compare};
 use crate::platform::allow_many_files;
 use crate::report::{LineGoal, Report, Unit};
@@ -47,14 +47,19 @@ fn measure_count(report: &mut Report, count: usize, plan: RepetitionPlan) -> Res
     let cpu_sound = report.add_control(&format!("control of {count}, own CPU"), Unit::Seconds, cpu);
     let [wall, cpu] = compare(plan, base, || time_host_start(&runtime, &specs))?;
     let goal = (count == 100).then_some(HOST_CPU);
-    report.add_comparison(&format!("host of {count}, wall"), Unit::Seconds, wall, None, wall_sound).on_curve("wall", x);
-    report.add_comparison(&format!("host of {count}, own CPU"), Unit::Seconds, cpu, goal, cpu_sound).on_curve("own CPU", x);
+    report
+        .add_comparison(&format!("host of {count}, wall"), Unit::Seconds, wall, None, wall_sound)
+        .on_curve("wall", x);
+    report
+        .add_comparison(&format!("host of {count}, own CPU"), Unit::Seconds, cpu, goal, cpu_sound)
+        .on_curve("own CPU", x);
     Ok(())
 }
 
 fn time_bare_start(program: &ChildProgram, count: usize) -> Result<[f64; 2]> {
     let clock = WallCpuTimer::start();
-    let mut children: Vec<PipedChild> = (0..count).map(|_| PipedChild::start(program)).collect::<Result<_>>()?;
+    let mut children: Vec<PipedChild> =
+        (0..count).map(|_| PipedChild::start(program)).collect::<Result<_>>()?;
     for child in &mut children {
         child.line()?;
     }

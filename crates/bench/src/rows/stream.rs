@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::asking::{bench_host_config, runtime, extension_spec};
+use crate::asking::{bench_host_config, extension_spec, runtime};
 use crate::children::ChildProgram;
 use crate::peers;
 use crate::peers::stream::{COMMAND, DURATION, FRAMES, frame_number};
@@ -31,7 +31,12 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     let bare = run_stream(peers::FLOOD, StreamEnd::TimeIsUp)?;
     report.add_figure("bare, frames taken", Unit::Count, f64::from(bare.last), None);
     report.add_figure("bare, frames shown", Unit::Count, f64::from(bare.shown), None);
-    report.add_figure("bare, wakes by frame taken", Unit::Count, bare.wakes / f64::from(bare.last.max(1)), None);
+    report.add_figure(
+        "bare, wakes by frame taken",
+        Unit::Count,
+        bare.wakes / f64::from(bare.last.max(1)),
+        None,
+    );
     report.add_figure("bare, host's CPU", Unit::Seconds, bare.cpu, None);
     Ok(())
 }
@@ -73,7 +78,8 @@ fn run_stream(role: &str, until: StreamEnd) -> Result<StreamResult> {
     let screen = Arc::new(CountingFrontend::default());
     let specs = vec![extension_spec(role, &ChildProgram::in_role(role)?)];
     runtime()?.block_on(async {
-        let host = Host::builder(bench_host_config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
+        let host =
+            Host::builder(bench_host_config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
         let (wakes, cpu) = (platform::wakes()?, platform::cpu_time());
         host.run_command(&CancellationToken::new(), COMMAND, "").await.context("begin the stream")?;
         match until {

@@ -12,14 +12,20 @@ use super::RunArgs;
 ///
 /// # Errors
 /// What to write instead.
-pub(super) fn reject_misplaced_command(definition: &mut Command, run: &RunArgs, args: &[OsString]) -> Result<(), clap::Error> {
+pub(super) fn reject_misplaced_command(
+    definition: &mut Command,
+    run: &RunArgs,
+    args: &[OsString],
+) -> Result<(), clap::Error> {
     let words = run.prompt.as_slice();
     // Behind `--` nothing but the prompt stands.
     let behind = args.iter().position(|arg| arg == "--").map(|at| args.len() - at - 1);
     if run.print || run.json || behind == Some(words.len()) {
         return Ok(());
     }
-    let Some(wrong) = find_misplaced_command(definition, words).or_else(|| find_misspelled_command(definition, words)) else {
+    let Some(wrong) =
+        find_misplaced_command(definition, words).or_else(|| find_misspelled_command(definition, words))
+    else {
         return Ok(());
     };
     let said = "to say it to the model, give -p, or put -- before the prompt";

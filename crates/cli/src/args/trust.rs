@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use haft_config::{TrustRequest, ProjectDigest, ParseDigestError};
+use haft_config::{ParseDigestError, ProjectDigest, TrustRequest};
 
 /// The value of the flag without one. Never the empty text: a variable that is not set must not trust anything.
 const THIS_RUN: &str = "this-run";

@@ -9,14 +9,14 @@ use haft_launch::sandbox::{ConfinementLevel, detect_support, started_by};
 use haft_packages::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, SkippedExtension};
 use haft_packages::install::check_approved;
 use haft_packages::install::lock::{ApprovalStore, LockEntry};
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 
 use super::InstallationState;
 use super::files::{editor_command, error_chain_text};
-use super::finding::{FindingArea, Finding};
+use super::finding::{Finding, FindingArea};
 use super::hooks;
 use crate::ext::list::is_current_failure;
-use crate::ext::problem::{ExtensionProblem, reapproval_step, failure_problem, slow_start_problem};
+use crate::ext::problem::{ExtensionProblem, failure_problem, reapproval_step, slow_start_problem};
 use crate::ext::tools;
 use crate::hooks::{GateRelaxation, grant_allows_on_timeout};
 use crate::sandbox::level_of;
@@ -24,7 +24,11 @@ use crate::sandbox::level_of;
 pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
     let found = &seen.extensions;
     let specs = found.specs.iter();
-    let of = |spec| std::iter::once(run_finding(seen, spec)).chain(locked_tool_findings(seen, spec)).chain(configuration_notes(seen, spec));
+    let of = |spec| {
+        std::iter::once(run_finding(seen, spec))
+            .chain(locked_tool_findings(seen, spec))
+            .chain(configuration_notes(seen, spec))
+    };
     let mut findings: Vec<Finding> = specs.flat_map(of).collect();
     // The lock file is among haft's own.
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
@@ -43,12 +47,15 @@ pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
     if findings.is_empty()
         && found.errors.iter().any(|error| matches!(error.kind, DiscoveryErrorKind::Lock(_)))
     {
-        findings
-            .push(FindingArea::Extensions.note("nothing", "is approved as long as the lock file cannot be used"));
+        findings.push(
+            FindingArea::Extensions.note("nothing", "is approved as long as the lock file cannot be used"),
+        );
     }
     let config = seen.home.config_file();
     if seen.mistakes.iter().any(|(path, _)| *path == config) {
-        findings.push(FindingArea::Extensions.note("hooks", "are not known as long as config.toml cannot be used"));
+        findings.push(
+            FindingArea::Extensions.note("hooks", "are not known as long as config.toml cannot be used"),
+        );
     }
     if findings.is_empty() {
         let text = "no extension is installed; `haft ext install DIR` installs one";
@@ -60,7 +67,11 @@ pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
 fn run_finding(seen: &InstallationState, spec: &ExtensionSpec) -> Finding {
     let name = spec.name.as_str();
     if let Some((why, next)) = start_obstacle(seen, spec) {
-        return FindingArea::Extensions.wrong(name, format!("{}, cannot run: {why}", describe_extension(seen, spec)), next);
+        return FindingArea::Extensions.wrong(
+            name,
+            format!("{}, cannot run: {why}", describe_extension(seen, spec)),
+            next,
+        );
     }
     let state = seen.home.state_dir();
     let failure = match hook_config(seen, spec) {
@@ -96,8 +107,12 @@ fn locked_tool_findings(seen: &InstallationState, spec: &ExtensionSpec) -> Vec<F
 
 /// Returns the settings that let pass what it would stop; and the missing files of a hook's command.
 fn configuration_notes(seen: &InstallationState, spec: &ExtensionSpec) -> Vec<Finding> {
-    let of_grant = GateRelaxation { allows_on_timeout: grant_allows_on_timeout(&seen.config, spec.name.as_str()), ..GateRelaxation::default() };
-    let loosened = hook_config(seen, spec).map_or(of_grant, |hook| GateRelaxation::for_hook(&seen.config, hook));
+    let of_grant = GateRelaxation {
+        allows_on_timeout: grant_allows_on_timeout(&seen.config, spec.name.as_str()),
+        ..GateRelaxation::default()
+    };
+    let loosened =
+        hook_config(seen, spec).map_or(of_grant, |hook| GateRelaxation::for_hook(&seen.config, hook));
     let note = |line| FindingArea::Extensions.note(spec.name.as_str(), line);
     let missing = hook_config(seen, spec).map(|_| hooks::missing_files(spec)).unwrap_or_default().into_iter();
     let missing = missing
@@ -115,8 +130,9 @@ fn describe_extension(seen: &InstallationState, spec: &ExtensionSpec) -> String 
             Some(Owner::User) | None => "your process hook",
         },
     };
-    let approved =
-        lock_entry(seen, spec).map(|entry| format!(", approved {}", date_part(&entry.approved.at))).unwrap_or_default();
+    let approved = lock_entry(seen, spec)
+        .map(|entry| format!(", approved {}", date_part(&entry.approved.at)))
+        .unwrap_or_default();
     let level = match level_of(&seen.config, spec) {
         None => "no sandbox: it has your rights".to_owned(),
         Some(level) => format!("sandbox {level}"),
@@ -160,8 +176,8 @@ fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(Str
     let manifest = editor_command(&seen.path_formatter.shell_word(&definition_path(seen, spec)));
     let held = lock_entry(seen, spec);
     let next = if spec.pin.is_some() { reapproval_step(spec.name.as_str(), held).0 } else { manifest };
-    if let Some(why) =
-        hook_config(seen, spec).and_then(|hook| hooks::start_obstacle(spec, hook, readable_dirs(seen, spec).as_deref()))
+    if let Some(why) = hook_config(seen, spec)
+        .and_then(|hook| hooks::start_obstacle(spec, hook, readable_dirs(seen, spec).as_deref()))
     {
         return Some((why, next));
     }
@@ -216,14 +232,19 @@ fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Opti
     if skipped.reason == SkipReason::Disabled {
         if held.is_some_and(|entry| entry.waiting.is_some()) {
             let text = "is disabled until you agree: its new version asks for more than was granted";
-            return Some(FindingArea::Extensions.note(name, text).with_next_step(format!("haft ext update {name}")));
+            return Some(
+                FindingArea::Extensions.note(name, text).with_next_step(format!("haft ext update {name}")),
+            );
         }
         let scope = if skipped.origin == ExtensionOrigin::Project { " --scope project" } else { "" };
         return Some(
-            FindingArea::Extensions.note(name, "is disabled").with_next_step(format!("haft ext enable {name}{scope}")),
+            FindingArea::Extensions
+                .note(name, "is disabled")
+                .with_next_step(format!("haft ext enable {name}{scope}")),
         );
     }
-    let text = format!("in {} is not run: {}", seen.path_formatter.display_path(&skipped.dir), skipped.reason);
+    let text =
+        format!("in {} is not run: {}", seen.path_formatter.display_path(&skipped.dir), skipped.reason);
     // What a run reports as a fault is one here, too.
     Some(match skipped.reason.code() {
         Some(_) => FindingArea::Extensions.wrong(name, text, reapproval_step(name, held).0),

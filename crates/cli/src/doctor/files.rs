@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use haft_config::{AuthFile, AuthError, TrustFile};
+use haft_config::{AuthError, AuthFile, TrustFile};
 use haft_core::session::store::SessionStore;
 use haft_packages::install::lock::{ApprovalStore, LockError, LockFile};
 use haft_packages::install::{LostExtension, lost_extensions};
 
 use super::InstallationState;
-use super::finding::{FindingArea, Finding};
+use super::finding::{Finding, FindingArea};
 
 /// Files that say what is run or sent where; whoever may change them decides about that.
 const FILES: &[&str] = &["config.toml", "models.json", "SYSTEM.md", "AGENTS.md"];
@@ -28,7 +28,11 @@ pub(super) fn check_home(seen: &InstallationState) -> Vec<Finding> {
             let word = seen.path_formatter.shell_word(root);
             FindingArea::Home.wrong(shown, "is no directory", format!("mv {word} {word}.old"))
         }
-        Some(what) => FindingArea::Home.wrong(shown, what, format!("chmod go-w {}", seen.path_formatter.shell_word(root))),
+        Some(what) => FindingArea::Home.wrong(
+            shown,
+            what,
+            format!("chmod go-w {}", seen.path_formatter.shell_word(root)),
+        ),
     }];
     findings.extend(check_auth_file(seen));
     findings.extend(check_trust_file(seen));
@@ -36,7 +40,11 @@ pub(super) fn check_home(seen: &InstallationState) -> Vec<Finding> {
     for name in FILES.iter().chain(DIRS) {
         let path = root.join(name);
         if let Some(what) = path.exists().then(|| changed_by_others(&path)).flatten() {
-            findings.push(FindingArea::Home.wrong(*name, what, format!("chmod go-w {}", seen.path_formatter.shell_word(&path))));
+            findings.push(FindingArea::Home.wrong(
+                *name,
+                what,
+                format!("chmod go-w {}", seen.path_formatter.shell_word(&path)),
+            ));
         }
     }
     findings
@@ -49,9 +57,8 @@ fn check_auth_file(seen: &InstallationState) -> Option<Finding> {
     }
     let word = seen.path_formatter.shell_word(&path);
     Some(match AuthFile::load(&path) {
-        Ok(auth) => {
-            FindingArea::Home.ok("auth.json", format!("is read by you alone; keys: {}", auth.providers().count()))
-        }
+        Ok(auth) => FindingArea::Home
+            .ok("auth.json", format!("is read by you alone; keys: {}", auth.providers().count())),
         Err(AuthError::Exposed { mode, .. }) => FindingArea::Home.wrong(
             "auth.json",
             format!("can be read by other users (mode {mode:03o}), so its keys are not used"),
@@ -68,7 +75,9 @@ fn check_trust_file(seen: &InstallationState) -> Option<Finding> {
     }
     let word = seen.path_formatter.shell_word(&path);
     Some(match TrustFile::load(&seen.home) {
-        Ok(file) => FindingArea::Home.ok("trust.json", format!("projects you trust: {}", file.records().count())),
+        Ok(file) => {
+            FindingArea::Home.ok("trust.json", format!("projects you trust: {}", file.records().count()))
+        }
         Err(error) => {
             // One that others could write may hold what they wrote.
             FindingArea::Home.wrong("trust.json", error_chain_text(&error), format!("mv {word} {word}.old"))
@@ -182,7 +191,8 @@ pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
             return vec![FindingArea::Sessions.wrong(name, error_chain_text(&error), next)];
         }
     };
-    let mut findings = vec![FindingArea::Sessions.ok(name, format!("can be written; sessions: {}", all.len()))];
+    let mut findings =
+        vec![FindingArea::Sessions.ok(name, format!("can be written; sessions: {}", all.len()))];
     for found in all.iter().take(READ) {
         if let Err(error) = found.summary() {
             let next = format!("ls -la {}", seen.path_formatter.shell_word(&found.path));

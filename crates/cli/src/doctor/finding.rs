@@ -172,7 +172,10 @@ mod tests {
     #[track_caller]
     fn check(path: &str, shown: &str, word: &str) {
         let words = PathFormatter::new(Some("/u/me".into()));
-        assert_eq!((words.display_path(Path::new(path)), words.shell_word(Path::new(path))), (shown.into(), word.into()));
+        assert_eq!(
+            (words.display_path(Path::new(path)), words.shell_word(Path::new(path))),
+            (shown.into(), word.into())
+        );
     }
 
     #[test]

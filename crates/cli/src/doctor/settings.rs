@@ -2,12 +2,12 @@
 
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
-use haft_providers::{PRESETS, key_location, find_preset};
+use haft_providers::{PRESETS, find_preset, key_location};
 use haft_tui::keys::Keymap;
 
 use super::InstallationState;
 use super::files::editor_command;
-use super::finding::{FindingArea, Finding};
+use super::finding::{Finding, FindingArea};
 use crate::sandbox;
 
 fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
@@ -17,7 +17,11 @@ fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => error.to_string(),
     };
-    Some(FindingArea::Settings.wrong("keybindings.toml", mistake, editor_command(&seen.path_formatter.shell_word(&path))))
+    Some(FindingArea::Settings.wrong(
+        "keybindings.toml",
+        mistake,
+        editor_command(&seen.path_formatter.shell_word(&path)),
+    ))
 }
 
 /// Names in `tui.approve` that guard nothing. What extensions have is known only once they run, so where there are any,
@@ -46,7 +50,11 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     let file = seen.home.config_file();
     for (path, mistake) in &seen.mistakes {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        findings.push(FindingArea::Settings.wrong(name, mistake, editor_command(&seen.path_formatter.shell_word(path))));
+        findings.push(FindingArea::Settings.wrong(
+            name,
+            mistake,
+            editor_command(&seen.path_formatter.shell_word(path)),
+        ));
     }
     for missing in seen.config.missing_places() {
         findings.push(FindingArea::Settings.wrong(
@@ -56,7 +64,11 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
         ));
     }
     if let Err(error) = sandbox::sandbox_grants(&seen.config) {
-        findings.push(FindingArea::Settings.wrong("grants", format!("{error:#}"), editor_command(&seen.path_formatter.shell_word(&file))));
+        findings.push(FindingArea::Settings.wrong(
+            "grants",
+            format!("{error:#}"),
+            editor_command(&seen.path_formatter.shell_word(&file)),
+        ));
     }
     if let Err(error) = ConfigLayer::from_env(|name| std::env::var(name).ok()) {
         findings.push(FindingArea::Settings.wrong("environment", error.to_string(), "env | grep ^HAFT_"));
@@ -69,7 +81,9 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     if findings.is_empty() {
         let name = seen.path_formatter.display_path(&file);
         findings.push(match file.exists() {
-            true => FindingArea::Settings.ok(name, "is read, without a mistake").with_next_step("haft config show --origin"),
+            true => FindingArea::Settings
+                .ok(name, "is read, without a mistake")
+                .with_next_step("haft config show --origin"),
             false => FindingArea::Settings.ok(name, "is not there; everything is as haft has it"),
         });
     }

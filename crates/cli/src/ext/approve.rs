@@ -6,14 +6,23 @@ use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_host::forget_failure;
 use haft_packages::ExtensionOrigin;
-use haft_packages::install::lock::{InstallOrigin, LockEntry, ApprovalMethod};
-use haft_packages::install::{PreservedPath, ApprovalLine, UnusableVersion, InstallProposal, InstalledExtension, InstallSource, InstallStatus, ExtensionStore};
+use haft_packages::install::lock::{ApprovalMethod, InstallOrigin, LockEntry};
+use haft_packages::install::{
+    ApprovalLine, ExtensionStore, InstallProposal, InstallSource, InstallStatus, InstalledExtension,
+    PreservedPath, UnusableVersion,
+};
 use haft_protocol::ids::ExtensionName;
 
-use super::{tools, print_warnings};
-use crate::console::{confirm_at_terminal, print_marked, note, print};
+use super::{print_warnings, tools};
+use crate::console::{confirm_at_terminal, note, print, print_marked};
 
-pub(super) fn install(store: &ExtensionStore, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
+pub(super) fn install(
+    store: &ExtensionStore,
+    home: &Home,
+    cwd: &Path,
+    source: &str,
+    yes: bool,
+) -> anyhow::Result<()> {
     let source = InstallSource::parse(source, cwd)?;
     review_proposal(home, propose(store, &source)?, yes)
 }
@@ -39,7 +48,12 @@ pub(super) fn trust(store: &ExtensionStore, home: &Home, name: &str, yes: bool) 
     }
 }
 
-pub(super) fn update(store: &ExtensionStore, home: &Home, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
+pub(super) fn update(
+    store: &ExtensionStore,
+    home: &Home,
+    name: Option<&str>,
+    yes: bool,
+) -> anyhow::Result<()> {
     let rows = match name {
         Some(name) => vec![store.find(name, Some(ExtensionOrigin::Global))?],
         None => store.list().0.into_iter().filter(|row| row.entry.is_some()).collect(),
@@ -59,7 +73,12 @@ pub(super) fn update(store: &ExtensionStore, home: &Home, name: Option<&str>, ye
     Ok(())
 }
 
-fn update_one(store: &ExtensionStore, home: &Home, row: &InstalledExtension, yes: bool) -> anyhow::Result<()> {
+fn update_one(
+    store: &ExtensionStore,
+    home: &Home,
+    row: &InstalledExtension,
+    yes: bool,
+) -> anyhow::Result<()> {
     let source = match row.entry.as_ref().map(|entry| &entry.source) {
         Some(InstallOrigin::Git { url, .. }) => InstallSource::parse(url, Path::new("/"))?,
         Some(InstallOrigin::Directory { path }) => InstallSource::Directory(path.clone()),

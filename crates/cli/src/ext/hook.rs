@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use haft_config::{
-    Config, ConfigError, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, ProjectTrust,
+    Config, ConfigError, ConfigFiles, ConfigLayer, Home, LayerSource, Owner, ProcessHook, Project,
+    ProjectTrust, SettingOrigin,
 };
-use haft_packages::install::{InstallError, InstalledExtension, InstallStatus, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallError, InstallStatus, InstalledExtension};
 use haft_packages::manifest::ExecCommand;
-use haft_packages::{ExtensionSpec, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec};
 
 use crate::args::ExtCommand;
-use crate::hooks::{self, HookLaunchContext, GateRelaxation};
+use crate::hooks::{self, GateRelaxation, HookLaunchContext};
 
 /// The facts of a process hook in a list.
 #[derive(Debug, Clone)]
@@ -28,11 +29,18 @@ pub(crate) struct HookListDetails {
 
 /// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's. And which
 /// files cannot be read.
-pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(InstalledExtension, HookListDetails)>, Vec<ConfigError>) {
+pub(crate) fn list_hooks(
+    home: &Home,
+    cwd: &Path,
+    is_trusted: bool,
+) -> (Vec<(InstalledExtension, HookListDetails)>, Vec<ConfigError>) {
     let project = Project { dir: cwd.into(), trust: ProjectTrust::Trusted };
     let (files, mistakes) = ConfigFiles::read_leniently(home, &project);
-    let config: Config =
-        files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+    let config: Config = files.merge_unchecked(
+        ConfigLayer::empty(LayerSource::Flags),
+        ConfigLayer::empty(LayerSource::Env),
+        &|_, _| None,
+    );
     let ground = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
         let of = HookListDetails {
@@ -67,7 +75,12 @@ pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Ins
 ///
 /// # Errors
 /// Where the hook is named, and what to change there.
-pub(super) fn reject_hook_names(store: &ExtensionStore, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
+pub(super) fn reject_hook_names(
+    store: &ExtensionStore,
+    home: &Home,
+    cwd: &Path,
+    command: &ExtCommand,
+) -> anyhow::Result<()> {
     let (name, is_switched) = match command {
         ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) => {
             (&which.name, true)

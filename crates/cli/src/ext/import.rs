@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use haft_config::{Config, ConfigFiles, Home, HooksFile, ConfigLayer, LayerSource, Project, ProjectTrust, add_hooks};
+use haft_config::{
+    Config, ConfigFiles, ConfigLayer, Home, HooksFile, LayerSource, Project, ProjectTrust, add_hooks,
+};
 use haft_core::sanitize::sanitize_line;
 use haft_packages::install::ApprovalLine;
 
@@ -17,7 +19,14 @@ pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Re
     anyhow::ensure!(!all.is_empty(), "{} names no process hooks", path.display());
     let config = load_user_config(home)?;
     let line = |(text, red)| ApprovalLine { text, red };
-    print_lines(&file.hooks().iter().flat_map(|hook| hooks::summary_lines(&config, hook)).map(line).collect::<Vec<_>>())?;
+    print_lines(
+        &file
+            .hooks()
+            .iter()
+            .flat_map(|hook| hooks::summary_lines(&config, hook))
+            .map(line)
+            .collect::<Vec<_>>(),
+    )?;
     let runs = |name: &str| file.hooks().iter().any(|hook| hook.name == name);
     let off: Vec<_> = all.keys().map(String::as_str).filter(|name| !runs(name)).collect();
     if !off.is_empty() {
@@ -66,7 +75,11 @@ fn gate_relaxations(file: &HooksFile) -> Vec<(&str, String)> {
 fn load_user_config(home: &Home) -> anyhow::Result<Config> {
     let nowhere = Project { dir: home.root().into(), trust: ProjectTrust::Untrusted };
     let files = ConfigFiles::read(home, &nowhere)?;
-    Ok(files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None))
+    Ok(files.merge_unchecked(
+        ConfigLayer::empty(LayerSource::Flags),
+        ConfigLayer::empty(LayerSource::Env),
+        &|_, _| None,
+    ))
 }
 
 /// Returns the differences from the program that the hooks came from.

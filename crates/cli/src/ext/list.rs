@@ -10,7 +10,7 @@ use haft_host::{LastFailure, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::ConfinementLevel;
 use haft_packages::ExtensionOrigin;
 use haft_packages::install::lock::LockEntry;
-use haft_packages::install::{InstalledExtension, InstallStatus, ExtensionStore, check_approved};
+use haft_packages::install::{ExtensionStore, InstallStatus, InstalledExtension, check_approved};
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, HookListDetails};
@@ -18,7 +18,9 @@ use super::listed::ListedExtension;
 use super::problem::{ExtensionProblem, reapproval_step};
 use super::{listed, table};
 use crate::args::ListArgs;
-use crate::console::{list_width, note, print as show, prefixed_rows as rows_of, terminal_width as width_of_terminal, write};
+use crate::console::{
+    list_width, note, prefixed_rows as rows_of, print as show, terminal_width as width_of_terminal, write,
+};
 use crate::exit::Exit;
 use crate::extensions::unmatched_grants;
 
@@ -31,7 +33,12 @@ pub(super) struct ProjectStatus {
     pub(super) distrust_reason: Option<String>,
 }
 
-pub(super) fn print(store: &ExtensionStore, home: &Home, seen: &ProjectStatus, args: &ListArgs) -> anyhow::Result<()> {
+pub(super) fn print(
+    store: &ExtensionStore,
+    home: &Home,
+    seen: &ProjectStatus,
+    args: &ListArgs,
+) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.distrust_reason.iter().for_each(|told| print_note(&format!("haft: {told}")));
     let (hooks, mistakes) = hook::list_hooks(home, &seen.cwd, seen.trusted);
@@ -93,11 +100,16 @@ fn print_rows(
 
 /// Returns the problems of one, each in a line that is safe to be shown.
 pub(crate) fn problem_lines(listed: &ListedExtension, now: SystemTime) -> Vec<String> {
-    let line = |problem: ExtensionProblem| sanitize_line(&format!("{}: {}", listed.row.name, problem.sentence()));
+    let line =
+        |problem: ExtensionProblem| sanitize_line(&format!("{}: {}", listed.row.name, problem.sentence()));
     listed.problems(now).into_iter().map(line).collect()
 }
 
-fn print_further_notes(listed: &[ListedExtension], grants: Option<&BTreeMap<String, Grant>>, seen: &ProjectStatus) {
+fn print_further_notes(
+    listed: &[ListedExtension],
+    grants: Option<&BTreeMap<String, Grant>>,
+    seen: &ProjectStatus,
+) {
     let names = listed.iter().map(|listed| listed.row.name.as_str()).collect();
     let granted = grants.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
     unmatched_grants(granted, &names).iter().for_each(|(text, _)| print_note(text));
@@ -134,7 +146,10 @@ fn inspect_extension(
                 starts_slowly(state, &name, &row.runs_in),
             )
         }
-        InstallStatus::Disabled | InstallStatus::NotApproved | InstallStatus::Changed(_) | InstallStatus::Broken(_) => (None, false),
+        InstallStatus::Disabled
+        | InstallStatus::NotApproved
+        | InstallStatus::Changed(_)
+        | InstallStatus::Broken(_) => (None, false),
     };
     let loosened = hook.as_ref().map(|hook| hook.relaxation.clone()).unwrap_or_default();
     let loosened = loosened.with_grant(grants.and_then(|grants| grants.get(&row.name)));

@@ -5,14 +5,14 @@ use std::time::SystemTime;
 
 use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::{LastFailure, ExtensionOrigin};
-use haft_packages::install::lock::{Approval, InstallOrigin, LockEntry, ApprovalMethod};
-use haft_packages::install::{InstalledExtension, InstallStatus, shell_quote};
+use haft_host::{ExtensionOrigin, LastFailure};
+use haft_packages::install::lock::{Approval, ApprovalMethod, InstallOrigin, LockEntry};
+use haft_packages::install::{InstallStatus, InstalledExtension, shell_quote};
 use haft_rpc::escape_control_chars;
 use serde_json::{Value, json};
 
 use super::hook::HookListDetails;
-use super::problem::{ExtensionProblem, reapproval_step, failure_problem, slow_start_problem};
+use super::problem::{ExtensionProblem, failure_problem, reapproval_step, slow_start_problem};
 use super::tools;
 use crate::hooks::GateRelaxation;
 
@@ -49,7 +49,9 @@ impl ListedExtension {
 
     /// True if it would run, if only its project were trusted.
     pub(super) fn is_untrusted(&self) -> bool {
-        self.row.state == InstallStatus::Enabled && self.row.origin == ExtensionOrigin::Project && !self.trusted
+        self.row.state == InstallStatus::Enabled
+            && self.row.origin == ExtensionOrigin::Project
+            && !self.trusted
     }
 
     pub(super) fn can_run(&self) -> bool {
@@ -61,7 +63,10 @@ impl ListedExtension {
 
     pub(super) fn scope(&self) -> &'static str {
         match self.row.origin {
-            ExtensionOrigin::Explicit | ExtensionOrigin::BuiltIn | ExtensionOrigin::Global | ExtensionOrigin::Hook => "global",
+            ExtensionOrigin::Explicit
+            | ExtensionOrigin::BuiltIn
+            | ExtensionOrigin::Global
+            | ExtensionOrigin::Hook => "global",
             ExtensionOrigin::Project => "project",
         }
     }
@@ -82,23 +87,35 @@ impl ListedExtension {
         }
         if held.is_some_and(|entry| entry.waiting.is_some()) {
             let text = "is disabled, because its new version asks for more than was granted";
-            return vec![ExtensionProblem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
+            return vec![ExtensionProblem::new(
+                text,
+                format!("haft ext update {name}"),
+                "shows it, and asks",
+            )];
         }
         let state = match &row.state {
             InstallStatus::Broken(why) => Some(ExtensionProblem::without_step(why)),
             // That says already what to do.
-            InstallStatus::Changed(why) => Some(ExtensionProblem::new(why, reapproval_step(name, held).0, "")),
+            InstallStatus::Changed(why) => {
+                Some(ExtensionProblem::new(why, reapproval_step(name, held).0, ""))
+            }
             InstallStatus::NotApproved => Some(ExtensionProblem::new(
                 "is not run, because it was not approved",
                 format!("haft ext trust {name}"),
                 "shows it, and asks",
             )),
-            InstallStatus::Enabled => failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now)),
+            InstallStatus::Enabled => {
+                failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now))
+            }
             InstallStatus::Disabled => None,
         };
         let locked = held.filter(|_| row.state == InstallStatus::Enabled).into_iter();
         let slow = self.is_slow.then(|| slow_start_problem(name));
-        state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked_tool_problems(name, entry))).collect()
+        state
+            .into_iter()
+            .chain(slow)
+            .chain(locked.flat_map(|entry| tools::locked_tool_problems(name, entry)))
+            .collect()
     }
 }
 
@@ -140,7 +157,9 @@ fn as_json(listed: &ListedExtension, now: SystemTime) -> Value {
 fn source_json(row: &InstalledExtension) -> Value {
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(InstallOrigin::Git { url, commit }) => json!({"kind": "git", "url": url, "commit": commit}),
-        Some(InstallOrigin::Directory { path }) => json!({"kind": "directory", "path": path.to_string_lossy()}),
+        Some(InstallOrigin::Directory { path }) => {
+            json!({"kind": "directory", "path": path.to_string_lossy()})
+        }
         Some(InstallOrigin::Placed { path, .. }) => json!({"kind": "placed", "path": path.to_string_lossy()}),
         None if row.origin == ExtensionOrigin::Project => {
             json!({"kind": "project", "path": row.dir.to_string_lossy()})
@@ -193,7 +212,8 @@ fn detail_lines(listed: &ListedExtension) -> Vec<String> {
     lines.extend(listed.relaxation.warning_lines().into_iter().map(|line| format!("  {line}")));
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
     lines.extend(row.exec.as_ref().map(|exec| {
-        let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| shell_quote(word)).collect();
+        let words: Vec<_> =
+            [&exec.program].into_iter().chain(&exec.args).map(|word| shell_quote(word)).collect();
         format!("  runs: {}", words.join(" "))
     }));
     lines.extend(row.entry.iter().flat_map(|entry| approval_lines(listed, entry)));
@@ -233,5 +253,8 @@ pub(super) fn approval_line(LockEntry { approved: Approval { at, how, haft }, ..
 
 /// A line for each version that was approved before.
 pub(super) fn previous_version_lines(entry: &LockEntry) -> impl Iterator<Item = String> {
-    entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short_hex(), entry.approved.at))
+    entry
+        .previous
+        .iter()
+        .map(|entry| format!("  before: {} of {}", entry.tree.short_hex(), entry.approved.at))
 }

@@ -107,7 +107,12 @@ fn extra_files_line(store: &ExtensionStore, name: &ExtensionName, beside: &[Path
     (!names.is_empty()).then(|| format!("  {} also holds: {all}{more} (kept as its state)", dir.display()))
 }
 
-fn verification_json(name: &ExtensionName, entry: &LockEntry, wrong: &[String], beside: &[PathBuf]) -> String {
+fn verification_json(
+    name: &ExtensionName,
+    entry: &LockEntry,
+    wrong: &[String],
+    beside: &[PathBuf],
+) -> String {
     let beside: Vec<_> = beside.iter().map(|path| path.to_string_lossy()).collect();
     let next = (!wrong.is_empty()).then(|| reapproval_step(name.as_str(), Some(entry)).0);
     json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "beside": beside, "next": next})

@@ -8,13 +8,13 @@ use anyhow::{Context as _, bail};
 use haft_config::Home;
 use haft_core::sanitize::Sanitizer;
 use haft_host::log_path;
-use haft_packages::install::{InstallError, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallError};
 use haft_protocol::ids::ExtensionName;
 
 use crate::console;
 use crate::timeouts::FOLLOW_POLL;
 
-/// Prints the log, and with `follow_run` what is added to it until the user stops.
+/// Prints the log, and with `follow` what is added to it until the user stops.
 pub(super) fn print(store: &ExtensionStore, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
     let path = log_path(&home.logs_dir(), &manifest_name(store, name)?);
     if !path.is_file() {

@@ -3,7 +3,7 @@
 use haft_core::sanitize::sanitize_line;
 use haft_packages::PinnedTool;
 use haft_packages::install::lock::LockEntry;
-use haft_packages::install::{InstallError, InstalledExtension, ExtensionStore, approve_tools};
+use haft_packages::install::{ExtensionStore, InstallError, InstalledExtension, approve_tools};
 use haft_protocol::ids::ExtensionName;
 
 use super::problem::ExtensionProblem;
@@ -56,12 +56,15 @@ const UNSTEADY: &str = "agreeing does not last; its author has to keep them the 
 
 /// Which tools of an extension are locked, and the next step: those that a yes unlocks, and those that it does not.
 pub(crate) fn locked_tool_problems(name: &str, entry: &LockEntry) -> Vec<ExtensionProblem> {
-    let (unsteady, steady): (Vec<_>, Vec<_>) = entry.changed.keys().partition(|tool| entry.has_changed_repeatedly(tool));
+    let (unsteady, steady): (Vec<_>, Vec<_>) =
+        entry.changed.keys().partition(|tool| entry.has_changed_repeatedly(tool));
     let trust = format!("haft ext trust {name}");
     let mut all = Vec::new();
     if !steady.is_empty() {
-        let text =
-            format!("{} locked: the model would be told something else than was approved", tools_with_verb(&steady));
+        let text = format!(
+            "{} locked: the model would be told something else than was approved",
+            tools_with_verb(&steady)
+        );
         all.push(ExtensionProblem::new(text, &trust, "shows the difference, and asks"));
     }
     for tool in unsteady {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{TrustDecision, Home};
+use haft_config::{Home, TrustDecision};
 use haft_protocol::rpc::CommandFailure;
 use haft_tui::app::{BackendReply, BackendRequest};
 use haft_tui::terminal::ProgramServices;
@@ -68,7 +68,11 @@ impl ProgramServices for UiBackend {
 
 impl UiBackend {
     /// Returns the last answer to a question; none to what is not answered.
-    async fn respond(&self, ask: BackendRequest, answers: &mpsc::Sender<BackendReply>) -> Option<BackendReply> {
+    async fn respond(
+        &self,
+        ask: BackendRequest,
+        answers: &mpsc::Sender<BackendReply>,
+    ) -> Option<BackendReply> {
         let ground = || Arc::clone(&self.context);
         Some(match ask {
             BackendRequest::Conversation { session } => {
@@ -76,51 +80,66 @@ impl UiBackend {
                 let messages = self.off_thread(move |ground| ground.open.switch_to(&id)).await;
                 BackendReply::Conversation(session, messages.flatten())
             }
-            BackendRequest::Files => BackendReply::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await),
+            BackendRequest::Files => {
+                BackendReply::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await)
+            }
             BackendRequest::Branch => BackendReply::Branch(self.read_off_thread(files::current_branch).await),
-            BackendRequest::History => BackendReply::History(self.try_off_thread(|ground| history::read(&ground.home)).await),
+            BackendRequest::History => {
+                BackendReply::History(self.try_off_thread(|ground| history::read(&ground.home)).await)
+            }
             BackendRequest::Remember(prompt) => {
                 self.read_off_thread(move |ground| history::append_prompt(&ground.home, &prompt)).await;
                 return None;
             }
-            BackendRequest::Image { number, path } => {
-                BackendReply::Image(number, self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await)
-            }
-            BackendRequest::Providers => BackendReply::Providers(self.read_off_thread(|ground| settings::list_providers(&ground.home)).await),
+            BackendRequest::Image { number, path } => BackendReply::Image(
+                number,
+                self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await,
+            ),
+            BackendRequest::Providers => BackendReply::Providers(
+                self.read_off_thread(|ground| settings::list_providers(&ground.home)).await,
+            ),
             BackendRequest::Login { provider, key } => {
                 BackendReply::Login(self.spawn_task(settings::login(ground(), provider, key)).await)
             }
-            BackendRequest::Logout { provider } => {
-                BackendReply::Logout(self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await)
-            }
+            BackendRequest::Logout { provider } => BackendReply::Logout(
+                self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await,
+            ),
             BackendRequest::Export { session, to } => {
                 BackendReply::Export(self.spawn_task(sessions::export(ground(), session, to)).await)
             }
-            BackendRequest::Delete { session } => {
-                BackendReply::Delete(self.try_off_thread(move |ground| sessions::delete(ground, &session)).await)
-            }
-            BackendRequest::Rename { session, name } => {
-                BackendReply::Rename(self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await)
-            }
-            BackendRequest::Trust => BackendReply::Trust(self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await),
+            BackendRequest::Delete { session } => BackendReply::Delete(
+                self.try_off_thread(move |ground| sessions::delete(ground, &session)).await,
+            ),
+            BackendRequest::Rename { session, name } => BackendReply::Rename(
+                self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await,
+            ),
+            BackendRequest::Trust => BackendReply::Trust(
+                self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await,
+            ),
             BackendRequest::Grant { digest } => BackendReply::Grant(
-                self.try_off_thread(move |ground| trust::trust_project(&ground.home, &ground.cwd, &digest)).await,
+                self.try_off_thread(move |ground| trust::trust_project(&ground.home, &ground.cwd, &digest))
+                    .await,
             ),
             BackendRequest::Shell { number, command } => self.run_shell(number, command, answers).await,
             BackendRequest::StopShell { number } => {
                 self.shells.stop(number);
                 return None;
             }
-            BackendRequest::Settings => BackendReply::Settings(self.read_off_thread(settings::setting_rows).await),
-            BackendRequest::Set { name, value } => {
-                BackendReply::Set(self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await)
+            BackendRequest::Settings => {
+                BackendReply::Settings(self.read_off_thread(settings::setting_rows).await)
             }
+            BackendRequest::Set { name, value } => BackendReply::Set(
+                self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await,
+            ),
             BackendRequest::Themes => BackendReply::Themes(self.read_off_thread(settings::list_themes).await),
         })
     }
 
     /// Reads what may block; nothing where that is lost.
-    async fn read_off_thread<T: Default + Send + 'static>(&self, work: impl FnOnce(&UiContext) -> T + Send + 'static) -> T {
+    async fn read_off_thread<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&UiContext) -> T + Send + 'static,
+    ) -> T {
         self.off_thread(work).await.unwrap_or_default()
     }
 

@@ -9,11 +9,11 @@ use haft_config::{Config, Home, value_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
-use haft_protocol::rpc::{EventLine, ServerLine, RpcRequest};
+use haft_protocol::rpc::{EventLine, RpcRequest, ServerLine};
 use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
 use haft_tui::app::{AppOptions, AppState};
 use haft_tui::keys::Keymap;
-use haft_tui::terminal::{Connection, ExitReason, Environment, TerminalSetup, run, run_linear};
+use haft_tui::terminal::{Connection, Environment, ExitReason, TerminalSetup, run, run_linear};
 use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
@@ -184,8 +184,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = Project { dir: dir.path().into(), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
-        let config =
-            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
         let settings = load_settings(&config, None);
         assert_eq!(settings, Settings::default());
         assert_eq!(super::load_settings(&config, Some("linear")).screen(), Where::Linear);

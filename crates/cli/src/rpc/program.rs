@@ -6,14 +6,14 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
-use haft_protocol::rpc::{self, CommandInfo, ErrorCode, CommandFailure, SessionInfo};
-use haft_rpc::{TemplateExpansion, OpenedSession, ScreenFactory, SessionChoice, stored_info};
+use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
+use haft_rpc::{OpenedSession, ScreenFactory, SessionChoice, TemplateExpansion, stored_info};
 
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
 use crate::resources::PromptResources;
-use crate::run::{self, SelectedSession, SessionOutputs, RunParts};
+use crate::run::{self, RunParts, SelectedSession, SessionOutputs};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
 
@@ -61,7 +61,10 @@ impl SessionSource {
         off_thread(move || RunSetup::read(&args)).await?
     }
 
-    async fn resolve_request(&self, which: SessionChoice) -> Result<(RunSetup, RequestedSession), CommandFailure> {
+    async fn resolve_request(
+        &self,
+        which: SessionChoice,
+    ) -> Result<(RunSetup, RequestedSession), CommandFailure> {
         let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
         let read = move || {
             let setup = RunSetup::read(&args).map_err(|error| failure(&error))?;
@@ -75,8 +78,12 @@ impl SessionSource {
     async fn parts(&self, setup: RunSetup, wanted: RequestedSession) -> anyhow::Result<RunParts> {
         match (wanted, self.first_model.get()) {
             (RequestedSession::Chosen(chosen), _) => run::build_parts(&self.args, setup, chosen).await,
-            (RequestedSession::Copy(copy), Some(first)) => run::build_parts_for_copy(&self.args, setup, copy, first).await,
-            (RequestedSession::Copy(_), None) => anyhow::bail!("there is no session yet that could be copied"),
+            (RequestedSession::Copy(copy), Some(first)) => {
+                run::build_parts_for_copy(&self.args, setup, copy, first).await
+            }
+            (RequestedSession::Copy(_), None) => {
+                anyhow::bail!("there is no session yet that could be copied")
+            }
         }
     }
 
@@ -100,7 +107,12 @@ impl SessionSource {
     }
 }
 
-fn select_session(which: SessionChoice, setup: &RunSetup, stored: &SessionFinder, records: bool) -> Result<RequestedSession, CommandFailure> {
+fn select_session(
+    which: SessionChoice,
+    setup: &RunSetup,
+    stored: &SessionFinder,
+    records: bool,
+) -> Result<RequestedSession, CommandFailure> {
     Ok(match which {
         SessionChoice::New { ephemeral } => {
             let recorded = ephemeral.map_or(records, |ephemeral| !ephemeral);
@@ -131,7 +143,11 @@ impl haft_rpc::SessionProvider for SessionSource {
         self.open_session(parts, screens).await
     }
 
-    async fn open(&self, which: SessionChoice, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
+    async fn open(
+        &self,
+        which: SessionChoice,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure> {
         let (setup, wanted) = self.resolve_request(which).await?;
         let opened = async { self.open_session(self.parts(setup, wanted).await?, screens).await };
         opened.await.map_err(|error| failure(&error))
@@ -151,7 +167,8 @@ impl haft_rpc::SessionProvider for SessionSource {
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
         let found = async {
             let setup = self.setup().await?;
-            run::choose_by_name(&self.args, &setup, self.first_model.get().unwrap_or(asked), name, asked).await
+            run::choose_by_name(&self.args, &setup, self.first_model.get().unwrap_or(asked), name, asked)
+                .await
         };
         found.await.map_err(|error| failure_with_code(ErrorCode::ModelNotFound, &error))
     }
@@ -187,14 +204,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn failure(error: &anyhow::Error) -> CommandFailure {
-    let code =
-        if Exit::from_error(error) == Exit::SessionInUse { ErrorCode::SessionLocked } else { ErrorCode::Failed };
+    let code = if Exit::from_error(error) == Exit::SessionInUse {
+        ErrorCode::SessionLocked
+    } else {
+        ErrorCode::Failed
+    };
     failure_with_code(code, error)
 }
 
 /// An error of looking for a session: that there is none, or more than one.
 fn lookup_failure(error: &anyhow::Error) -> CommandFailure {
-    if Exit::from_error(error) == Exit::Session { failure_with_code(ErrorCode::SessionNotFound, error) } else { failure(error) }
+    if Exit::from_error(error) == Exit::Session {
+        failure_with_code(ErrorCode::SessionNotFound, error)
+    } else {
+        failure(error)
+    }
 }
 
 fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> CommandFailure {

@@ -5,7 +5,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_protocol::event::AgentEvent;
 
 use super::join::RunningAgent;
-use super::screen::{RunFlow, RunDisplay, exit_of_model, handle_interrupt};
+use super::screen::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use crate::args::CompactArgs;
 use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
@@ -35,7 +35,11 @@ impl CompactOptions {
     }
 }
 
-pub(super) async fn compact(joined: &mut RunningAgent, wish: CompactOptions, screen: &mut RunDisplay) -> anyhow::Result<Exit> {
+pub(super) async fn compact(
+    joined: &mut RunningAgent,
+    wish: CompactOptions,
+    screen: &mut RunDisplay,
+) -> anyhow::Result<Exit> {
     let (agent, cancel) = (joined.agent.clone(), screen.cancel.clone());
     let asked = agent.compact(cancel.clone(), wish.instructions);
     tokio::pin!(asked);

@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, CompactOptions};
 use super::ends::SessionOutputs;
-use super::join::{RunningAgent, RunParts, build_agent};
+use super::join::{RunParts, RunningAgent, build_agent};
 use super::output::RunOutput;
-use super::screen::{RunFlow, RunDisplay, exit_of_model, handle_interrupt};
+use super::screen::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
@@ -41,7 +41,9 @@ pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> 
     let mut interrupts = InterruptListener::listen()?;
     let results = parts.home.results_dir();
     let (ends, events) = SessionOutputs::for_printing(task.event_filter());
-    let Some(joined) = interrupts.run_until_first(build_agent(parts, ends)).await else { return Ok(Exit::Aborted) };
+    let Some(joined) = interrupts.run_until_first(build_agent(parts, ends)).await else {
+        return Ok(Exit::Aborted);
+    };
     let mut joined = joined?;
     let mut screen = RunDisplay { output, interrupts, events, cancel: CancellationToken::new() };
     let worked = run_task(&mut joined, task, &mut screen).await;
@@ -99,8 +101,14 @@ enum PromptResolution {
 
 /// Runs an extension's command when the prompt begins with one, and puts a template or a skill in the place of its name.
 /// What extensions say meanwhile is shown.
-async fn resolve_command(joined: &mut RunningAgent, prompt: &str, screen: &mut RunDisplay) -> anyhow::Result<PromptResolution> {
-    let Some(typed) = prompt.strip_prefix('/') else { return Ok(PromptResolution::Prompt(prompt.to_owned())) };
+async fn resolve_command(
+    joined: &mut RunningAgent,
+    prompt: &str,
+    screen: &mut RunDisplay,
+) -> anyhow::Result<PromptResolution> {
+    let Some(typed) = prompt.strip_prefix('/') else {
+        return Ok(PromptResolution::Prompt(prompt.to_owned()));
+    };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
     let templates = joined.resources.find_templates();
     if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {

@@ -21,7 +21,7 @@ pub(crate) struct SessionOutputs {
 }
 
 impl SessionOutputs {
-    /// Of a run that is printed: what extensions say waits in a queue. With `event_filter`, which of the agent's own events come
+    /// Of a run that is printed: what extensions say waits in a queue. With `observed`, which of the agent's own events come
     /// among that; none where a run tells them.
     pub(crate) fn for_printing(observed: Option<fn(&AgentEvent) -> bool>) -> (Self, EventQueueReceiver) {
         let (sender, events) = queue::event_queue();

@@ -94,7 +94,13 @@ impl RunParts {
             other_models: None,
             home,
             host,
-            source: extensions::spec_source(search, Vec::new(), ground, ProjectOnlySettings::default(), Vec::new()),
+            source: extensions::spec_source(
+                search,
+                Vec::new(),
+                ground,
+                ProjectOnlySettings::default(),
+                Vec::new(),
+            ),
             trust_event: None,
             system: SystemPrompt { facts: environment_facts(cwd), ..SystemPrompt::default() },
             resources: PromptResources::default(),
@@ -124,7 +130,13 @@ impl RunParts {
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
         let ground = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
-        let source = extensions::spec_source(search.clone(), hooks, ground, ProjectOnlySettings::from_config(&config), grants);
+        let source = extensions::spec_source(
+            search.clone(),
+            hooks,
+            ground,
+            ProjectOnlySettings::from_config(&config),
+            grants,
+        );
         let plain = Self::with_defaults(session, model, home, &cwd, search);
         Ok(Self {
             other_models: Some(others),
@@ -143,8 +155,9 @@ impl RunParts {
 }
 
 fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
-    let allows =
-        |granted: &GrantSettings| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
+    let allows = |granted: &GrantSettings| {
+        granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow)
+    };
     let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
     Ok(HostConfig {
         on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),

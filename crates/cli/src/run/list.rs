@@ -1,9 +1,9 @@
 //! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
 
 use haft_config::Settings;
-use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
+use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use haft_protocol::rpc;
-use haft_providers::{model_catalog, local_servers};
+use haft_providers::{local_servers, model_catalog};
 use serde_json::{Value, json};
 
 use crate::console::print;
@@ -31,7 +31,11 @@ struct ListedModel {
 }
 
 /// Prints the models whose name holds `pattern`, in any case of its letters.
-pub(super) async fn print_model_list(setup: &RunSetup, pattern: Option<&str>, form: ModelListFormat) -> anyhow::Result<Exit> {
+pub(super) async fn print_model_list(
+    setup: &RunSetup,
+    pattern: Option<&str>,
+    form: ModelListFormat,
+) -> anyhow::Result<Exit> {
     let Settings { provider, model, .. } = setup.settings();
     // One that a model's name carries is no wish to see that provider's alone.
     let carried = |origin| model.as_ref().is_some_and(|model| model.origin == origin);
@@ -72,8 +76,8 @@ async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
         deprecated: false,
     });
     let own: Vec<ListedModel> = own.collect();
-    let served =
-        local_servers(&setup.models, &MachineWithKeys::new(&setup.auth)).await.into_iter().flat_map(|server| {
+    let served = local_servers(&setup.models, &MachineWithKeys::new(&setup.auth)).await.into_iter().flat_map(
+        |server| {
             let source = server.location();
             server.models.into_iter().map(move |model| ListedModel {
                 provider: server.preset.name.to_owned(),
@@ -82,7 +86,8 @@ async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
                 source: source.clone(),
                 deprecated: false,
             })
-        });
+        },
+    );
     let known = model_catalog().into_iter().map(|known| ListedModel {
         provider: known.provider.to_owned(),
         model: known.model,
@@ -301,6 +306,9 @@ mod tests {
         );
         let free = TokenPrices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
         assert_eq!(price_text(free), "free");
-        assert_eq!((thinking_range(Some(&[ThinkingLevel::Off])), thinking_range(Some(&[]))), ("–".to_owned(), "–".to_owned()));
+        assert_eq!(
+            (thinking_range(Some(&[ThinkingLevel::Off])), thinking_range(Some(&[]))),
+            ("–".to_owned(), "–".to_owned())
+        );
     }
 }

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
-    ModelChoice, FallbackModel, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, ModelPreference, choose_model as choose_model, resolve_model,
+    EnvironmentProbe, FallbackModel, ModelChoice, ModelConfig, ModelPreference, ModelsFile, SystemProbe,
+    choose_model, resolve_model,
 };
 
 use crate::args::RunArgs;
@@ -46,7 +47,8 @@ pub(crate) async fn choose_by_name(
     asked: &ModelInfo,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let (_, fixed) = provider_of(&model_preferences(args, setup), setup.settings(), first);
-    let (provider, model) = resolve_model(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
+    let (provider, model) =
+        resolve_model(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
     choose_for_client(args, setup, first, &provider, &model).await
 }
 
@@ -101,19 +103,28 @@ async fn open(wish: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn
     Ok(if others.is_empty() { model } else { Arc::new(FallbackModel::new(model, others)) })
 }
 
-async fn open_one(wish: ModelPreference, setup: &RunSetup, machine: &MachineWithKeys<'_>) -> anyhow::Result<Arc<dyn Model>> {
+async fn open_one(
+    wish: ModelPreference,
+    setup: &RunSetup,
+    machine: &MachineWithKeys<'_>,
+) -> anyhow::Result<Arc<dyn Model>> {
     let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
         ModelChoice::Scripted(_) => &setup.settings().model,
         ModelChoice::Http(_) => &setup.settings().base_url,
     };
-    let model = chosen.choice.open().or_exit(exit_for_origin(named.as_ref().map(|set| set.origin.clone())))?;
+    let model =
+        chosen.choice.open().or_exit(exit_for_origin(named.as_ref().map(|set| set.origin.clone())))?;
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
 }
 
-fn fallback_preferences(named: &str, first: &ModelPreference, first_provider: &str) -> anyhow::Result<ModelPreference> {
+fn fallback_preferences(
+    named: &str,
+    first: &ModelPreference,
+    first_provider: &str,
+) -> anyhow::Result<ModelPreference> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =
         parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
@@ -122,7 +133,12 @@ fn fallback_preferences(named: &str, first: &ModelPreference, first_provider: &s
 
 /// Address and key that are set belong to the first model's provider: another model of it is asked there and with that, and
 /// one of another provider is not.
-fn preferences_for_model(first: &ModelPreference, first_provider: &str, provider: &str, model: &str) -> ModelPreference {
+fn preferences_for_model(
+    first: &ModelPreference,
+    first_provider: &str,
+    provider: &str,
+    model: &str,
+) -> ModelPreference {
     let same = if provider == first_provider { first.clone() } else { ModelPreference::default() };
     ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
@@ -217,7 +233,8 @@ impl ModelResolver {
 #[async_trait]
 impl ModelSource for ModelResolver {
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
-        let at = resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
+        let at =
+            resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = opened().get(&at) {
             return Ok(Arc::clone(model));

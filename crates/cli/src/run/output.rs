@@ -12,7 +12,7 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{TokenUsage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
 
-use crate::console::{note, print, prefixed_rows, terminal_width, write};
+use crate::console::{note, prefixed_rows, print, terminal_width, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{cost_text, usage_text};
 
@@ -137,7 +137,9 @@ fn check_written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
 #[cfg(test)]
 pub(crate) fn rendered_event(event: &AgentEvent, width: Option<usize>) -> String {
     match event_text(event, || width) {
-        EventText::Output(text) | EventText::Notice(text) | EventText::Progress(text) => crate::console::terminal_line(&text),
+        EventText::Output(text) | EventText::Notice(text) | EventText::Progress(text) => {
+            crate::console::terminal_line(&text)
+        }
         EventText::Nothing => String::new(),
     }
 }
@@ -164,7 +166,9 @@ fn compaction_text(
         (Some(error), _) => {
             EventText::Notice(haft_message(&format!("the conversation was not summed up: {error}"), width()))
         }
-        (None, Some(after)) => EventText::Progress(format!("… summed up: {before} tokens before, {after} now")),
+        (None, Some(after)) => {
+            EventText::Progress(format!("… summed up: {before} tokens before, {after} now"))
+        }
         (None, None) => EventText::Nothing,
     }
 }
@@ -212,7 +216,9 @@ fn result_mark(is_error: bool) -> &'static str {
 /// Most events say nothing, so the terminal is asked for its width only for those that do.
 fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
     match event {
-        AgentEvent::ExtDisplay { extension, text } => EventText::Output(attribute_rows(extension, "", text, width())),
+        AgentEvent::ExtDisplay { extension, text } => {
+            EventText::Output(attribute_rows(extension, "", text, width()))
+        }
         AgentEvent::ExtNotify { extension, level, message } => {
             EventText::Notice(attribute_rows(extension, level_prefix(*level), message, width()))
         }
@@ -225,7 +231,9 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         AgentEvent::Retry { attempt, delay_ms, message, .. } => {
             EventText::Notice(haft_message(&retry_text(*attempt, *delay_ms, message), width()))
         }
-        AgentEvent::SessionRepaired { id, message } => EventText::Notice(haft_message(&repair_text(id, message), width())),
+        AgentEvent::SessionRepaired { id, message } => {
+            EventText::Notice(haft_message(&repair_text(id, message), width()))
+        }
         AgentEvent::ModelFallback { from, to, message } => {
             EventText::Notice(haft_message(&format!("{message}; {from} gives way to {to}"), width()))
         }
@@ -234,7 +242,9 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
             compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
         }
         AgentEvent::Interrupted { .. } => EventText::Progress("… coming to an end".to_owned()),
-        AgentEvent::TurnDiscarded { by, reason } => EventText::Notice(haft_message(&discarded_text(by, reason), width())),
+        AgentEvent::TurnDiscarded { by, reason } => {
+            EventText::Notice(haft_message(&discarded_text(by, reason), width()))
+        }
         AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }

@@ -41,7 +41,10 @@ struct BacklogCounters {
 pub(crate) fn event_queue() -> (EventQueueSender, EventQueueReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let waiting = Arc::<Mutex<BacklogCounters>>::default();
-    (EventQueueSender { events: sender, waiting: Arc::clone(&waiting) }, EventQueueReceiver { events: receiver, waiting })
+    (
+        EventQueueSender { events: sender, waiting: Arc::clone(&waiting) },
+        EventQueueReceiver { events: receiver, waiting },
+    )
 }
 
 impl EventQueueSender {

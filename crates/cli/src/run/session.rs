@@ -16,7 +16,7 @@ use super::model;
 use crate::args::{RunArgs, SessionArgs};
 use crate::console::{note, print};
 use crate::exit::{Exit, OrExit as _};
-use crate::session::{SessionFinder, explain_error, session_rows, short_id, render_table};
+use crate::session::{SessionFinder, explain_error, render_table, session_rows, short_id};
 use crate::setup::RunSetup;
 
 /// The provider whose models are files.
@@ -40,7 +40,10 @@ pub(crate) fn open(args: &SessionArgs, setup: &RunSetup, prompt: bool) -> anyhow
     let sessions = SessionFinder::new(&setup.home, &setup.cwd);
     let found = match (args, args.resume.as_deref()) {
         (SessionArgs { no_session: true, .. }, _) => {
-            return Ok(SessionOpenOutcome::Session(SelectedSession { session: Session::in_memory(&setup.cwd), resumed: false }));
+            return Ok(SessionOpenOutcome::Session(SelectedSession {
+                session: Session::in_memory(&setup.cwd),
+                resumed: false,
+            }));
         }
         (SessionArgs { go_on: true, .. }, _) => sessions.latest()?,
         (SessionArgs { session: Some(name), .. }, _) => sessions.find(name)?,
@@ -55,7 +58,10 @@ pub(crate) fn open(args: &SessionArgs, setup: &RunSetup, prompt: bool) -> anyhow
         }
         (_, Some(name)) => sessions.find(name)?,
         (_, None) => {
-            return Ok(SessionOpenOutcome::Session(SelectedSession { session: sessions.create(), resumed: false }));
+            return Ok(SessionOpenOutcome::Session(SelectedSession {
+                session: sessions.create(),
+                resumed: false,
+            }));
         }
     };
     let session = resume(&found, setup)?;
@@ -132,7 +138,11 @@ pub(crate) fn resume(found: &SessionFile, setup: &RunSetup) -> anyhow::Result<Se
 }
 
 /// The model: what the flags say, otherwise the session's, otherwise what the settings say.
-pub(super) async fn session_model(args: &RunArgs, setup: &RunSetup, chosen: &SelectedSession) -> anyhow::Result<Arc<dyn Model>> {
+pub(super) async fn session_model(
+    args: &RunArgs,
+    setup: &RunSetup,
+    chosen: &SelectedSession,
+) -> anyhow::Result<Arc<dyn Model>> {
     let flags = args.model.provider.is_some() || args.model.model.is_some();
     let kept = chosen.session.context().settings.model.filter(|_| !flags);
     let Some(ModelChange { provider, model }) = kept else { return model::choose(args, setup).await };

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::read;
 use haft_core::session::{RecoveredSession, recover};
-use haft_export::{SenderDirectories, EntrySelection, render_page, export_portable};
+use haft_export::{EntrySelection, SenderDirectories, export_portable, render_page};
 
 use crate::args::ExportArgs;
 use crate::console::{self, note};
@@ -62,7 +62,8 @@ fn export_bytes(
     selection: &EntrySelection,
     form: ExportFormat,
 ) -> anyhow::Result<(Vec<u8>, &'static str)> {
-    let places = SenderDirectories { home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()) };
+    let places =
+        SenderDirectories { home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()) };
     Ok(match form {
         ExportFormat::Page => {
             // The page shows what a file for others would hold.

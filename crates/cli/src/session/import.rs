@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::SessionStore;
-use haft_export::{ImportedSession, ImportLimits, ImportProblem, import_session};
+use haft_export::{ImportLimits, ImportProblem, ImportedSession, import_session};
 
 use crate::args::ImportArgs;
 use crate::console::{self, note};
@@ -24,8 +24,8 @@ pub(super) fn run(store: &SessionStore, cwd: &Path, args: &ImportArgs) -> anyhow
         false => File::open(&args.file).and_then(|file| read_up_to(file, limits.bytes)),
     };
     let bytes = bytes.with_context(|| format!("cannot read {shown}"))?;
-    let mut imported =
-        import_session(&bytes, &dir.to_string_lossy(), &limits).with_context(|| format!("cannot import {shown}"))?;
+    let mut imported = import_session(&bytes, &dir.to_string_lossy(), &limits)
+        .with_context(|| format!("cannot import {shown}"))?;
     drop(bytes);
     if let Some(name) = &args.name {
         imported.set_name(name);

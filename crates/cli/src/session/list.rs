@@ -7,7 +7,7 @@ use haft_core::session::store::SessionFile;
 use serde_json::{Value, json};
 
 use super::find::SessionFinder;
-use super::text::{SessionRow, id_digits, heading};
+use super::text::{SessionRow, heading, id_digits};
 use crate::console::{list_width, note, print, write};
 
 pub(super) fn run(sessions: &SessionFinder, all: bool, json: bool) -> anyhow::Result<()> {
@@ -30,7 +30,9 @@ pub(super) fn run(sessions: &SessionFinder, all: bool, json: bool) -> anyhow::Re
 
 /// Returns the row of each. One that cannot be read is told of in a note, and left out.
 pub(crate) fn session_rows(found: &[SessionFile]) -> Vec<SessionRow> {
-    let read = |found: &SessionFile| SessionRow::from_found(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok();
+    let read = |found: &SessionFile| {
+        SessionRow::from_found(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok()
+    };
     found.iter().filter_map(read).collect()
 }
 
@@ -51,8 +53,11 @@ fn tables_by_directory(rows: &[SessionRow]) -> String {
             directories.push(&row.summary.cwd);
         }
     }
-    let of = |cwd: &str| -> Vec<SessionRow> { rows.iter().filter(|row| row.summary.cwd == cwd).cloned().collect() };
-    let tables = directories.iter().map(|cwd| format!("{}\n{}", sanitize_line(cwd), render_table(&of(cwd), now)));
+    let of = |cwd: &str| -> Vec<SessionRow> {
+        rows.iter().filter(|row| row.summary.cwd == cwd).cloned().collect()
+    };
+    let tables =
+        directories.iter().map(|cwd| format!("{}\n{}", sanitize_line(cwd), render_table(&of(cwd), now)));
     tables.collect::<Vec<_>>().join("\n\n")
 }
 

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{ResponseMetadata, SessionEntry, EntryBody, Said, SessionSettings};
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said, SessionEntry, SessionSettings};
 use haft_core::session::intervention::HookIntervention;
 use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, build_context};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Message, TokenUsage, ToolMessage};
 use serde_json::json;
 
-use super::text::{SessionRow, truncate, read_entries, first_line, usage_text};
-use crate::console::{list_width, print, prefixed_rows, terminal_width, write};
+use super::text::{SessionRow, first_line, read_entries, truncate, usage_text};
+use crate::console::{list_width, prefixed_rows, print, terminal_width, write};
 
 pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
     let entries = read_entries(found)?;
@@ -32,12 +32,14 @@ pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
 fn render_transcript(branch: &[Arc<SessionEntry>]) -> String {
     let pieces = transcript_parts(branch);
     // What the session began with is told above it.
-    let begin = pieces.iter().position(|piece| piece.kind != TranscriptPartKind::Setting).unwrap_or(pieces.len());
+    let begin =
+        pieces.iter().position(|piece| piece.kind != TranscriptPartKind::Setting).unwrap_or(pieces.len());
     let mut text = String::new();
     let mut last = None;
     for TranscriptPart { kind, text: piece } in pieces.into_iter().skip(begin) {
         // The lines of tools stand together.
-        let together = last.is_none() || (last == Some(TranscriptPartKind::Tool) && kind == TranscriptPartKind::Tool);
+        let together =
+            last.is_none() || (last == Some(TranscriptPartKind::Tool) && kind == TranscriptPartKind::Tool);
         text.push_str(if together { "" } else { "\n" });
         text.push_str(&piece);
         text.push('\n');
@@ -89,7 +91,8 @@ fn tool_names(branch: &[Arc<SessionEntry>]) -> HashMap<&ToolCallId, &str> {
 
 fn latest_branch(entries: Vec<SessionEntry>) -> Vec<Arc<SessionEntry>> {
     let mut next = entries.last().map(|entry| entry.id);
-    let mut known: HashMap<EntryId, SessionEntry> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
+    let mut known: HashMap<EntryId, SessionEntry> =
+        entries.into_iter().map(|entry| (entry.id, entry)).collect();
     let mut branch = Vec::new();
     while let Some(entry) = next.and_then(|id| known.remove(&id)) {
         next = entry.parent;
@@ -150,15 +153,19 @@ fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Tran
             vec![prefixed_part("~ ", &format!("Another attempt:\n{}", branch.summary))]
         }
         EntryBody::CustomMessage(custom) if custom.display => {
-            vec![prefixed_part(&format!("[{}] ", sanitize_line(&custom.owner)), &joined_text(&custom.content))]
+            vec![prefixed_part(
+                &format!("[{}] ", sanitize_line(&custom.owner)),
+                &joined_text(&custom.content),
+            )]
         }
         EntryBody::ModelChange(change) => {
             let text = transcript_line(&format!("~ model {}/{}", change.provider, change.model));
             vec![TranscriptPart { kind: TranscriptPartKind::Setting, text }]
         }
-        EntryBody::Custom(custom) => {
-            HookIntervention::from_custom(custom).map(|it| intervention_part(&it, tools)).into_iter().collect()
-        }
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom)
+            .map(|it| intervention_part(&it, tools))
+            .into_iter()
+            .collect(),
         EntryBody::CustomMessage(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)
@@ -176,7 +183,10 @@ fn entry_intervention(entry: &SessionEntry) -> Option<HookIntervention> {
 
 /// A text with its owner before every row.
 fn prefixed_part(prefix: &str, text: &str) -> TranscriptPart {
-    TranscriptPart { kind: TranscriptPartKind::Text, text: prefixed_rows(prefix, prefix, text.trim_end(), terminal_width()) }
+    TranscriptPart {
+        kind: TranscriptPartKind::Text,
+        text: prefixed_rows(prefix, prefix, text.trim_end(), terminal_width()),
+    }
 }
 
 /// Returns the text of the model, or a line for a call. What it thought is left out.
@@ -240,7 +250,8 @@ fn count_text(count: usize, what: &str) -> String {
 fn session_json(row: &SessionRow, branch: &[Arc<SessionEntry>]) -> serde_json::Value {
     let context = build_context(branch);
     let answers: Vec<&ResponseMetadata> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
-    let interventions: Vec<HookIntervention> = branch.iter().filter_map(|entry| entry_intervention(entry)).collect();
+    let interventions: Vec<HookIntervention> =
+        branch.iter().filter_map(|entry| entry_intervention(entry)).collect();
     let mut json = super::list::row_json(row);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("settings".to_owned(), json!(context.settings));

@@ -31,7 +31,7 @@ impl SessionRow {
         Ok(Self { found: found.clone(), summary, text })
     }
 
-    /// The line of the list, in at most `terminal_width` columns; `id_digits` of the id are shown.
+    /// The line of the list, in at most `width` columns; `digits` of the id are shown.
     pub(crate) fn line(&self, now: SystemTime, digits: usize, width: usize) -> String {
         let id: String = self.found.id.to_string().chars().take(digits).collect();
         let when = age_text(now, self.found.modified);
@@ -182,8 +182,12 @@ mod tests {
 
     #[test]
     fn ids_are_shown_as_far_as_they_differ() {
-        let found =
-            |id: u128| SessionFile { id: id.into(), path: "p".into(), modified: SystemTime::UNIX_EPOCH, size: 0 };
+        let found = |id: u128| SessionFile {
+            id: id.into(),
+            path: "p".into(),
+            modified: SystemTime::UNIX_EPOCH,
+            size: 0,
+        };
         assert_eq!(id_digits([found(1 << 127), found(1)].iter()), 8);
         assert_eq!(id_digits([found(1), found(2)].iter()), 32);
         assert_eq!(id_digits([].iter()), 8);

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{SessionEntry, EntryBody};
+use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
-use super::text::{truncate, read_entries, first_line};
+use super::text::{first_line, read_entries, truncate};
 use crate::console::{list_width, print};
 
 /// The number of digits of an entry's id that are shown.
@@ -37,7 +37,8 @@ fn render_tree(entries: &[SessionEntry], width: usize) -> String {
         let label = labels.get(&node.id).map(|label| format!("  [{label}]")).unwrap_or_default();
         let here = if leaf == Some(node.id) { "  <- here" } else { "" };
         let marks = sanitize_line(&format!("{label}{here}"));
-        let line = truncate(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
+        let line =
+            truncate(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
         lines.push(format!("{line}{marks}"));
         push_children(&mut open, ways.get(&Some(node.id)), &below);
     }
@@ -45,7 +46,11 @@ fn render_tree(entries: &[SessionEntry], width: usize) -> String {
 }
 
 /// Puts the ways on from a node where they are drawn next.
-fn push_children<'a>(open: &mut Vec<(&'a TreeNode, String, String)>, ways: Option<&Vec<&'a TreeNode>>, below: &str) {
+fn push_children<'a>(
+    open: &mut Vec<(&'a TreeNode, String, String)>,
+    ways: Option<&Vec<&'a TreeNode>>,
+    below: &str,
+) {
     let Some(ways) = ways else { return };
     if let [only] = ways.as_slice() {
         return open.push((only, below.to_owned(), below.to_owned()));
@@ -65,13 +70,17 @@ struct TreeNode {
 }
 
 /// Returns the nodes to draw, and the one that the session continues from.
-fn tree_nodes(entries: &[SessionEntry], labels: &HashMap<EntryId, String>) -> (Vec<TreeNode>, Option<EntryId>) {
+fn tree_nodes(
+    entries: &[SessionEntry],
+    labels: &HashMap<EntryId, String>,
+) -> (Vec<TreeNode>, Option<EntryId>) {
     // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
     let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
     let mut nodes = Vec::new();
     for entry in entries {
         let parent = entry.parent.and_then(|parent| stands.get(&parent).copied().flatten());
-        let text = entry_text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
+        let text =
+            entry_text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
         let drawn = text.map(|text| {
             nodes.push(TreeNode { id: entry.id, parent, text: sanitize_line(&text) });
             entry.id
@@ -121,7 +130,12 @@ mod tests {
     fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> SessionEntry {
         // The digits that are shown come first.
         let name = |id: u128| EntryId::from(id << 96);
-        SessionEntry { id: name(id), parent: parent.map(name), time: Rfc3339Time("t".into()), body: body.into() }
+        SessionEntry {
+            id: name(id),
+            parent: parent.map(name),
+            time: Rfc3339Time("t".into()),
+            body: body.into(),
+        }
     }
 
     fn user(text: &str) -> EntryBody {

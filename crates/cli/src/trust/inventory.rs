@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use haft_config::{
-    Config, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, Settings, SourcedValue, ProjectTrust,
-    UntrustedItem,
+    Config, ConfigFiles, ConfigLayer, Home, LayerSource, Owner, ProcessHook, Project, ProjectTrust,
+    SettingOrigin, Settings, SourcedValue, UntrustedItem,
 };
 use haft_packages::discovery::Discovery;
 use haft_packages::manifest::Manifest;
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin, Permissions, check_grant};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, Permissions, check_grant};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
@@ -34,8 +34,11 @@ impl ProjectInventory {
         let of = |trust| Project { dir: dir.into(), trust };
         let trusted = of(ProjectTrust::Trusted);
         let (files, mistakes) = ConfigFiles::read_leniently(home, &trusted);
-        let config =
-            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
         let mut marked = extension_items(home, &config, &trusted);
         let hooks = config.hooks.iter().filter(|hook| hook.owner == Owner::Project);
         marked.extend(hooks.flat_map(|hook| hook_items(&config, hook)));
@@ -43,8 +46,13 @@ impl ProjectInventory {
         marked.extend(users.flat_map(|hook| project_code_items(home, hook, dir)));
         let mut all: Vec<(&str, String)> = Vec::new();
         let unused = ConfigFiles::read_leniently(home, &of(ProjectTrust::Untrusted)).0;
-        let unused =
-            unused.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None).unused;
+        let unused = unused
+            .merge_unchecked(
+                ConfigLayer::empty(LayerSource::Flags),
+                ConfigLayer::empty(LayerSource::Env),
+                &|_, _| None,
+            )
+            .unused;
         all.extend(unused.map(|unused| ("settings", settings_text(&unused, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
         let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
@@ -76,7 +84,8 @@ impl ProjectInventory {
 }
 
 fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<InventoryItem> {
-    let found = Discovery::run(&setup::extension_search(&ExtensionArgs::default(), home, config, project.clone()));
+    let found =
+        Discovery::run(&setup::extension_search(&ExtensionArgs::default(), home, config, project.clone()));
     let plain = |text| InventoryItem { kind: "extension", text, red: false };
     let specs = found.specs.iter().filter(|spec| spec.origin == ExtensionOrigin::Project);
     let runs = specs.flat_map(|spec| {
@@ -133,13 +142,15 @@ fn permission_items(config: &Config, spec: &ExtensionSpec) -> Vec<InventoryItem>
         Some(level) => format!("{name}: {level}"),
         None => format!("{name}: none, so it runs UNCONFINED, with all your rights"),
     };
-    let sandbox = InventoryItem { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
+    let sandbox =
+        InventoryItem { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
     permissions.chain([sandbox]).collect()
 }
 
 /// A process hook: what it runs, what it is asked and told, what confines it, and what lets pass what it would stop.
 fn hook_items(config: &Config, hook: &ProcessHook) -> Vec<InventoryItem> {
-    let text = format!("{} runs: {}; {}", hook.name, hooks::command_text(hook), hooks::hook_points_text(hook));
+    let text =
+        format!("{} runs: {}; {}", hook.name, hooks::command_text(hook), hooks::hook_points_text(hook));
     let (confined, red) = hooks::sandbox_text(config, &hook.name);
     let confined = format!("{}: {confined}", hook.name);
     let mut all = vec![InventoryItem { kind: "hook", text, red: false }];

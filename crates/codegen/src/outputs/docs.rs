@@ -31,7 +31,12 @@ pub(super) fn output() -> Result<GeneratedFile> {
         &frames_table(&extension, &host)?,
     )?;
     replace(&mut text, "<!-- generated: hooks -->", "<!-- /generated -->", &host.hook_table()?)?;
-    replace(&mut text, "<!-- generated: extension -->", "<!-- /generated -->", &extension.frame_reference()?)?;
+    replace(
+        &mut text,
+        "<!-- generated: extension -->",
+        "<!-- /generated -->",
+        &extension.frame_reference()?,
+    )?;
     replace(&mut text, "<!-- generated: host -->", "<!-- /generated -->", &host.frame_reference()?)?;
     let hash = format!(" {} ", repo::protocol_hash()?);
     let start = text
@@ -75,9 +80,13 @@ impl FrameDirection {
     fn hook_table(&self) -> Result<String> {
         let mut out =
             String::from("\n\n| hook | when | the question carries | example |\n|---|---|---|---|\n");
-        for (hook, branch) in fields::union_branches(&self.root, &self.root["$defs"]["EventIntercept"], "event") {
-            let names: Vec<String> =
-                fields::field_rows(&self.root, branch).iter().map(|field| format!("`{}`", field.name)).collect();
+        for (hook, branch) in
+            fields::union_branches(&self.root, &self.root["$defs"]["EventIntercept"], "event")
+        {
+            let names: Vec<String> = fields::field_rows(&self.root, branch)
+                .iter()
+                .map(|field| format!("`{}`", field.name))
+                .collect();
             let event = format!(r#""event":"{hook}""#);
             let example = self
                 .examples

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use anyhow::{Context, Result};
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookHello, HookEventKind, CallLine, HookEventPayload, HookQuestion, HookResults,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, CallLine, HookEventKind, HookEventPayload,
+    HookHello, HookQuestion, HookResults,
 };
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, ReplyData, RpcRequest, RpcEvent};
+use haft_protocol::rpc::{ErrorCode, ReplyData, RpcEvent, RpcRequest};
 use serde_json::Value;
 
 use super::docs::{replace, write_fields};

@@ -4,10 +4,12 @@ use anyhow::Result;
 use haft_protocol::codec::FrameSet;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
-    LifecycleEvent, ExtensionFrame, HostFrame, InterceptKind, Limits, PROTOCOL_VERSION, capability,
+    ExtensionFrame, HostFrame, InterceptKind, LifecycleEvent, Limits, PROTOCOL_VERSION, capability,
 };
-use haft_protocol::hook::{HookEventKind, CallLine, Method, HookResults};
-use haft_protocol::rpc::{self, CommandKind, ErrorCode, EventLine, ReplyData, RpcRequest, RpcResponse, RpcEvent};
+use haft_protocol::hook::{CallLine, HookEventKind, HookResults, Method};
+use haft_protocol::rpc::{
+    self, CommandKind, ErrorCode, EventLine, ReplyData, RpcEvent, RpcRequest, RpcResponse,
+};
 use serde_json::{Value, json};
 
 use super::{GeneratedFile, fields};

@@ -55,7 +55,8 @@ pub(crate) fn insert_hooks(
     }
     for (name, process) in self_contained_hooks(from, there) {
         let added = process_item(&name, &process).map_err(|detail| parse_error(path, detail))?;
-        let processes = table_entry(document.as_table_mut(), "hooks").and_then(|hooks| table_entry(hooks, "processes"));
+        let processes =
+            table_entry(document.as_table_mut(), "hooks").and_then(|hooks| table_entry(hooks, "processes"));
         let processes =
             processes.ok_or_else(|| parse_error(path, "`hooks.processes` must be a table".to_owned()))?;
         processes.insert(&name, added);

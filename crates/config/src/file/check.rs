@@ -62,7 +62,12 @@ impl KeyChecker<'_> {
     ) -> Result<(), ConfigError> {
         if let Some(at) = mismatch_position(kind, value) {
             let (key, line) = (path.join("."), line_of(self.text, at));
-            return Err(ConfigError::Value { path: self.path.into(), line, key, takes: kind.expected_text() });
+            return Err(ConfigError::Value {
+                path: self.path.into(),
+                line,
+                key,
+                takes: kind.expected_text(),
+            });
         }
         let DeValue::Table(table) = value.get_ref() else { return Ok(()) };
         if kind == ValueKind::Table(TableKind::Keys) {

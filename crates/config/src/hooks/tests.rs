@@ -229,7 +229,8 @@ fn times_are_the_hooks_own_then_those_of_its_table() {
     fn check(said: Option<i64>, expect: u64) {
         let process = HookProcess { timeout_ms: said, ..HookProcess::default() };
         let defaults = HookDefaults { interceptor_timeout_ms: Some(7), ..HookDefaults::default() };
-        let times = Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).for_process(&process);
+        let times =
+            Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).for_process(&process);
         assert_eq!(times.interceptor, Duration::from_millis(expect));
         assert_eq!(times.approval, APPROVAL);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ValueKind::{self, Bool, Choice, Int, List, Table, Text};
-use super::{ConfigKey, OnTimeout, KeyScope, TableKind};
+use super::{ConfigKey, KeyScope, OnTimeout, TableKind};
 
 keys! {
     /// Process hooks: programs that speak PicoClaw's protocol.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ConfigFile, Settings, all_keys};
-use crate::origin::{SettingOrigin, KeyLocations, SourcedValue};
+use crate::origin::{KeyLocations, SettingOrigin, SourcedValue};
 
 /// The place of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +140,9 @@ pub(crate) fn first<'a, T>(
     key: &str,
     get: impl Fn(&'a ConfigFile) -> Option<T>,
 ) -> Option<SourcedValue<T>> {
-    layers.iter().find_map(|layer| Some(SourcedValue { value: get(&layer.values)?, origin: layer.origin(key) }))
+    layers
+        .iter()
+        .find_map(|layer| Some(SourcedValue { value: get(&layer.values)?, origin: layer.origin(key) }))
 }
 
 #[cfg(test)]

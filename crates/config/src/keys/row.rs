@@ -26,7 +26,11 @@ pub struct ConfigRow {
 
 impl ConfigRow {
     /// A row for a key, which is written as `path` here.
-    pub(crate) fn new(key: &ConfigKey, path: impl Into<String>, value: Option<(Value, SettingOrigin)>) -> Self {
+    pub(crate) fn new(
+        key: &ConfigKey,
+        path: impl Into<String>,
+        value: Option<(Value, SettingOrigin)>,
+    ) -> Self {
         let (value, origin) =
             value.map_or((None, SettingOrigin::Default), |(value, origin)| (Some(value), origin));
         Self { key: path.into(), value, default: key.default_text(), origin, only_projects: false }

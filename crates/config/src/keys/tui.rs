@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ValueKind::{Choice, List, Text};
 use super::layer::first;
 use super::row::RowValue as _;
-use super::{ConfigFile, ConfigKey, ConfigLayer, KeyScope, ConfigRow};
+use super::{ConfigFile, ConfigKey, ConfigLayer, ConfigRow, KeyScope};
 use crate::origin::{SettingOrigin, SourcedValue};
 
 keys! {
@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn what_nobody_sets_has_a_value() {
-        let file = ParsedConfigFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
+        let file =
+            ParsedConfigFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
         let settings = TuiSettings::from_layers(&[file.layer()], "", |file| Some(&file.tui));
         assert_eq!(settings.screen.value, TuiScreen::Linear);
         let rows = settings.rows().into_iter();

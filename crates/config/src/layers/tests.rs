@@ -1,8 +1,8 @@
 //! Files in real directories.
 
 use super::*;
-use crate::keys::OnTimeout;
 use crate::keys::LayerSource;
+use crate::keys::OnTimeout;
 use haft_protocol::project::ProjectTrust;
 
 /// A home and a project, with these files in them.
@@ -30,7 +30,11 @@ impl Ground {
 
     fn config(&self, trust: ProjectTrust) -> Config {
         let files = ConfigFiles::read(&self.home(), &self.project(trust)).unwrap();
-        files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None)
+        files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        )
     }
 
     /// An origin without the directory of the test.
@@ -143,7 +147,9 @@ fn a_broken_file_of_the_project_is_named_and_the_users_is_not_lost() {
         "{error}"
     );
     let (files, mistakes) = ConfigFiles::read_leniently(&home, &project);
-    let config = files.merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None).unwrap();
+    let config = files
+        .merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None)
+        .unwrap();
     assert_eq!((config.settings.model.unwrap().value.as_str(), mistakes.len()), ("users", 1));
 }
 
@@ -155,8 +161,11 @@ fn the_users_own_file_is_no_projects() {
     std::fs::write(home.config_file(), "[grant.guard]\non_timeout = 'allow'").unwrap();
     for trust in [ProjectTrust::Trusted, ProjectTrust::Untrusted] {
         let files = ConfigFiles::read(&home, &Project { dir: root.path().into(), trust }).unwrap();
-        let config =
-            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
         assert_eq!((config.grant.len(), config.unused, config.refused), (1, None, None));
     }
 }
@@ -165,7 +174,10 @@ fn the_users_own_file_is_no_projects() {
 fn a_place_of_extensions_that_is_not_there_is_named_with_its_line() {
     let ground = Ground::new("\nextensions = ['mine']", "");
     let files = ConfigFiles::read(&ground.home(), &ground.project(ProjectTrust::Untrusted)).unwrap();
-    let below = || files.merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+    let below = || {
+        files
+            .merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None)
+    };
     let error = below().unwrap_err().to_string();
     assert!(error.contains("home/config.toml:2: extensions: there is no directory "), "{error}");
     std::fs::create_dir(ground.home().root().join("mine")).unwrap();

@@ -75,7 +75,10 @@ fn a_skill_is_called_by_its_name() {
     let skills = [skill];
     let head = format!("Skill s in {}\n\nDo it.\n", root.path().join("s").display());
     assert_eq!(templates.expand(&skills, "skill:s", ""), TemplateExpansion::Prompt(head.clone()));
-    assert_eq!(templates.expand(&skills, "skill:s", "now"), TemplateExpansion::Prompt(format!("{head}\nnow")));
+    assert_eq!(
+        templates.expand(&skills, "skill:s", "now"),
+        TemplateExpansion::Prompt(format!("{head}\nnow"))
+    );
     let unknown = TemplateExpansion::Failed("there is no skill \"t\"; there are s".into());
     assert_eq!(templates.expand(&skills, "skill:t", ""), unknown);
 }

@@ -79,9 +79,10 @@ impl TrustDecision {
                 Err(told) => Self::with_trust(dir, ProjectTrust::Untrusted, Some(told)),
             }),
             TrustRequest::Exactly(wanted) => match Snapshot::take(home, &dir) {
-                Ok(snapshot) if snapshot.digest() == wanted => {
-                    Ok(Self { code: Some(snapshot.code_digest()), ..Self::with_trust(dir, ProjectTrust::Trusted, None) })
-                }
+                Ok(snapshot) if snapshot.digest() == wanted => Ok(Self {
+                    code: Some(snapshot.code_digest()),
+                    ..Self::with_trust(dir, ProjectTrust::Trusted, None)
+                }),
                 Ok(snapshot) => Err(ProjectDigestError::Other { dir, found: snapshot.digest(), wanted }),
                 Err(source) => Err(ProjectDigestError::Unknown { dir, source }),
             },
@@ -97,7 +98,8 @@ impl TrustDecision {
 
 /// Returns the recorded trust in a project, and the code that may run; the error is why the record does not count.
 fn recorded_trust(home: &Home, dir: &Path) -> Result<(ProjectTrust, Option<ProjectDigest>), String> {
-    let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
+    let file = TrustFile::load(home)
+        .map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
     // What cannot be found has not been trusted either.
     let Ok(real) = dir.canonicalize() else { return Ok((ProjectTrust::Untrusted, None)) };
     let above = is_up(Defence::TrustedPath);

@@ -158,7 +158,10 @@ impl TrustFile {
 }
 
 /// Changes the file, if `change` says that it changed something.
-fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, TrustRecord>) -> bool) -> Result<bool, TrustError> {
+fn edit(
+    home: &Home,
+    change: impl FnOnce(&mut BTreeMap<String, TrustRecord>) -> bool,
+) -> Result<bool, TrustError> {
     let path = home.trust_file();
     let failed = |source| TrustError::Write { path: path.clone(), source };
     let _lock = write::lock(home.root(), "trust.lock").map_err(failed)?;

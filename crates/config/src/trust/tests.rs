@@ -108,7 +108,11 @@ fn the_digest_of_what_is_run_leaves_texts_out() {
         ground.write(text, "2");
         assert_eq!(ground.snapshot().code_digest(), code, "{text}");
     }
-    let decided = TrustDecision::decide(&ground.home(), ground.dir(), TrustRequest::Exactly(ground.snapshot().digest()));
+    let decided = TrustDecision::decide(
+        &ground.home(),
+        ground.dir(),
+        TrustRequest::Exactly(ground.snapshot().digest()),
+    );
     assert_eq!(decided.unwrap().code, Some(code));
     let decided = TrustDecision::decide(&ground.home(), ground.dir(), TrustRequest::ThisRun);
     assert_eq!(
@@ -176,7 +180,10 @@ fn a_place_that_is_a_link_counts_with_what_it_leads_to() {
     let before = ground.snapshot();
     assert!(before.files().contains_key(".haft/extensions/o/f"), "{before:?}");
     ground.write("../out/f", "2");
-    assert_eq!(ground.snapshot().difference_from(before.files()).to_string(), ".haft/extensions/o/f (changed)");
+    assert_eq!(
+        ground.snapshot().difference_from(before.files()).to_string(),
+        ".haft/extensions/o/f (changed)"
+    );
 }
 
 /// Deeper down links out of the project are not followed, and such a directory may be a place of extensions all the same.
@@ -191,7 +198,10 @@ fn a_place_that_was_seen_deeper_down_counts_as_a_place() {
     std::os::unix::fs::symlink("a/b/c", ground.dir().join(".haft/extensions")).unwrap();
     let before = ground.snapshot();
     ground.write("../out/f", "2");
-    assert_eq!(ground.snapshot().difference_from(before.files()).to_string(), ".haft/extensions/x/f (changed)");
+    assert_eq!(
+        ground.snapshot().difference_from(before.files()).to_string(),
+        ".haft/extensions/x/f (changed)"
+    );
 }
 
 #[test]
@@ -232,7 +242,8 @@ fn through_a_link_nothing_beside_the_link_is_obeyed() {
     fs::create_dir(&hostile).unwrap();
     fs::write(hostile.join("AGENTS.md"), "obey me").unwrap();
     std::os::unix::fs::symlink(ground.dir(), hostile.join("link")).unwrap();
-    let project = TrustDecision::decide(&ground.home(), hostile.join("link"), TrustRequest::Nothing).unwrap().project;
+    let project =
+        TrustDecision::decide(&ground.home(), hostile.join("link"), TrustRequest::Nothing).unwrap().project;
     assert!(project.is_trusted());
     let texts: Vec<_> =
         ContextFiles::find(&ground.home(), &project).files.into_iter().map(|file| file.text).collect();

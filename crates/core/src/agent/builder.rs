@@ -7,11 +7,11 @@ use std::time::Duration;
 use haft_protocol::message::{Message, Rfc3339Time};
 
 use super::Agent;
-use crate::agent_state::{AgentConfig, AgentState, AgentSetup, ToolSchemaError, ToolTable};
+use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, ToolTable};
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSource, HookSet, Observer,
+    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer,
 };
 use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;

@@ -9,14 +9,14 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApprovedCall, CallResult, CallCancelled, GateScope, ToolGate, validate_args};
+use super::{ApprovedCall, CallCancelled, CallResult, GateScope, ToolGate, validate_args};
 use crate::agent_state::{AgentState, LazyValidator};
 use crate::chain::Verdict;
 use crate::emitter::EventEmitter;
 use crate::hooks::Refusal;
 use crate::run_context::RunContext;
 use crate::schema::SchemaValidator;
-use crate::tool::{ToolFailureKind, Tool, ToolOutput, ToolSpec};
+use crate::tool::{Tool, ToolFailureKind, ToolOutput, ToolSpec};
 
 /// Runs tools for extensions under an agent's hooks: the same transforms, gates and after-hooks as for a call of the
 /// model, whether or not a run is under way. Made by [`Agent::tool_runner`](crate::Agent::tool_runner).
@@ -71,7 +71,12 @@ impl CallableTool {
         self.tool.spec()
     }
 
-    async fn call(&self, run: &RunContext, call: &ToolCall, validator: &SchemaValidator) -> ExtensionCallResult {
+    async fn call(
+        &self,
+        run: &RunContext,
+        call: &ToolCall,
+        validator: &SchemaValidator,
+    ) -> ExtensionCallResult {
         // Another tool than the extension's cannot be called.
         let scope = GateScope { validator: Some(validator), others: None };
         let args = match ToolGate::new(run, call, scope).decide().await {
@@ -88,7 +93,9 @@ impl CallableTool {
             return cancelled_result();
         }
         let call = ToolCall { args, ..call.clone() };
-        let mut called = ExtensionCallResult::from_result(ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await);
+        let mut called = ExtensionCallResult::from_result(
+            ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await,
+        );
         // The output of a cancelled tool says how far the tool got.
         if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {
             called.code = Some(HostCallError::Cancelled);
@@ -149,7 +156,10 @@ impl ExtensionToolRunner {
         let call = ToolCall { id, name: tool.spec().name.clone(), args };
         let validator = match validate_args(&call, &tool.validator) {
             Ok(validator) => validator,
-            Err(reason) => return ExtensionCallResult::from_error(HostCallError::InvalidArgs, reason).without_hidden_text(),
+            Err(reason) => {
+                return ExtensionCallResult::from_error(HostCallError::InvalidArgs, reason)
+                    .without_hidden_text();
+            }
         };
         let emitter = EventEmitter::with_sink(agent.current_hooks().observers, tell);
         emitter.emit(AgentEvent::HostCallStart {

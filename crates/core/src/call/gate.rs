@@ -13,9 +13,9 @@ use haft_protocol::names;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::agent_state::{LazyValidator, OfferedTools};
-use crate::chain::{ChainCall, ChainStep, CallRewrite, InvalidRewrite, ChainOutcome, ToolChain, Verdict};
+use crate::chain::{CallRewrite, ChainCall, ChainOutcome, ChainStep, InvalidRewrite, ToolChain, Verdict};
 use crate::hooks::{
-    AfterBlock, ApproverDecision, ApproveTool, BeforeToolExecute, HookRole, HookSet, Refusal, RefusalScope,
+    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, HookRole, HookSet, Refusal, RefusalScope,
     ToolDecision,
 };
 use crate::run_context::{NoDecision, PANICKED, RunContext};
@@ -65,7 +65,10 @@ enum RefusalSource<'a> {
 ///
 /// # Errors
 /// The reason why the call cannot run.
-pub(crate) fn validate_args<'a>(call: &ToolCall, validator: &'a LazyValidator) -> Result<&'a SchemaValidator, String> {
+pub(crate) fn validate_args<'a>(
+    call: &ToolCall,
+    validator: &'a LazyValidator,
+) -> Result<&'a SchemaValidator, String> {
     let unfit = |error: &dyn std::fmt::Display| format!("{} was not run: {error}", call.name);
     let validator = validator.get().map_err(|error| unfit(error))?;
     validator.check(&call.args).map_err(|error| unfit(&error))?;
@@ -74,7 +77,8 @@ pub(crate) fn validate_args<'a>(call: &ToolCall, validator: &'a LazyValidator) -
 
 impl<'a> ToolGate<'a> {
     pub(crate) fn new(run: &'a RunContext, call: &'a ToolCall, scope: GateScope<'a>) -> Self {
-        let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } = run.agent.current_hooks();
+        let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } =
+            run.agent.current_hooks();
         if let Some(caller) = &run.caller {
             // An extension that waits for its own call cannot be asked about it: it may have no other thread to answer on.
             hooks.retain(|hook| !hook.belongs_to(caller));
@@ -95,7 +99,9 @@ impl<'a> ToolGate<'a> {
             Ok(outcome) => outcome,
             Err(ChainAbort::Cancelled) => return Err(CallCancelled),
             Err(ChainAbort::OutOfTime(asked)) => {
-                return self.record_refusal(RefusalScope::Call, BUDGET, self.timeout_reason(&asked), None).await;
+                return self
+                    .record_refusal(RefusalScope::Call, BUDGET, self.timeout_reason(&asked), None)
+                    .await;
             }
         };
         let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
@@ -105,7 +111,9 @@ impl<'a> ToolGate<'a> {
             (outcome.verdict, decider) = (Verdict::Refuse(refusal), Some(RefusalSource::Approver(approver)));
         }
         match outcome.verdict {
-            Verdict::Refuse(Refusal { by, reason, scope }) => self.record_refusal(scope, &by, reason, decider).await,
+            Verdict::Refuse(Refusal { by, reason, scope }) => {
+                self.record_refusal(scope, &by, reason, decider).await
+            }
             Verdict::Run { .. } | Verdict::Respond { .. } => {
                 self.note_changes(&outcome);
                 Ok(outcome.verdict)
@@ -121,7 +129,11 @@ impl<'a> ToolGate<'a> {
         mut reason: String,
         decider: Option<RefusalSource<'_>>,
     ) -> Result<Verdict, CallCancelled> {
-        let action = if scope == RefusalScope::Call { InterventionAction::Blocked } else { InterventionAction::TurnEnded };
+        let action = if scope == RefusalScope::Call {
+            InterventionAction::Blocked
+        } else {
+            InterventionAction::TurnEnded
+        };
         self.run.record_intervention(Some(&self.call.id), action, vec![by.to_owned()]);
         if scope != RefusalScope::Call {
             return Ok(Verdict::Refuse(Refusal::new(scope, by, reason)));
@@ -138,14 +150,18 @@ impl<'a> ToolGate<'a> {
     }
 
     /// Asks the approvers one after the other; returns the first that denies the call, with its refusal.
-    async fn ask_approvers(&self, call: &ToolCall) -> Result<Option<(&dyn ApproveTool, Refusal)>, CallCancelled> {
+    async fn ask_approvers(
+        &self,
+        call: &ToolCall,
+    ) -> Result<Option<(&dyn ApproveTool, Refusal)>, CallCancelled> {
         for approver in &self.approvers {
-            let (by, reason) = match self.run.await_decision(approver.approve_tool(&self.run.cancel, call)).await {
-                Ok(ApproverDecision::Approve) => continue,
-                Ok(ApproverDecision::Deny { by, reason }) => (by, reason),
-                Err(NoDecision::Cancelled) => return Err(CallCancelled),
-                Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
-            };
+            let (by, reason) =
+                match self.run.await_decision(approver.approve_tool(&self.run.cancel, call)).await {
+                    Ok(ApproverDecision::Approve) => continue,
+                    Ok(ApproverDecision::Deny { by, reason }) => (by, reason),
+                    Err(NoDecision::Cancelled) => return Err(CallCancelled),
+                    Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
+                };
             return Ok(Some((approver.as_ref(), Refusal::new(RefusalScope::Call, by, reason))));
         }
         Ok(None)
@@ -174,8 +190,10 @@ impl<'a> ToolGate<'a> {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     let call = self.to_tool_call(chain.call());
-                    let answer = self.within_decision_time(index, &mut over, self.ask_hook(index, &call)).await;
-                    let decision = answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
+                    let answer =
+                        self.within_decision_time(index, &mut over, self.ask_hook(index, &call)).await;
+                    let decision =
+                        answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
                         self.report_rewrite(change, &chain.call().args);
                     }
@@ -319,8 +337,12 @@ impl<'a> ToolGate<'a> {
     async fn ask_after_block(&self, decider: Option<RefusalSource<'_>>) -> Result<AfterBlock, CallCancelled> {
         let cancel = &self.run.cancel;
         let after = match decider {
-            Some(RefusalSource::Approver(approver)) => self.run.await_decision(approver.after_denial(cancel, self.call)).await,
-            Some(RefusalSource::Hook(hook)) => self.run.await_decision(hook.after_block(cancel, self.call)).await,
+            Some(RefusalSource::Approver(approver)) => {
+                self.run.await_decision(approver.after_denial(cancel, self.call)).await
+            }
+            Some(RefusalSource::Hook(hook)) => {
+                self.run.await_decision(hook.after_block(cancel, self.call)).await
+            }
             None => Ok(AfterBlock::GoOn),
         };
         match after {

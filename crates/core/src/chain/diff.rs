@@ -113,7 +113,12 @@ mod tests {
 
     #[test]
     fn a_field_and_what_is_in_it_overlap() {
-        assert!(pointers_overlap("/a", "/a") && pointers_overlap("/a", "/a/b") && pointers_overlap("/a/b", "/a") && pointers_overlap("", "/a"));
+        assert!(
+            pointers_overlap("/a", "/a")
+                && pointers_overlap("/a", "/a/b")
+                && pointers_overlap("/a/b", "/a")
+                && pointers_overlap("", "/a")
+        );
         assert!(!pointers_overlap("/a", "/ab") && !pointers_overlap("/a/b", "/a/c"));
     }
 }

@@ -227,8 +227,9 @@ fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
         change
     };
     let change = |by: &str, changed: &[&str], conflicts: &[(&str, &str)]| {
-        let conflicts =
-            conflicts.iter().map(|(path, first)| RewriteConflict { path: (*path).into(), first: (*first).into() });
+        let conflicts = conflicts
+            .iter()
+            .map(|(path, first)| RewriteConflict { path: (*path).into(), first: (*first).into() });
         let changed = changed.iter().map(|path| (*path).into()).collect();
         Some(CallRewrite { by: by.into(), tool: None, changed, conflicts: conflicts.collect() })
     };

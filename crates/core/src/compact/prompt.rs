@@ -3,7 +3,7 @@
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{AssistantBlock, Message};
 
-use super::{TokenBudget, PendingCompaction, entry_message};
+use super::{PendingCompaction, TokenBudget, entry_message};
 use crate::session::entry::SessionEntry;
 
 /// The system prompt of the request. There are no tools.
@@ -51,7 +51,8 @@ pub(crate) fn summary_prompt(compacting: &PendingCompaction, budget: &TokenBudge
     // Three bytes for a token: a text of which less fit must not be too long for a model that counts more.
     let room = usize::try_from(budget.conversation / nth * 3).unwrap_or(usize::MAX);
     let previous = text_prefix(previous, room / 2);
-    let said: Vec<String> = compacting.summarized_entries().iter().filter_map(|entry| entry_text(entry)).collect();
+    let said: Vec<String> =
+        compacting.summarized_entries().iter().filter_map(|entry| entry_text(entry)).collect();
     let said = elide_middle(&said.join("\n\n"), room - previous.len());
     let mut parts = vec![format!("<conversation>\n{}\n</conversation>", escape_tags(&said))];
     if !previous.is_empty() {
@@ -97,7 +98,11 @@ pub fn entry_text(entry: &SessionEntry) -> Option<String> {
         Message::User { content, .. } => format!("[user]\n{}", content_text(content)),
         Message::Tool(result) => {
             let failed = if result.is_error { ", failed" } else { "" };
-            format!("[result of {}{failed}]\n{}", result.name, shorten_tool_text(&content_text(&result.content)))
+            format!(
+                "[result of {}{failed}]\n{}",
+                result.name,
+                shorten_tool_text(&content_text(&result.content))
+            )
         }
         Message::Assistant(said) => {
             // What was thought is either said or done, too.

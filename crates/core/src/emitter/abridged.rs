@@ -27,7 +27,9 @@ pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
         E::ToolRewritten { id, by, tool, args, changed } => {
             E::ToolRewritten { id, by, tool, args: abridge_object(&args), changed: abridge_pointers(changed) }
         }
-        E::ToolRewriteConflict { id, path, by } => E::ToolRewriteConflict { id, path: abridge_pointer(path), by },
+        E::ToolRewriteConflict { id, path, by } => {
+            E::ToolRewriteConflict { id, path: abridge_pointer(path), by }
+        }
         E::ToolBlocked { id, by, reason } => E::ToolBlocked { id, by, reason: truncate_text(&reason, MOST) },
         E::ToolProgress { id, text } => E::ToolProgress { id, text: truncate_text(&text, MOST) },
         other => other,
@@ -50,7 +52,8 @@ fn abridge_object(whole: &RawJson) -> RawJson {
         return whole.clone();
     }
     let short = |fields: BTreeMap<String, RawJson>| {
-        let told: BTreeMap<_, _> = fields.into_iter().map(|(name, value)| (name, abridge_field(value))).collect();
+        let told: BTreeMap<_, _> =
+            fields.into_iter().map(|(name, value)| (name, abridge_field(value))).collect();
         RawJson::from_value(&told).ok().filter(|told| told.as_str().len() <= MOST)
     };
     let size = || RawJson::from_value(&BTreeMap::from([("…", byte_count_note(bytes))])).ok();

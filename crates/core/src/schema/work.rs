@@ -72,7 +72,11 @@ impl<'a> StepCounter<'a> {
     }
 
     /// Counts the keywords that look at the value itself once more.
-    fn apply_in_place(&mut self, keywords: &'a Map<String, Value>, instance: &Value) -> Result<(), WorkLimitError> {
+    fn apply_in_place(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        instance: &Value,
+    ) -> Result<(), WorkLimitError> {
         if let Some(Value::String(reference)) = keywords.get("$ref") {
             let target = self.resolve_ref(reference)?;
             self.apply(target, instance)?;
@@ -117,7 +121,11 @@ impl<'a> StepCounter<'a> {
         Ok(())
     }
 
-    fn apply_to_elements(&mut self, keywords: &'a Map<String, Value>, elements: &[Value]) -> Result<(), WorkLimitError> {
+    fn apply_to_elements(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        elements: &[Value],
+    ) -> Result<(), WorkLimitError> {
         self.spend_steps(elements.len())?;
         for schema in ELEMENTS.iter().filter_map(|keyword| keywords.get(*keyword)) {
             elements.iter().try_for_each(|element| self.apply(schema, element))?;

@@ -10,7 +10,7 @@ use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage};
 
-use super::entry::{Compaction, SessionEntry, EntryBody, Said, SessionSettings};
+use super::entry::{Compaction, EntryBody, Said, SessionEntry, SessionSettings};
 
 /// The text of a result when the tool was started and its end is not known.
 pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
@@ -40,8 +40,9 @@ pub fn build_context(branch: &[Arc<SessionEntry>]) -> SessionContext {
     if let Some(EntryBody::Compaction(compaction)) =
         compacted.and_then(|at| branch.get(at)).map(|entry| &entry.body)
     {
-        let time =
-            compacted.and_then(|at| branch.get(at)).map_or(Rfc3339Time(String::new()), |entry| entry.time.clone());
+        let time = compacted
+            .and_then(|at| branch.get(at))
+            .map_or(Rfc3339Time(String::new()), |entry| entry.time.clone());
         made.add_user_message(vec![ContentBlock::text(compaction_text(compaction))], time);
     }
     branch.iter().for_each(|entry| made.add(entry));
@@ -141,7 +142,9 @@ impl ContextBuilder {
 
     /// Answers every call of the last message once, in the order of the calls.
     fn close_calls(&mut self) {
-        let Some(OpenToolCalls { calls, time, started, mut results, behind }) = self.open.take() else { return };
+        let Some(OpenToolCalls { calls, time, started, mut results, behind }) = self.open.take() else {
+            return;
+        };
         for call in calls {
             let found = results.iter().position(|result| result.call_id == call.id);
             let result = found.map(|at| results.remove(at)).unwrap_or_else(|| {

@@ -7,7 +7,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, StopCause, Rfc3339Time, TokenUsage};
+use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage};
 use serde::{Deserialize, Serialize};
 
 use super::id::{EntryId, SessionId};

@@ -4,7 +4,7 @@ use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
 use super::SessionError;
-use super::entry::{SessionEntry, EntryBody, Fields, SessionHeader, Unknown};
+use super::entry::{EntryBody, Fields, SessionEntry, SessionHeader, Unknown};
 use super::id::EntryId;
 
 /// The `type` of the first line.

@@ -75,7 +75,9 @@ impl RelocatedLog {
         if lines.is_empty() {
             return Ok(());
         }
-        self.log.append(&lines).map_err(|error| SessionError::from_io("go on in", &self.log.path, error.into()))
+        self.log
+            .append(&lines)
+            .map_err(|error| SessionError::from_io("go on in", &self.log.path, error.into()))
     }
 
     /// Takes it back: the session does not go on there.
@@ -120,7 +122,11 @@ impl LogSnapshot {
     }
 }
 
-fn merge_lines(header: &SessionHeader, old: &[u8], tree: SessionTree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
+fn merge_lines(
+    header: &SessionHeader,
+    old: &[u8],
+    tree: SessionTree,
+) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
     let RecoveredSession { header: old_header, entries, whole, .. } = recover(old);
     let mut lines = header.to_line()?;
     let from = match old_header {

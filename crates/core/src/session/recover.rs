@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use super::entry::{SessionEntry, FORMAT_VERSION, SessionHeader};
+use super::entry::{FORMAT_VERSION, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line;
 

@@ -8,9 +8,9 @@ use std::io;
 use std::ops::ControlFlow;
 
 use super::disk::{DiskFile, read_range};
-use super::entry::{SessionEntry, EntryBody, SessionHeader};
+use super::entry::{EntryBody, SessionEntry, SessionHeader};
 use super::id::EntryId;
-use super::line::{self, HEADER, EntryHead, ParsedEntry};
+use super::line::{self, EntryHead, HEADER, ParsedEntry};
 use super::log::last_newline;
 
 /// The size of one read.
@@ -30,8 +30,16 @@ pub(super) fn read_header(file: &dyn DiskFile, end: u64) -> io::Result<Option<Se
 /// as it should be.
 ///
 /// `end` is behind the last newline.
-pub(super) fn read_branch(file: &dyn DiskFile, end: u64, leaf: Option<EntryId>) -> io::Result<Option<Vec<SessionEntry>>> {
-    let mut walk = BackwardScan { wanted: leaf.map_or(ScanTarget::Last, ScanTarget::Entry), kept: None, branch: Vec::new() };
+pub(super) fn read_branch(
+    file: &dyn DiskFile,
+    end: u64,
+    leaf: Option<EntryId>,
+) -> io::Result<Option<Vec<SessionEntry>>> {
+    let mut walk = BackwardScan {
+        wanted: leaf.map_or(ScanTarget::Last, ScanTarget::Entry),
+        kept: None,
+        branch: Vec::new(),
+    };
     let (mut to, mut step) = (end, STEP);
     while to > 0 {
         let from = to.saturating_sub(step);
@@ -81,7 +89,7 @@ enum ScanOutcome {
 }
 
 impl BackwardScan {
-    /// Whole lines, the last one first. `initial`: they begin with the header.
+    /// Whole lines, the last one first. `first`: they begin with the header.
     fn scan_lines(&mut self, lines: &[u8], first: bool) -> ControlFlow<ScanOutcome> {
         let mut rest = lines;
         while let Some(before) = rest.strip_suffix(b"\n") {

@@ -9,11 +9,11 @@ use haft_protocol::message::Rfc3339Time;
 
 use super::SessionError;
 use super::disk::Disk;
-use super::entry::{SessionEntry, EntryBody, SessionHeader, ForkOrigin};
+use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
-use super::log::{AppendError, SessionLog, LogFile, resolve_link};
+use super::log::{AppendError, LogFile, SessionLog, resolve_link};
 use super::moving::LogSnapshot;
-use super::moving::{RelocatedLog, LogRelocation};
+use super::moving::{LogRelocation, RelocatedLog};
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::tree::SessionTree;
 use super::{build_context, header, resume};
@@ -128,7 +128,8 @@ impl SessionState {
         let path = &resolve_link(path);
         let io = |doing, error| SessionError::from_io(doing, path, error);
         let mut log = SessionLog::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
-        let header = resume::read_header(log.disk_file().as_ref(), log.end).map_err(|error| io("read", error))?;
+        let header =
+            resume::read_header(log.disk_file().as_ref(), log.end).map_err(|error| io("read", error))?;
         if header.is_some_and(|header| header.newer_version().is_some()) {
             // Not even its end is touched: what is torn there, only a newer build knows.
             return Self::open_read_only(path);
@@ -146,10 +147,16 @@ impl SessionState {
 
     pub(super) fn open_read_only(path: &Path) -> Result<Self, SessionError> {
         let bytes = std::fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
-        Ok(Self::from_recovered(recover(&bytes), path, |_| SessionStorage::ReadOnly { path: path.to_owned() }))
+        Ok(Self::from_recovered(recover(&bytes), path, |_| SessionStorage::ReadOnly {
+            path: path.to_owned(),
+        }))
     }
 
-    fn from_recovered(recovered: RecoveredSession, path: &Path, kept: impl FnOnce(&SessionHeader) -> SessionStorage) -> Self {
+    fn from_recovered(
+        recovered: RecoveredSession,
+        path: &Path,
+        kept: impl FnOnce(&SessionHeader) -> SessionStorage,
+    ) -> Self {
         let RecoveredSession { header, entries, repairs, .. } = recovered;
         let header = header.unwrap_or_else(|| lost_header(path));
         let leaf = entries.last().map(|entry| entry.id);
@@ -207,7 +214,9 @@ impl SessionState {
     /// Writes a line here and now, however long it is: that an entry is handed to the system when `append` returns, and
     /// behind the one before it, is what lets its caller go on without waiting.
     fn write_line(&mut self, mut line: Vec<u8>) -> Result<AppendOutcome, SessionError> {
-        let SessionStorage::File { log, broken, .. } = &mut self.kept else { return Ok(AppendOutcome::Written) };
+        let SessionStorage::File { log, broken, .. } = &mut self.kept else {
+            return Ok(AppendOutcome::Written);
+        };
         if let Some(broken) = broken {
             broken.owed = true;
             return Ok(AppendOutcome::Deferred);
@@ -229,7 +238,9 @@ impl SessionState {
     /// Returns the work that brings everything that was appended to the disk. A file whose sync failed is never synced
     /// again: the session goes on in a new one, and when that fails it is tried again the next time.
     pub(super) fn next_sync_task(&self) -> Result<SyncTask, SessionError> {
-        let SessionStorage::File { disk, log, broken, known } = &self.kept else { return Ok(SyncTask::Nothing) };
+        let SessionStorage::File { disk, log, broken, known } = &self.kept else {
+            return Ok(SyncTask::Nothing);
+        };
         let Some(AbandonedFile { reason, owed, leaf }) = broken else {
             return Ok(SyncTask::Sync { file: Arc::clone(&log.file), given: self.given });
         };
@@ -250,13 +261,20 @@ impl SessionState {
     pub(super) fn snapshot(&self) -> SessionSnapshot {
         let home = match &self.kept {
             SessionStorage::Memory => SnapshotStorage::Memory,
-            SessionStorage::NotCreated { disk, path } => SnapshotStorage::NotCreated { disk: Arc::clone(disk), path: path.clone() },
+            SessionStorage::NotCreated { disk, path } => {
+                SnapshotStorage::NotCreated { disk: Arc::clone(disk), path: path.clone() }
+            }
             SessionStorage::File { disk, log, known, .. } => {
                 SnapshotStorage::File { disk: Arc::clone(disk), source: log_snapshot(log, *known) }
             }
             SessionStorage::ReadOnly { path } => SnapshotStorage::ReadOnly { path: path.clone() },
         };
-        SessionSnapshot { header: self.header.clone(), leaf: self.leaf, entries: self.tree.all().to_vec(), home }
+        SessionSnapshot {
+            header: self.header.clone(),
+            leaf: self.leaf,
+            entries: self.tree.all().to_vec(),
+            home,
+        }
     }
 
     /// A sync of `file` has ended. Says whether everything that was `given` before it is on the disk: it is not when the
@@ -293,7 +311,9 @@ impl SessionState {
     pub(super) fn is_synced(&self) -> bool {
         match &self.kept {
             SessionStorage::File { broken, .. } => broken.is_none() && self.safe == self.given,
-            SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => true,
+            SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => {
+                true
+            }
         }
     }
 
@@ -309,7 +329,10 @@ impl SessionState {
     pub(super) fn disk_for(&self, body: &EntryBody) -> Option<&dyn Disk> {
         match &self.kept {
             SessionStorage::NotCreated { disk, .. } if body.is_content() => Some(disk.as_ref()),
-            SessionStorage::File { .. } | SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => self.disk(),
+            SessionStorage::File { .. }
+            | SessionStorage::Memory
+            | SessionStorage::NotCreated { .. }
+            | SessionStorage::ReadOnly { .. } => self.disk(),
         }
     }
 
@@ -317,7 +340,9 @@ impl SessionState {
     pub(super) fn disk(&self) -> Option<&dyn Disk> {
         match &self.kept {
             SessionStorage::File { disk, .. } => Some(disk.as_ref()),
-            SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => None,
+            SessionStorage::Memory | SessionStorage::NotCreated { .. } | SessionStorage::ReadOnly { .. } => {
+                None
+            }
         }
     }
 
@@ -387,7 +412,10 @@ fn read_tail(log: &SessionLog) -> io::Result<(RecoveredSession, bool)> {
         && is_up(Defence::SessionTail)
         && let Some(entries) = resume::read_branch(file, log.end, None)?
     {
-        return Ok((RecoveredSession { header: Some(header), entries, repairs: Vec::new(), whole: 0 }, false));
+        return Ok((
+            RecoveredSession { header: Some(header), entries, repairs: Vec::new(), whole: 0 },
+            false,
+        ));
     }
     let recovered = recover(&log.read()?);
     let known = recovered.repairs.is_empty();

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
 use super::disk::{Disk, RealDisk};
-use super::entry::{SessionEntry, SessionHeader, ForkOrigin};
+use super::entry::{ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line::EntryHead;
 use super::log::SessionLog;
@@ -152,7 +152,8 @@ impl SessionFile {
     fn read_summary(&self) -> io::Result<SessionSummary> {
         let file = File::open(&self.path)?;
         let header = super::resume::read_header(&file, self.size)?;
-        let SessionDigest { last, name, tags, first_text, messages, usage } = SessionDigest::read_from(&file)?;
+        let SessionDigest { last, name, tags, first_text, messages, usage } =
+            SessionDigest::read_from(&file)?;
         Ok(SessionSummary {
             cwd: header.as_ref().map(|header| header.cwd.clone()).unwrap_or_default(),
             created: header.as_ref().map_or(Rfc3339Time(String::new()), |header| header.created.clone()),

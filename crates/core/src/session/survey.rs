@@ -128,15 +128,22 @@ mod tests {
     use haft_protocol::RawJson;
     use haft_protocol::content::ContentBlock;
     use haft_protocol::ids::ToolCallId;
-    use haft_protocol::message::{AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage};
+    use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage};
 
     use super::*;
     use crate::session::EntryId;
-    use crate::session::entry::{ResponseMetadata, Compaction, SessionEntry, EntryBody, Said, SessionSettings};
+    use crate::session::entry::{
+        Compaction, EntryBody, ResponseMetadata, Said, SessionEntry, SessionSettings,
+    };
 
     #[track_caller]
     fn check(body: impl Into<EntryBody>, expect: Option<u64>) {
-        let entry = SessionEntry { id: EntryId::new(), parent: None, time: Rfc3339Time("t".into()), body: body.into() };
+        let entry = SessionEntry {
+            id: EntryId::new(),
+            parent: None,
+            time: Rfc3339Time("t".into()),
+            body: body.into(),
+        };
         let line = entry.to_line().unwrap();
         assert_eq!(line_usage(line.strip_suffix(b"\n").unwrap()).map(|used| used.input), expect);
     }
@@ -148,7 +155,8 @@ mod tests {
 
     #[test]
     fn an_answer_stands_at_the_end_of_its_line() {
-        let message = || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
+        let message =
+            || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
         let said = Message::Assistant(message());
         check(Said { message: said.clone(), answer: Some(answer()) }, Some(7));
         check(Said { message: said, answer: None }, None);

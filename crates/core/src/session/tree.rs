@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::entry::{SessionEntry, EntryBody, Label};
+use super::entry::{EntryBody, Label, SessionEntry};
 use super::id::EntryId;
 
 /// Entries by name, in the order in which they were read or written.
@@ -92,7 +92,10 @@ pub fn labels<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> HashMa
 }
 
 /// A compaction whose first kept entry is not among its ancestors keeps none of them.
-fn trim_to_compaction(mut branch: Vec<Arc<SessionEntry>>, last: Option<Option<EntryId>>) -> Vec<Arc<SessionEntry>> {
+fn trim_to_compaction(
+    mut branch: Vec<Arc<SessionEntry>>,
+    last: Option<Option<EntryId>>,
+) -> Vec<Arc<SessionEntry>> {
     if let Some(Some(kept)) = last
         && branch.first().is_none_or(|first| first.id != kept)
         && let Some(at) = branch.iter().rposition(|entry| matches!(entry.body, EntryBody::Compaction(_)))

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::SessionError;
 use super::disk::RealDisk;
-use super::entry::{SessionEntry, EntryBody, ForkOrigin};
+use super::entry::{EntryBody, ForkOrigin, SessionEntry};
 use super::id::EntryId;
 use super::moving::LogSnapshot;
 use super::recover::recover;
-use super::state::{SnapshotStorage, SessionState, SessionSnapshot};
+use super::state::{SessionSnapshot, SessionState, SnapshotStorage};
 use super::survey::SessionDigest;
 use super::tree::SessionTree;
 use super::{Session, header, store};
@@ -105,7 +105,9 @@ impl SessionSnapshot {
         let header = header(Path::new(&old.cwd), Some(origin));
         let beside = |path: &Path| path.with_file_name(header.id.file_name());
         match (home, leaf) {
-            (SnapshotStorage::Memory, leaf) => Ok(SessionState::in_memory(header).with_entries(path_to(entries, leaf)?)),
+            (SnapshotStorage::Memory, leaf) => {
+                Ok(SessionState::in_memory(header).with_entries(path_to(entries, leaf)?))
+            }
             (SnapshotStorage::NotCreated { disk, path }, leaf) => {
                 let path = beside(&path);
                 Ok(SessionState::not_created(disk, header, path).with_entries(path_to(entries, leaf)?))
@@ -155,7 +157,10 @@ impl SessionSnapshot {
     }
 }
 
-fn path_to(entries: Vec<Arc<SessionEntry>>, leaf: Option<EntryId>) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+fn path_to(
+    entries: Vec<Arc<SessionEntry>>,
+    leaf: Option<EntryId>,
+) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
     let tree: SessionTree = entries.into_iter().collect();
     leaf.map_or(Ok(Vec::new()), |leaf| tree.path_to(leaf).map_err(SessionError::NoEntry))
 }

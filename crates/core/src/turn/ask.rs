@@ -80,7 +80,11 @@ impl TurnDriver {
     }
 
     /// Returns the whole answer, and what of it the user was not told while it came.
-    async fn stream_response(&mut self, step: u32, last: bool) -> Result<(ModelResponse, SuppressedDeltas), RequestFailure> {
+    async fn stream_response(
+        &mut self,
+        step: u32,
+        last: bool,
+    ) -> Result<(ModelResponse, SuppressedDeltas), RequestFailure> {
         let hooks = self.run.agent.current_hooks();
         let held = suppressed_deltas(&hooks);
         let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, step, last);
@@ -102,12 +106,19 @@ impl TurnDriver {
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
-    async fn accept_response(&mut self, step: u32, response: ModelResponse, held: SuppressedDeltas) -> TurnInput {
+    async fn accept_response(
+        &mut self,
+        step: u32,
+        response: ModelResponse,
+        held: SuppressedDeltas,
+    ) -> TurnInput {
         let mut review = ResponseReview::new(response);
         match review.ask_hooks(&self.run, step, &self.answered_by()).await {
             Ok(()) => {}
             Err(ResponseRejection::Cancelled) => return self.keep_aborted().await,
-            Err(ResponseRejection::Refused(refusal)) => return self.set_aside_response(&review.response, refusal).await,
+            Err(ResponseRejection::Refused(refusal)) => {
+                return self.set_aside_response(&review.response, refusal).await;
+            }
         }
         let ResponseReview { response, edited_by } = review;
         if let Err(error) = self.record_response(&response).await {
@@ -145,7 +156,12 @@ impl TurnDriver {
             native: response.native.clone(),
         };
         let answer = response_metadata(by, response.stop, response.usage);
-        self.run.agent.transcript.add_or_defer(Message::Assistant(message), Some(answer))?.wait_synced().await?;
+        self.run
+            .agent
+            .transcript
+            .add_or_defer(Message::Assistant(message), Some(answer))?
+            .wait_synced()
+            .await?;
         let cumulative = self.run.agent.transcript.usage();
         self.run.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
         Ok(())
@@ -187,14 +203,20 @@ impl TurnDriver {
         let content = vec![AssistantBlock::Text { text }];
         let message = AssistantMessage { content, time: self.run.agent.current_time(), native: None };
         let answer = response_metadata(by, stop, TokenUsage::default());
-        let saved = self.run.agent.transcript.add_or_defer(Message::Assistant(message.clone()), Some(answer))?;
+        let saved =
+            self.run.agent.transcript.add_or_defer(Message::Assistant(message.clone()), Some(answer))?;
         Ok(Some((message, saved)))
     }
 }
 
 impl IncompleteResponse {
     /// Takes one event and shows it, unless it is held back; returns the answer when it is complete.
-    fn take(&mut self, event: ModelEvent, held: SuppressedDeltas, emitter: &EventEmitter) -> Option<ModelResponse> {
+    fn take(
+        &mut self,
+        event: ModelEvent,
+        held: SuppressedDeltas,
+        emitter: &EventEmitter,
+    ) -> Option<ModelResponse> {
         if event.is_answer() && !std::mem::replace(&mut self.begun, true) {
             emitter.emit(AgentEvent::AssistantStart);
         }
@@ -335,7 +357,13 @@ pub(super) fn retry_event(
     kind: ModelErrorKind,
 ) -> AgentEvent {
     let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-    AgentEvent::Retry { attempt, delay_ms, message, max_attempts: Some(max_attempts), reason: retry_reason(kind) }
+    AgentEvent::Retry {
+        attempt,
+        delay_ms,
+        message,
+        max_attempts: Some(max_attempts),
+        reason: retry_reason(kind),
+    }
 }
 
 fn retry_reason(kind: ModelErrorKind) -> Option<RetryReason> {

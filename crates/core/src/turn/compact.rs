@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::retry_event;
 use super::{TurnDriver, with_causes};
-use crate::agent_state::{AgentState, AgentSetup};
+use crate::agent_state::{AgentSetup, AgentState};
 use crate::compact::{
-    self, TokenBudget, CompactError, CompactionOutcome, PendingCompaction, TouchedFiles, RetentionLimits, find_cut, previous_compaction, summary_prompt, entry_tokens,
-    truncate_summary,
+    self, CompactError, CompactionOutcome, PendingCompaction, RetentionLimits, TokenBudget, TouchedFiles,
+    entry_tokens, find_cut, previous_compaction, summary_prompt, truncate_summary,
 };
 use crate::emitter::EventEmitter;
 use crate::hooks::{CompactDecision, PromptSection};
@@ -23,7 +23,7 @@ use crate::model::{
 };
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::SessionError;
-use crate::session::entry::{ResponseMetadata, Compaction};
+use crate::session::entry::{Compaction, ResponseMetadata};
 use crate::stats::text_tokens;
 
 /// Less than this is not worth asking how large the window is.
@@ -136,9 +136,9 @@ impl ContextCompactor<'_> {
     fn fixed_tokens(&self) -> u64 {
         let tools = self.run.agent.tools().offered_specs(self.setup);
         let system = text_tokens(&self.run.agent.config.system.render(&tools, self.sections));
-        let tools = tools
-            .iter()
-            .map(|tool| text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(tool.schema.as_str()));
+        let tools = tools.iter().map(|tool| {
+            text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(tool.schema.as_str())
+        });
         system + tools.sum::<u64>()
     }
 
@@ -231,7 +231,10 @@ impl ContextCompactor<'_> {
     }
 
     /// Asks every hook: what is summed up, and the summary if one of them wrote it.
-    async fn ask_hooks(&self, compacting: PendingCompaction) -> Result<(PendingCompaction, Option<CompactionSummary>), CompactError> {
+    async fn ask_hooks(
+        &self,
+        compacting: PendingCompaction,
+    ) -> Result<(PendingCompaction, Option<CompactionSummary>), CompactError> {
         let mut replaced: Option<(PendingCompaction, CompactionSummary)> = None;
         for hook in self.run.agent.current_hooks().before_compact {
             match self.run.await_decision(hook.before_compact(&self.run.cancel, &compacting)).await {
@@ -274,7 +277,10 @@ impl ContextCompactor<'_> {
 
     async fn stream_summary(&self, question: String) -> Result<CompactionSummary, ModelError> {
         let setup = self.setup;
-        let said = Message::User { content: vec![ContentBlock::text(question)], time: self.run.agent.current_time() };
+        let said = Message::User {
+            content: vec![ContentBlock::text(question)],
+            time: self.run.agent.current_time(),
+        };
         let request = ModelRequest {
             system: compact::SYSTEM.to_owned(),
             messages: Arc::new(vec![said]),

@@ -70,16 +70,17 @@ impl<'a> RequestDraft<'a> {
     ) -> Result<(Arc<dyn Model>, ModelRequest), TurnInput> {
         let run = self.run;
         for hook in hooks {
-            let refusal = match run.await_decision(hook.before_model_request(&run.cancel, &self.request)).await {
-                Ok(RequestDecision::Send) => continue,
-                Ok(RequestDecision::Edit { edit, .. }) => {
-                    self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
-                    continue;
-                }
-                Ok(RequestDecision::Refuse(refusal)) => refusal,
-                Err(NoDecision::Cancelled) => return Err(TurnInput::Cancelled),
-                Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
-            };
+            let refusal =
+                match run.await_decision(hook.before_model_request(&run.cancel, &self.request)).await {
+                    Ok(RequestDecision::Send) => continue,
+                    Ok(RequestDecision::Edit { edit, .. }) => {
+                        self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
+                        continue;
+                    }
+                    Ok(RequestDecision::Refuse(refusal)) => refusal,
+                    Err(NoDecision::Cancelled) => return Err(TurnInput::Cancelled),
+                    Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
+                };
             return Err(record_refusal(run, refusal));
         }
         run.emitter.emit(request_event(&self.request));

@@ -134,7 +134,9 @@ impl TurnPhase {
             (Self::Asking { step, last }, TurnInput::Answered { response, held }) => {
                 Self::Showing { step, last, response, held }
             }
-            (Self::Showing { step, last, response, .. }, TurnInput::Shown) => after_display(step, last, response),
+            (Self::Showing { step, last, response, .. }, TurnInput::Shown) => {
+                after_display(step, last, response)
+            }
             (Self::Executing { step, .. }, TurnInput::Executed { handled }) => {
                 let then = if handled { StepContinuation::Finish(Ok(())) } else { StepContinuation::Step };
                 Self::Ended { step, stop: StopCause::ToolUse, error: None, then }
@@ -169,7 +171,12 @@ impl TurnPhase {
     }
 
     fn end(self, stop: StopCause, kind: TurnErrorKind) -> Self {
-        Self::Ended { step: self.step(), stop, error: Some(kind.to_string()), then: StepContinuation::Finish(Err(kind)) }
+        Self::Ended {
+            step: self.step(),
+            stop,
+            error: Some(kind.to_string()),
+            then: StepContinuation::Finish(Err(kind)),
+        }
     }
 }
 
@@ -177,7 +184,9 @@ fn after_display(step: u32, last: bool, response: ModelResponse) -> TurnPhase {
     let calls: Vec<ToolCall> = tool_calls_of(&response.content).cloned().collect();
     // What the last answer calls for, though no tool was offered, does not run.
     let then = match (last, calls.is_empty()) {
-        (false, false) => return TurnPhase::Executing { step, calls, cut: response.stop == StopCause::Length },
+        (false, false) => {
+            return TurnPhase::Executing { step, calls, cut: response.stop == StopCause::Length };
+        }
         (false, true) => StepContinuation::Finish(Ok(())),
         (true, _) => StepContinuation::Stop,
     };
@@ -226,7 +235,10 @@ mod tests {
     fn ended(stop: StopCause, then: StepContinuation) -> TurnPhase {
         let error = match &then {
             StepContinuation::Finish(Err(kind)) => Some(kind.to_string()),
-            StepContinuation::Finish(Ok(())) | StepContinuation::Step | StepContinuation::Stop | StepContinuation::Discard { .. } => None,
+            StepContinuation::Finish(Ok(()))
+            | StepContinuation::Step
+            | StepContinuation::Stop
+            | StepContinuation::Discard { .. } => None,
         };
         TurnPhase::Ended { step: 2, stop, error, then }
     }
@@ -246,18 +258,34 @@ mod tests {
         );
         check(
             TurnPhase::Asking { step: 2, last: false },
-            TurnInput::Answered { response: response.clone(), held: SuppressedDeltas { deltas: false, thinking: true } },
-            TurnPhase::Showing { step: 2, last: false, response, held: SuppressedDeltas { deltas: false, thinking: true } },
+            TurnInput::Answered {
+                response: response.clone(),
+                held: SuppressedDeltas { deltas: false, thinking: true },
+            },
+            TurnPhase::Showing {
+                step: 2,
+                last: false,
+                response,
+                held: SuppressedDeltas { deltas: false, thinking: true },
+            },
         );
     }
 
     #[test]
     fn an_answer_without_calls_ends_the_prompt() {
-        let showing =
-            TurnPhase::Showing { step: 2, last: false, response: answer(StopCause::Length, 0), held: SuppressedDeltas::default() };
+        let showing = TurnPhase::Showing {
+            step: 2,
+            last: false,
+            response: answer(StopCause::Length, 0),
+            held: SuppressedDeltas::default(),
+        };
         check(showing, TurnInput::Shown, ended(StopCause::Length, StepContinuation::Finish(Ok(()))));
         let between = TurnPhase::Between { step: 2, stopping: true };
-        check(ended(StopCause::End, StepContinuation::Finish(Ok(()))), TurnInput::EndReported, between.clone());
+        check(
+            ended(StopCause::End, StepContinuation::Finish(Ok(()))),
+            TurnInput::EndReported,
+            between.clone(),
+        );
         check(between, TurnInput::Taken { any: false }, TurnPhase::Done(Ok(())));
     }
 
@@ -265,14 +293,26 @@ mod tests {
     fn calls_run_and_lead_to_the_next_step_within_the_limit() {
         let response = answer(StopCause::ToolUse, 1);
         let calls = tool_calls_of(&response.content).cloned().collect();
-        let showing = TurnPhase::Showing { step: 2, last: false, response, held: SuppressedDeltas::default() };
+        let showing =
+            TurnPhase::Showing { step: 2, last: false, response, held: SuppressedDeltas::default() };
         let executing = TurnPhase::Executing { step: 2, calls, cut: false };
         check(showing, TurnInput::Shown, executing.clone());
-        check(executing, TurnInput::Executed { handled: false }, ended(StopCause::ToolUse, StepContinuation::Step));
+        check(
+            executing,
+            TurnInput::Executed { handled: false },
+            ended(StopCause::ToolUse, StepContinuation::Step),
+        );
         let kind = TurnErrorKind::MaxSteps { limit: 2 };
-        check(ended(StopCause::ToolUse, StepContinuation::Step), TurnInput::EndReported, TurnPhase::Done(Err(TurnError { step: 2, kind })));
+        check(
+            ended(StopCause::ToolUse, StepContinuation::Step),
+            TurnInput::EndReported,
+            TurnPhase::Done(Err(TurnError { step: 2, kind })),
+        );
         let between = TurnPhase::Between { step: 2, stopping: false };
-        assert_eq!(ended(StopCause::ToolUse, StepContinuation::Step).next(TurnInput::EndReported, None), between);
+        assert_eq!(
+            ended(StopCause::ToolUse, StepContinuation::Step).next(TurnInput::EndReported, None),
+            between
+        );
         for any in [true, false] {
             check(between.clone(), TurnInput::Taken { any }, TurnPhase::Starting { step: 3, last: false });
         }
@@ -312,7 +352,11 @@ mod tests {
         let between = |stopping| TurnPhase::Between { step: 2, stopping };
         check(between(false), TurnInput::Interrupted, TurnPhase::Starting { step: 3, last: true });
         check(between(true), TurnInput::Interrupted, TurnPhase::Starting { step: 1, last: true });
-        check(TurnPhase::Starting { step: 3, last: true }, TurnInput::Allowed, TurnPhase::Asking { step: 3, last: true });
+        check(
+            TurnPhase::Starting { step: 3, last: true },
+            TurnInput::Allowed,
+            TurnPhase::Asking { step: 3, last: true },
+        );
         let response = || answer(StopCause::ToolUse, 1);
         let showing = TurnPhase::Showing {
             step: 2,
@@ -323,12 +367,19 @@ mod tests {
         let asking = TurnPhase::Asking { step: 2, last: true };
         check(
             asking,
-            TurnInput::Answered { response: response(), held: SuppressedDeltas { deltas: true, thinking: false } },
+            TurnInput::Answered {
+                response: response(),
+                held: SuppressedDeltas { deltas: true, thinking: false },
+            },
             showing.clone(),
         );
         // Its calls do not run, and what waits waits on.
         check(showing, TurnInput::Shown, ended(StopCause::ToolUse, StepContinuation::Stop));
-        check(ended(StopCause::ToolUse, StepContinuation::Stop), TurnInput::EndReported, TurnPhase::Done(Ok(())));
+        check(
+            ended(StopCause::ToolUse, StepContinuation::Stop),
+            TurnInput::EndReported,
+            TurnPhase::Done(Ok(())),
+        );
     }
 
     #[test]
@@ -339,7 +390,12 @@ mod tests {
         for state in [
             TurnPhase::Starting { step: 2, last: false },
             TurnPhase::Asking { step: 2, last: true },
-            TurnPhase::Showing { step: 2, last: false, response: answer(StopCause::End, 0), held: SuppressedDeltas::default() },
+            TurnPhase::Showing {
+                step: 2,
+                last: false,
+                response: answer(StopCause::End, 0),
+                held: SuppressedDeltas::default(),
+            },
             TurnPhase::Executing { step: 2, calls: Vec::new(), cut: false },
         ] {
             check(state, input(), over());
@@ -351,8 +407,12 @@ mod tests {
 
     #[test]
     fn a_cut_answer_marks_its_calls() {
-        let showing =
-            TurnPhase::Showing { step: 2, last: false, response: answer(StopCause::Length, 1), held: SuppressedDeltas::default() };
+        let showing = TurnPhase::Showing {
+            step: 2,
+            last: false,
+            response: answer(StopCause::Length, 1),
+            held: SuppressedDeltas::default(),
+        };
         assert!(matches!(showing.next(TurnInput::Shown, None), TurnPhase::Executing { cut: true, .. }));
     }
 
@@ -370,8 +430,14 @@ mod tests {
             TurnInput::EndReported,
             TurnPhase::Done(Err(TurnError { step: 2, kind: blocked })),
         );
-        for state in [TurnPhase::Starting { step: 2, last: false }, TurnPhase::Asking { step: 2, last: false }] {
-            check(state, TurnInput::Cancelled, ended(StopCause::Aborted, StepContinuation::Finish(Err(TurnErrorKind::Aborted))));
+        for state in
+            [TurnPhase::Starting { step: 2, last: false }, TurnPhase::Asking { step: 2, last: false }]
+        {
+            check(
+                state,
+                TurnInput::Cancelled,
+                ended(StopCause::Aborted, StepContinuation::Finish(Err(TurnErrorKind::Aborted))),
+            );
         }
         let done = TurnPhase::Done(Err(TurnError { step: 2, kind: TurnErrorKind::Aborted }));
         check(TurnPhase::Between { step: 2, stopping: true }, TurnInput::Cancelled, done);

@@ -13,14 +13,14 @@ use haft_protocol::message::{Message, ToolMessage};
 
 use super::record_refusal;
 use super::state::TurnInput;
-use crate::agent_state::{OfferedTools, AgentSetup};
+use crate::agent_state::{AgentSetup, OfferedTools};
 use crate::call::{ApprovedCall, GateScope, ToolGate, validate_args};
 use crate::chain::Verdict;
 use crate::hooks::{Refusal, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
-use crate::tool::{ToolConcurrency, Tool, ToolOutput};
+use crate::tool::{Tool, ToolConcurrency, ToolOutput};
 
 /// The number of calls of one message that run at once.
 const MAX_PARALLEL: usize = 16;
@@ -160,8 +160,10 @@ impl ToolCalls<'_> {
                 batch.push(plan);
             }
             // As many as run at once are begun together, and come to their tools in the order of the calls.
-            let mut results =
-                self.persist_in_batches(batch).map(|(plan, begun)| self.execute_planned(plan, begun)).buffered(MAX_PARALLEL);
+            let mut results = self
+                .persist_in_batches(batch)
+                .map(|(plan, begun)| self.execute_planned(plan, begun))
+                .buffered(MAX_PARALLEL);
             // A result that is not written is kept for later, and so are those behind it: the tools have run.
             let mut over = None;
             while let Some(ToolCallOutcome { call, output, source, then }) = results.next().await {
@@ -230,14 +232,22 @@ impl ToolCalls<'_> {
 
     /// True if a hook may answer a call of a tool that nobody registered.
     fn is_taken_by_hook(&self, call: &ToolCall, offered: &OfferedTools) -> bool {
-        let takes = || self.run.agent.current_hooks().before_tool_execute.iter().any(|hook| hook.handles_unknown_tools());
+        let takes = || {
+            self.run.agent.current_hooks().before_tool_execute.iter().any(|hook| hook.handles_unknown_tools())
+        };
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
 
     /// Carries out a call and returns its result with its source; does nothing if the start could not be recorded.
-    async fn execute_planned(&self, PlannedCall { call, plan }: PlannedCall, begun: Result<(), SessionError>) -> ToolCallOutcome {
+    async fn execute_planned(
+        &self,
+        PlannedCall { call, plan }: PlannedCall,
+        begun: Result<(), SessionError>,
+    ) -> ToolCallOutcome {
         let (runs, tool) = match plan {
-            CallAction::Answer { output, source } => return ToolCallOutcome { call, output, source, then: None },
+            CallAction::Answer { output, source } => {
+                return ToolCallOutcome { call, output, source, then: None };
+            }
             CallAction::Run { call, tool } => (call, tool),
         };
         match begun {
@@ -248,7 +258,12 @@ impl ToolCalls<'_> {
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
         let result = ApprovedCall { run: self.run, call: runs, tool: tool.as_ref() }.execute().await;
         let then = result.refusal.map(|refusal| record_refusal(self.run, refusal));
-        ToolCallOutcome { call, output: result.output, source: ResultSource { extension, ..ResultSource::default() }, then }
+        ToolCallOutcome {
+            call,
+            output: result.output,
+            source: ResultSource { extension, ..ResultSource::default() },
+            then,
+        }
     }
 
     /// Returns the reason why calls that have not begun by now are passed over, if they are.
@@ -257,17 +272,24 @@ impl ToolCalls<'_> {
         if agent.queues.is_interrupted() {
             return Some(CallSkipReason::Interrupted);
         }
-        (agent.config.steering_skips && agent.queues.has_steering_messages()).then_some(CallSkipReason::Steered)
+        (agent.config.steering_skips && agent.queues.has_steering_messages())
+            .then_some(CallSkipReason::Steered)
     }
 
-    fn persist_in_batches(&self, batch: Vec<PlannedCall>) -> BoxStream<'_, (PlannedCall, Result<(), SessionError>)> {
+    fn persist_in_batches(
+        &self,
+        batch: Vec<PlannedCall>,
+    ) -> BoxStream<'_, (PlannedCall, Result<(), SessionError>)> {
         let batch = stream::iter(batch).chunks(MAX_PARALLEL);
         batch.then(|plans| self.persist_starts(plans)).flat_map(stream::iter).boxed()
     }
 
     /// Has it on the disk that calls are about to run, so that no later process runs one of them a second time. Says of
     /// each whether it is. What is cancelled or skipped by now will not run.
-    async fn persist_starts(&self, mut plans: Vec<PlannedCall>) -> Vec<(PlannedCall, Result<(), SessionError>)> {
+    async fn persist_starts(
+        &self,
+        mut plans: Vec<PlannedCall>,
+    ) -> Vec<(PlannedCall, Result<(), SessionError>)> {
         if let Some(skip) = self.skip() {
             for plan in &mut plans {
                 if let CallAction::Run { .. } = plan.plan {
@@ -297,7 +319,12 @@ impl ToolCalls<'_> {
     }
 
     /// Puts a result into the transcript, under the name by which the model called the tool.
-    async fn report(&self, call: ToolCall, output: ToolOutput, source: ResultSource) -> Result<(), SessionError> {
+    async fn report(
+        &self,
+        call: ToolCall,
+        output: ToolOutput,
+        source: ResultSource,
+    ) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
         let ToolOutput { content, is_error, details, display, .. } = output.without_hidden_text();
         let ResultSource { extension, synthetic_by, skip } = source;

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{AfterBlock, ApproverDecision, ApproveTool, CancellationToken, HookRole, ToolDecision};
+use haft_core::hooks::{
+    AfterBlock, ApproveTool, ApproverDecision, CancellationToken, HookRole, ToolDecision,
+};
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::{Tool, ToolOutput};
 use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
 use haft_protocol::RawJson;
@@ -44,7 +46,9 @@ impl ApproveTool for Approver {
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         match self.denies == Some(call.name.as_str()) {
-            true => ApproverDecision::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) },
+            true => {
+                ApproverDecision::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) }
+            }
             false => ApproverDecision::Approve,
         }
     }

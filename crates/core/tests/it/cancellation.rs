@@ -9,7 +9,7 @@ use haft_core::Run;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeToolExecute, ToolDecision};
 use haft_core::model::ModelEvent;
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;

@@ -11,7 +11,7 @@ use haft_core::hooks::{
 };
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_core::{AgentBuilder, QueueDelivery};
 use haft_protocol::content::ToolCall;

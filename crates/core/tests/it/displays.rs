@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::hooks::{
-    AfterToolExecute, ApproverDecision, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Refusal,
-    ResultDecision, ToolDecision,
+    AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, CancellationToken, FinishedCall,
+    Refusal, ResultDecision, ToolDecision,
 };
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_protocol::content::ToolCall;

@@ -10,13 +10,13 @@ use haft_core::hooks::Observer;
 use haft_core::model::{
     Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
 };
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, StopCause, Rfc3339Time, TokenUsage, text_of};
+use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, TokenUsage, text_of};
 use tokio_util::sync::CancellationToken;
 
 /// One answer: the items of its stream, and whether it then hangs instead of ending.

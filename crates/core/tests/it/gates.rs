@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
-    AfterBlock, BeforeToolExecute, HookRole, HookSource, HookSet, Refusal, RefusalScope, ToolDecision,
+    AfterBlock, BeforeToolExecute, HookRole, HookSet, HookSource, Refusal, RefusalScope, ToolDecision,
 };
-use haft_core::session::entry::{SessionEntry, EntryBody};
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::entry::{EntryBody, SessionEntry};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;

@@ -7,7 +7,7 @@ use futures::{FutureExt, StreamExt};
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelEvent;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, QueueError, QueueDelivery, Run, RunHandle};
+use haft_core::{Agent, QueueDelivery, QueueError, Run, RunHandle};
 use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Answer, Script, call, calls, says, tool, transcript};

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision};
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, QueueDelivery};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -46,7 +46,7 @@ impl BeforeModelRequest for Watches {
     }
 }
 
-/// An agent whose tool `is_exclusive` does this to it.
+/// An agent whose tool `alone` does this to it.
 fn doing(script: &Script, skips: bool, act: impl Fn(&Agent) + Send + Sync + 'static) -> (Agent, Watches) {
     let (slot, watches) = (Arc::new(OnceLock::new()), Watches::default());
     let agent = script
@@ -108,7 +108,8 @@ async fn without_a_hint_the_model_is_told_to_stop() {
 
 #[tokio::test]
 async fn a_model_that_calls_tools_all_the_same_is_not_asked_again() {
-    let again = answer(Some("wait"), vec![call("t9", "echo", "{}")], haft_protocol::message::StopCause::ToolUse);
+    let again =
+        answer(Some("wait"), vec![call("t9", "echo", "{}")], haft_protocol::message::StopCause::ToolUse);
     let script = Script::new(vec![calls(vec![call("t1", "alone", "{}")]), again]);
     let (agent, _) = doing(&script, false, |agent| assert!(agent.interrupt("sum up")));
     let (events, outcome) = run(&agent).await;

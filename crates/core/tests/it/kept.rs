@@ -12,7 +12,7 @@ use haft_core::session::{Durability, Session};
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, StopCause, Rfc3339Time};
+use haft_protocol::message::{Message, Rfc3339Time, StopCause};
 
 use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
 

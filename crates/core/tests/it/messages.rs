@@ -84,7 +84,8 @@ async fn thinking_is_not_shown_where_a_message_may_be_changed() {
         AssistantBlock::Thinking { text: "SECRET".into() },
         AssistantBlock::Text { text: "fine".into() },
     ];
-    let done = ModelResponse { content: blocks, stop: StopCause::End, usage: TokenUsage::default(), native: None };
+    let done =
+        ModelResponse { content: blocks, stop: StopCause::End, usage: TokenUsage::default(), native: None };
     let thinks = || Answer {
         items: vec![Ok(ModelEvent::Thinking("SECRET".into())), Ok(ModelEvent::Done(done.clone()))],
         hangs: false,

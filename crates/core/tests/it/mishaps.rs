@@ -10,13 +10,13 @@ use haft_core::compact::PendingCompaction;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ThinkingLevel};
-use haft_core::session::entry::{SessionEntry, EntryBody};
+use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, Prompt};
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause};
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
@@ -106,7 +106,10 @@ async fn what_cannot_be_delivered_waits_on_where_it_waited() {
     }
     check_unsaved(agent.resume().finish().await);
     let all = |texts: [&str; 2]| texts.map(Prompt::from).to_vec();
-    assert_eq!((agent.queued_messages().steering, agent.queued_messages().follow_up), (vec![], all(["a", "b"])));
+    assert_eq!(
+        (agent.queued_messages().steering, agent.queued_messages().follow_up),
+        (vec![], all(["a", "b"]))
+    );
     let _ = agent.next_turn("c").unwrap();
     let _ = agent.steer("d").unwrap();
     check_unsaved(agent.resume().finish().await);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, Prompt, QueueError, QueueDelivery};
+use haft_core::{Agent, Prompt, QueueDelivery, QueueError};
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
@@ -33,7 +33,8 @@ fn one_call() -> Answer {
 #[tokio::test]
 async fn steering_comes_behind_the_tools_and_before_the_next_request() {
     let script = Script::new(vec![one_call(), says("ok")]);
-    let agent = saying(&script, |agent| assert_eq!(agent.steer("not there").unwrap(), QueueDelivery::Running));
+    let agent =
+        saying(&script, |agent| assert_eq!(agent.steer("not there").unwrap(), QueueDelivery::Running));
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     assert_eq!(
@@ -110,7 +111,8 @@ async fn steering_that_finds_no_tools_comes_instead_of_the_end_and_before_follow
 #[tokio::test]
 async fn a_next_turn_message_waits_for_a_prompt_and_goes_before_it() {
     let script = Script::new(vec![one_call(), says("one"), says("two")]);
-    let agent = saying(&script, |agent| assert_eq!(agent.next_turn("too late").unwrap(), QueueDelivery::Running));
+    let agent =
+        saying(&script, |agent| assert_eq!(agent.next_turn("too late").unwrap(), QueueDelivery::Running));
     assert_eq!(agent.next_turn("the tests ran").unwrap(), QueueDelivery::Idle);
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[..2], ["user the tests ran", "user go"]);

@@ -10,7 +10,7 @@ use haft_core::hooks::{
     ToolDecision,
 };
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;

@@ -8,7 +8,9 @@ use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel};
+use haft_core::model::{
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel,
+};
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;

@@ -13,7 +13,7 @@ use haft_core::hooks::{
 use haft_core::model::ModelEvent;
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;

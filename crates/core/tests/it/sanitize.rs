@@ -1,7 +1,7 @@
 //! The sanitiser against a real parser of terminal sequences.
 
-use haft_core::sanitize::{Sanitizer, strip_hidden_chars, is_hidden, sanitize, sanitize_line};
-use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, terminal_actions, survey};
+use haft_core::sanitize::{Sanitizer, is_hidden, sanitize, sanitize_line, strip_hidden_chars};
+use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, survey, terminal_actions};
 use proptest::prelude::*;
 
 /// Random texts of one run of the tests; the full count is the survey's, see `docs/testing.md`.

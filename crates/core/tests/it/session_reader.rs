@@ -9,7 +9,7 @@ use haft_core::protocol::content::{ContentBlock, ToolCall};
 use haft_core::protocol::ids::ToolCallId;
 use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use haft_core::session::entry::{Compaction, Custom, EntryBody, SessionSettings, ToolStart};
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::session::{Durability, EntryId, Session};
 
 const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions/read.py");

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::hooks::{
-    AfterToolExecute, ApproverDecision, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Observer,
-    ResultDecision, ToolDecision,
+    AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, CancellationToken, FinishedCall,
+    Observer, ResultDecision, ToolDecision,
 };
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;

@@ -87,7 +87,8 @@ async fn a_stream_without_its_final_event_is_truncated() {
 
 #[tokio::test]
 async fn calls_of_a_cut_answer_are_not_run() {
-    let script = Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], StopCause::Length), says("ok")]);
+    let script =
+        Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], StopCause::Length), says("ok")]);
     let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
     let (events, _) = run(&agent).await;
     assert!(

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSource, HookSet, ResultDecision};
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSet, HookSource, ResultDecision};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;

@@ -72,7 +72,9 @@ pub(super) fn write_diff(out: &mut String, unified: &str) {
 }
 
 pub(super) fn write_arguments(out: &mut String, args: &RawJson) {
-    let Ok(OrderedFields(fields)) = args.read::<OrderedFields>() else { return write_pre(out, "", args.as_str()) };
+    let Ok(OrderedFields(fields)) = args.read::<OrderedFields>() else {
+        return write_pre(out, "", args.as_str());
+    };
     out.push_str("<dl class=\"args\">");
     for (name, value) in fields {
         let said = value.read::<String>().unwrap_or_else(|_| value.as_str().to_owned());

@@ -9,10 +9,10 @@ use haft_core::session::intervention::{HookIntervention, OWNER};
 use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
 
-use super::blocks::{write_image, write_content_blocks, write_pre};
+use super::blocks::{write_content_blocks, write_image, write_pre};
 use super::facts::token_count_text;
-use super::text::{markdown, time_element, short_text, html_text};
-use super::thread::{ThreadItem, Step, EntryThread};
+use super::text::{html_text, markdown, short_text, time_element};
+use super::thread::{EntryThread, Step, ThreadItem};
 use super::tool;
 
 /// Writes threads, and remembers what the table of contents needs.
@@ -46,7 +46,9 @@ impl<'a> ThreadWriter<'a> {
                 ThreadItem::Entry(entry) => self.write_entry(entry),
                 ThreadItem::Step(step) => self.write_step(step),
                 ThreadItem::Branches(sides) => self.write_branches(sides),
-                ThreadItem::Hidden(1) => self.write_row("Another branch begins here; it is not in this page."),
+                ThreadItem::Hidden(1) => {
+                    self.write_row("Another branch begins here; it is not in this page.")
+                }
                 ThreadItem::Hidden(many) => {
                     self.write_row(&format!("{many} other branches begin here; they are not in this page."))
                 }
@@ -79,7 +81,11 @@ impl<'a> ThreadWriter<'a> {
                 tool::write_orphan_result(&mut self.out, result)
             }
             EntryBody::ModelChange(change) => {
-                self.write_row(&format!("Model: <b>{}/{}</b>", html_text(&change.provider), html_text(&change.model)));
+                self.write_row(&format!(
+                    "Model: <b>{}/{}</b>",
+                    html_text(&change.provider),
+                    html_text(&change.model)
+                ));
             }
             EntryBody::ThinkingChange(change) => {
                 self.write_row(&format!("Thinking: <b>{}</b>", html_text(&change.level)))

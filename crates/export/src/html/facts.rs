@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use haft_core::session::RecoveredSession;
-use haft_core::session::entry::{ResponseMetadata, EntryBody, Said};
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
-use super::text::{time_element, short_text, html_text};
+use super::text::{html_text, short_text, time_element};
 
 /// The facts of a session, over all of its branches.
 #[derive(Default)]
@@ -88,7 +88,10 @@ impl SessionFacts {
                 let _ = write!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
             }
         };
-        fact("Began", session.header.as_ref().map(|header| time_element(&header.created)).unwrap_or_default());
+        fact(
+            "Began",
+            session.header.as_ref().map(|header| time_element(&header.created)).unwrap_or_default(),
+        );
         fact("Last entry", self.last.as_ref().map(time_element).unwrap_or_default());
         let models: Vec<String> = self.models.iter().map(|model| html_text(model)).collect();
         fact(if models.len() == 1 { "Model" } else { "Models" }, models.join("<br>"));
@@ -101,11 +104,18 @@ impl SessionFacts {
             },
         );
         let TokenUsage { input, output, cache_read, cache_write, cost_usd } = self.usage;
-        let cached =
-            if cache_read > 0 { format!(" ({} from the cache)", token_count_text(cache_read)) } else { String::new() };
+        let cached = if cache_read > 0 {
+            format!(" ({} from the cache)", token_count_text(cache_read))
+        } else {
+            String::new()
+        };
         fact(
             "Tokens",
-            format!("{} in{cached}, {} out", token_count_text(input + cache_read + cache_write), token_count_text(output)),
+            format!(
+                "{} in{cached}, {} out",
+                token_count_text(input + cache_read + cache_write),
+                token_count_text(output)
+            ),
         );
         fact("Cost", if cost_usd > 0.0 { dollar_text(cost_usd) } else { "not known".to_owned() });
         fact("Tags", self.tags.iter().map(|tag| html_text(tag)).collect::<Vec<_>>().join(", "));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use haft_protocol::message::TokenUsage;
 
-use super::facts::{token_count_text, dollar_text};
+use super::facts::{dollar_text, token_count_text};
 
 /// All in the units of the drawing.
 const WIDTH: f64 = 720.0;
@@ -49,7 +49,8 @@ pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
 }
 
 fn usage_charts(turns: &[TokenUsage]) -> Vec<UsageChart> {
-    let of = |value: fn(&TokenUsage) -> u64| turns.iter().map(|usage| value(usage) as f64).collect::<Vec<_>>();
+    let of =
+        |value: fn(&TokenUsage) -> u64| turns.iter().map(|usage| value(usage) as f64).collect::<Vec<_>>();
     let tokens = |tokens: f64| token_count_text(tokens.round() as u64);
     let mut panels = vec![
         UsageChart {

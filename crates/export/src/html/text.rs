@@ -98,7 +98,8 @@ impl MarkdownSanitizer {
             }
             Tag::Link { .. } => self.open("</span>", "<span class=\"nolink\">".to_owned()),
             Tag::Image { dest_url, .. } => {
-                let from = if is_external_link(&dest_url) { short_text(&dest_url, 80) } else { String::new() };
+                let from =
+                    if is_external_link(&dest_url) { short_text(&dest_url, 80) } else { String::new() };
                 self.open("]</span>", format!("<span class=\"nolink\">[picture {from} "))
             }
             plain @ (Tag::Paragraph

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{ResponseMetadata, SessionEntry, EntryBody, Said, ToolStart};
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said, SessionEntry, ToolStart};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantMessage, Message, ToolMessage};
 
@@ -88,7 +88,13 @@ impl<'a> BranchTree<'a> {
     }
 
     /// Adds the branches that follow an entry beside `next`.
-    fn append_forks(&self, thread: &mut EntryThread<'a>, at: Option<EntryId>, next: Option<usize>, depth: usize) {
+    fn append_forks(
+        &self,
+        thread: &mut EntryThread<'a>,
+        at: Option<EntryId>,
+        next: Option<usize>,
+        depth: usize,
+    ) {
         let children = self.children.get(&at).into_iter().flatten().copied();
         let said = |at: usize| self.last.get(at).is_some_and(|(_, said)| *said);
         let others: Vec<usize> = children.filter(|child| Some(*child) != next && said(*child)).collect();
@@ -129,7 +135,13 @@ impl<'a> EntryThread<'a> {
                 let calls = message.tool_calls().map(new).collect();
                 let answer = answer.as_ref();
                 let interventions = Vec::new();
-                self.items.push(ThreadItem::Step(Box::new(Step { entry, message, answer, calls, interventions })));
+                self.items.push(ThreadItem::Step(Box::new(Step {
+                    entry,
+                    message,
+                    answer,
+                    calls,
+                    interventions,
+                })));
             }
             EntryBody::Said(Said { message: Message::Tool(result), .. }) => {
                 match self.open_call(|call| call.call.id == result.call_id && call.result.is_none()) {
@@ -167,9 +179,12 @@ impl<'a> EntryThread<'a> {
     fn intervention_target(&mut self, it: &HookIntervention) -> Option<&mut Vec<HookIntervention>> {
         match (&it.call_id, it.action) {
             (Some(id), _) => self.open_call(|call| call.call.id == *id).map(|call| &mut call.interventions),
-            (None, InterventionAction::Replaced | InterventionAction::Suppressed | InterventionAction::AnswerEdited) => {
-                self.last_step().map(|step| &mut step.interventions)
-            }
+            (
+                None,
+                InterventionAction::Replaced
+                | InterventionAction::Suppressed
+                | InterventionAction::AnswerEdited,
+            ) => self.last_step().map(|step| &mut step.interventions),
             (
                 None,
                 InterventionAction::Blocked

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use haft_core::session::intervention::{InterventionAction, HookIntervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::message::ToolMessage;
 use serde::Deserialize;
 
-use super::blocks::{write_arguments, write_diff, write_content_blocks, write_pre};
-use super::text::{short_text, html_text};
+use super::blocks::{write_arguments, write_content_blocks, write_diff, write_pre};
+use super::text::{html_text, short_text};
 use super::thread::ToolCallItem;
 
 /// Arguments that say most about a call.
@@ -75,7 +75,12 @@ fn write_badges(out: &mut String, call: &ToolCallItem<'_>, failed: bool) {
         let _ = write!(out, " <span class=\"badge\">by {}</span>", html_text(extension.as_str()));
     }
     for it in &call.interventions {
-        let _ = write!(out, " <span class=\"badge extension\">{} {}</span>", it.action.verb(), intervention_names(it));
+        let _ = write!(
+            out,
+            " <span class=\"badge extension\">{} {}</span>",
+            it.action.verb(),
+            intervention_names(it)
+        );
     }
     if is_rewritten(call) && !call.interventions.iter().any(|it| it.action == InterventionAction::Rewritten) {
         out.push_str(" <span class=\"badge extension\">rewritten</span>");
@@ -164,11 +169,19 @@ pub(super) fn intervention_sentence(it: &HookIntervention) -> String {
             format!("{names} ended the turn with this call: the tool did not run.")
         }
         InterventionAction::TurnEnded => format!("{names} ended the turn before the model was asked."),
-        InterventionAction::Edited => format!("{names} changed the result: the model was not told what the tool gave."),
+        InterventionAction::Edited => {
+            format!("{names} changed the result: the model was not told what the tool gave.")
+        }
         InterventionAction::Replaced => format!("{names} changed the text: the user was shown another one."),
         InterventionAction::Suppressed => format!("The user was not shown this message because of {names}."),
-        InterventionAction::AnswerEdited => format!("{names} changed this message: the model wrote another one."),
-        InterventionAction::AnswerDropped => format!("{names} ended the turn: the model's answer is not part of this."),
-        InterventionAction::Discarded => format!("{names} discarded a turn: what was said in it is not part of this."),
+        InterventionAction::AnswerEdited => {
+            format!("{names} changed this message: the model wrote another one.")
+        }
+        InterventionAction::AnswerDropped => {
+            format!("{names} ended the turn: the model's answer is not part of this.")
+        }
+        InterventionAction::Discarded => {
+            format!("{names} discarded a turn: what was said in it is not part of this.")
+        }
     }
 }

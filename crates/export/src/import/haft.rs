@@ -1,10 +1,10 @@
 //! Sessions of haft, exported or copied.
 
-use haft_core::session::entry::{SessionEntry, EntryBody, ForkOrigin, Unknown};
+use haft_core::session::entry::{EntryBody, ForkOrigin, SessionEntry, Unknown};
 use haft_core::session::{EntryId, RecoveredSession, SessionRepair, recover};
 use serde_json::Value;
 
-use super::{ImportProblem, ImportError, ParsedSession};
+use super::{ImportError, ImportProblem, ParsedSession};
 
 /// Entries keep their names, as in a fork.
 pub(super) fn read(bytes: &[u8]) -> Result<ParsedSession, ImportError> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{Custom, SessionEntry, EntryBody, Said, SessionSettings};
+use haft_core::session::entry::{Custom, EntryBody, Said, SessionEntry, SessionSettings};
 use haft_core::session::intervention::OWNER;
 use haft_protocol::RawJson;
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
@@ -23,7 +23,13 @@ pub(super) struct EntryBuilder {
 
 impl EntryBuilder {
     pub(super) fn new() -> Self {
-        Self { entries: Vec::new(), problems: Vec::new(), leaf: None, time: Rfc3339Time(String::new()), line: 0 }
+        Self {
+            entries: Vec::new(),
+            problems: Vec::new(),
+            leaf: None,
+            time: Rfc3339Time(String::new()),
+            line: 0,
+        }
     }
 
     pub(super) fn add(&mut self, body: impl Into<EntryBody>) -> EntryId {
@@ -70,7 +76,9 @@ impl EntryBuilder {
                 Some(EntryBody::Compaction(_)) => settings_at(&self.entries, &places, at),
                 Some(_) | None => continue,
             };
-            if let Some(SessionEntry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at) {
+            if let Some(SessionEntry { body: EntryBody::Compaction(compaction), .. }) =
+                self.entries.get_mut(at)
+            {
                 compaction.settings = settings;
                 compaction.used = Some(used);
             }

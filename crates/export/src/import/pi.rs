@@ -57,8 +57,13 @@ struct PiSummaryFiles {
 }
 
 pub(super) fn read(bytes: &[u8]) -> ParsedSession {
-    let mut reader =
-        PiReader { maker: EntryBuilder::new(), created: None, ids: HashMap::new(), order: Vec::new(), last: None };
+    let mut reader = PiReader {
+        maker: EntryBuilder::new(),
+        created: None,
+        ids: HashMap::new(),
+        order: Vec::new(),
+        last: None,
+    };
     for (number, row) in super::parse_rows(bytes) {
         reader.maker.line = number;
         match row {
@@ -162,7 +167,11 @@ impl PiReader {
                 self.maker.add(BranchSummary { summary: row.summary?, from, answer: None });
             }
             "custom" => {
-                _ = self.maker.add_custom(OWNER, &row.custom_type?, row.data.unwrap_or_else(RawJson::empty_object))
+                _ = self.maker.add_custom(
+                    OWNER,
+                    &row.custom_type?,
+                    row.data.unwrap_or_else(RawJson::empty_object),
+                )
             }
             "custom_message" => {
                 let content = parse_contents(&mut self.maker, &row.content?);
@@ -209,6 +218,9 @@ fn parse_row_time(raw: &RawJson) -> Option<Rfc3339Time> {
 fn parse_contents(maker: &mut EntryBuilder, raw: &RawJson) -> Vec<ContentBlock> {
     match raw.read::<String>() {
         Ok(text) => vec![ContentBlock::Text { text }],
-        Err(_) => message::parse_blocks(maker, raw).into_iter().filter_map(|block| block.into_content(maker)).collect(),
+        Err(_) => message::parse_blocks(maker, raw)
+            .into_iter()
+            .filter_map(|block| block.into_content(maker))
+            .collect(),
     }
 }

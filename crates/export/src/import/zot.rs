@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 
-use haft_core::session::entry::{ResponseMetadata, Compaction, SessionEntry, EntryBody, ModelChange, Name, Said};
+use haft_core::session::entry::{
+    Compaction, EntryBody, ModelChange, Name, ResponseMetadata, Said, SessionEntry,
+};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage, TokenUsage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage,
+};
 use serde::Deserialize;
 
 use super::ParsedSession;
@@ -169,7 +173,8 @@ impl ZotReader {
     }
 
     fn add_assistant(&mut self, blocks: Vec<ZotBlock>) {
-        let content: Vec<AssistantBlock> = blocks.into_iter().filter_map(|block| self.assistant_block(block)).collect();
+        let content: Vec<AssistantBlock> =
+            blocks.into_iter().filter_map(|block| self.assistant_block(block)).collect();
         if content.is_empty() {
             return;
         }
@@ -226,7 +231,9 @@ impl ZotReader {
 
     fn content_block(&mut self, block: ZotBlock) -> Option<ContentBlock> {
         match (block.mime_type.filter(|kind| !kind.is_empty()), block.data, block.text) {
-            (Some(mime_type), Some(data), _) => Some(ContentBlock::Image(Image { mime_type, data: data.into() })),
+            (Some(mime_type), Some(data), _) => {
+                Some(ContentBlock::Image(Image { mime_type, data: data.into() }))
+            }
             (None, _, Some(text)) => Some(ContentBlock::Text { text }),
             _ => {
                 self.maker.add_problem("a part of a message is of no known kind, and left out");

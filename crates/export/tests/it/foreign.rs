@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use haft_core::session::entry::{SessionEntry, EntryBody};
+use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::{RecoveredSession, build_context, recover};
-use haft_export::{SessionFormat, ImportedSession, ImportLimits, ImportError, import_session};
+use haft_export::{ImportError, ImportLimits, ImportedSession, SessionFormat, import_session};
 use haft_protocol::message::Message;
 
 const ZOT: &str = include_str!("../fixtures/tree.zotsession");

@@ -1,7 +1,7 @@
 //! Pages: what a small session looks like as HTML, and that nothing in a session is obeyed.
 
 use haft_core::session::{EntryId, recover};
-use haft_export::{NoSuchEntry, EntrySelection, render_page};
+use haft_export::{EntrySelection, NoSuchEntry, render_page};
 
 use crate::portable::SESSION;
 

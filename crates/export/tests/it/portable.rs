@@ -2,7 +2,10 @@
 
 use haft_core::session::entry::{EntryBody, ForkOrigin};
 use haft_core::session::{EntryId, recover};
-use haft_export::{SessionFormat, ImportLimits, NoSuchEntry, SenderDirectories, PortableError, EntrySelection, export_portable, import_session};
+use haft_export::{
+    EntrySelection, ImportLimits, NoSuchEntry, PortableError, SenderDirectories, SessionFormat,
+    export_portable, import_session,
+};
 
 /// A branch of 1, 2, 3 and a side branch of 1, 4; with paths, and with what only a provider can read.
 pub(crate) const SESSION: &str = concat!(
@@ -72,8 +75,8 @@ fn it_comes_back_as_a_session_of_another_directory() {
 /// The line that is kept names the parent that its entry has after the repair.
 #[test]
 fn damage_is_told_and_mended() {
-    let damaged =
-        exported(&EntrySelection { at: None, all: true }).replace(r#""role":"assistant""#, r#""role":"assistant"#);
+    let damaged = exported(&EntrySelection { at: None, all: true })
+        .replace(r#""role":"assistant""#, r#""role":"assistant"#);
     let imported = import_session(damaged.as_bytes(), "/there", &ImportLimits::default()).unwrap();
     let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 3, "{told:?}");

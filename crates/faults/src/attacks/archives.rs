@@ -10,14 +10,24 @@ const fn rejected_attack(name: &'static str, make: fn(&mut Scene) -> Result<Stri
 
 pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack("a small archive that unpacks to a large one", |scene| {
-        make_archive(scene, "bomb.tar.gz", "head -c 64M /dev/zero > zeroes; tar czf \"$out\" zeroes; rm zeroes")
+        make_archive(
+            scene,
+            "bomb.tar.gz",
+            "head -c 64M /dev/zero > zeroes; tar czf \"$out\" zeroes; rm zeroes",
+        )
     }),
-    rejected_attack("an archive with absolute paths", |scene| make_archive(scene, "gift.tar", "tar cPf \"$out\" \"$1\"")),
+    rejected_attack("an archive with absolute paths", |scene| {
+        make_archive(scene, "gift.tar", "tar cPf \"$out\" \"$1\"")
+    }),
     rejected_attack("an archive that leads up", |scene| {
         make_archive(scene, "gift.tgz", "tar czf \"$out\" --transform 's,^,../../,' extension.json")
     }),
     rejected_attack("an archive with a link and a file behind it", |scene| {
-        make_archive(scene, "gift.tar.xz", "ln -s / a; tar cf \"$out\" a extension.json --transform 's,^e,a/e,'")
+        make_archive(
+            scene,
+            "gift.tar.xz",
+            "ln -s / a; tar cf \"$out\" a extension.json --transform 's,^e,a/e,'",
+        )
     }),
     // The two entries that follow are all that a name can say.
     rejected_attack("a zip by its name", |scene| {

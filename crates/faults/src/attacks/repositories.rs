@@ -18,7 +18,10 @@ const fn refused_attack(name: &'static str, make: fn(&mut Scene) -> Result<Strin
 pub(crate) const ATTACKS: &[Attack] = &[
     harmless_attack("a hook in the user's template", |scene| {
         scene.write_hook("template/hooks/post-checkout")?;
-        scene.write_git_settings(&format!("[init]\n\ttemplateDir = {}\n", scene.dir().join("template").display()))?;
+        scene.write_git_settings(&format!(
+            "[init]\n\ttemplateDir = {}\n",
+            scene.dir().join("template").display()
+        ))?;
         scene.make_repository("true")
     }),
     harmless_attack("a hook in a template of the environment", |scene| {
@@ -29,7 +32,10 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
     harmless_attack("hooks of the user", |scene| {
         scene.write_hook("hooks/post-checkout")?;
-        scene.write_git_settings(&format!("[core]\n\thooksPath = {}\n", scene.dir().join("hooks").display()))?;
+        scene.write_git_settings(&format!(
+            "[core]\n\thooksPath = {}\n",
+            scene.dir().join("hooks").display()
+        ))?;
         scene.make_repository("true")
     }),
     harmless_attack("hooks by settings in the environment", |scene| {
@@ -45,7 +51,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
     harmless_attack("a filter that the repository asks for", |scene| {
         let payload = scene.payload();
-        scene.write_git_settings(&format!("[filter \"gift\"]\n\tsmudge = {payload}\n\tprocess = {payload}\n"))?;
+        scene.write_git_settings(&format!(
+            "[filter \"gift\"]\n\tsmudge = {payload}\n\tprocess = {payload}\n"
+        ))?;
         scene.make_repository("echo '* filter=gift' > .gitattributes")
     }),
     harmless_attack("a monitor of the file system", |scene| {
@@ -101,7 +109,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
         Ok(url)
     }),
     harmless_attack("links out of the repository", |scene| {
-        scene.make_repository("ln -s /etc/passwd out; ln -s / root; ln -s ../../.. up; ln -s .git/hooks hooks")
+        scene
+            .make_repository("ln -s /etc/passwd out; ln -s / root; ln -s ../../.. up; ln -s .git/hooks hooks")
     }),
     Attack {
         name: "a link and files behind it in other letters",
@@ -124,7 +133,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
     refused_attack("a proxy program", |scene| {
         let payload = scene.payload();
         scene.set("GIT_PROXY_COMMAND", &payload);
-        scene.write_git_settings(&format!("[core]\n\tgitProxy = {payload}\n[credential]\n\thelper = {payload}\n"))?;
+        scene.write_git_settings(&format!(
+            "[core]\n\tgitProxy = {payload}\n[credential]\n\thelper = {payload}\n"
+        ))?;
         Ok("https://127.0.0.1:9/x".into())
     }),
     refused_attack("a repository without a commit", |scene| {
@@ -135,13 +146,16 @@ pub(crate) const ATTACKS: &[Attack] = &[
 ];
 
 /// Small ones that are large once they are checked out. Git by itself would not stop.
-pub(crate) const BOMBS: &[Attack] = &[refused_attack("a repository that is a hundred thousand files", |scene| {
-    scene.make_repository(
+pub(crate) const BOMBS: &[Attack] = &[refused_attack(
+    "a repository that is a hundred thousand files",
+    |scene| {
+        scene.make_repository(
             "t=$(git hash-object -w extension.json); k='100644 blob'; for level in 1 2 3 4 5; do \
              t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '%s %s\\t%s\\n' \"$k\" $t $i; done | git mktree); k='040000 tree'; \
              done; git update-ref HEAD $(git commit-tree -m x $t); git reset --mixed HEAD >/dev/null; exit 0",
         )
-})];
+    },
+)];
 
 /// The files of the commit and nothing else: no links, and nothing of git.
 fn plain_files(dir: &Path) -> Result<()> {

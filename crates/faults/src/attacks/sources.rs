@@ -4,7 +4,11 @@ use anyhow::Result;
 
 use super::{Attack, ExpectedOutcome, Scene};
 
-const fn rejected_attack(name: &'static str, make: fn(&mut Scene) -> Result<String>, why: &'static str) -> Attack {
+const fn rejected_attack(
+    name: &'static str,
+    make: fn(&mut Scene) -> Result<String>,
+    why: &'static str,
+) -> Attack {
     Attack { name, make, expect: ExpectedOutcome::Rejected(why) }
 }
 
@@ -55,7 +59,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         |_| Ok("git@-oProxyCommand=x:y".into()),
         "begins with `-`",
     ),
-    rejected_attack("an option as the path", |_| Ok("git@localhost:--upload-pack=x".into()), "begins with `-`"),
+    rejected_attack(
+        "an option as the path",
+        |_| Ok("git@localhost:--upload-pack=x".into()),
+        "begins with `-`",
+    ),
     rejected_attack("an address without encryption", |_| Ok("http://127.0.0.1:9/x".into()), "write https://"),
     rejected_attack("git's own protocol", |_| Ok("git://127.0.0.1:9/x".into()), "write https://"),
     rejected_attack(
@@ -68,10 +76,26 @@ pub(crate) const ATTACKS: &[Attack] = &[
         |_| Ok("https://127.0.0.1:9/x\n-cx".into()),
         "control characters",
     ),
-    rejected_attack("an encoded second line", |_| Ok("https://127.0.0.1:9/x%0ahost=y".into()), "is no character"),
-    rejected_attack("a password in the address", |_| Ok("https://a:b@127.0.0.1:9/x".into()), "holds a password"),
-    rejected_attack("letters that look like others", |_| Ok("https://ex\u{430}mple.com/x".into()), "Punycode"),
-    rejected_attack("a backslash before the host", |_| Ok("https://a.example\\@127.0.0.1:9/x".into()), "no use for"),
+    rejected_attack(
+        "an encoded second line",
+        |_| Ok("https://127.0.0.1:9/x%0ahost=y".into()),
+        "is no character",
+    ),
+    rejected_attack(
+        "a password in the address",
+        |_| Ok("https://a:b@127.0.0.1:9/x".into()),
+        "holds a password",
+    ),
+    rejected_attack(
+        "letters that look like others",
+        |_| Ok("https://ex\u{430}mple.com/x".into()),
+        "Punycode",
+    ),
+    rejected_attack(
+        "a backslash before the host",
+        |_| Ok("https://a.example\\@127.0.0.1:9/x".into()),
+        "no use for",
+    ),
 ];
 
 /// `git clone --depth 1 -ccore.sshCommand=… ssh://…` runs it; here it stands where the address does.

@@ -45,8 +45,16 @@ pub(crate) const ATTACKS: &[Attack] = &[
         },
         expect: ExpectedOutcome::Rejected("not a regular file"),
     },
-    Attack { name: "a socket", make: tree_with_socket, expect: ExpectedOutcome::IfMade("neither a file nor a directory") },
-    Attack { name: "a device", make: tree_with_device, expect: ExpectedOutcome::IfMade("neither a file nor a directory") },
+    Attack {
+        name: "a socket",
+        make: tree_with_socket,
+        expect: ExpectedOutcome::IfMade("neither a file nor a directory"),
+    },
+    Attack {
+        name: "a device",
+        make: tree_with_device,
+        expect: ExpectedOutcome::IfMade("neither a file nor a directory"),
+    },
     tree!("control characters in a name", "touch \"$(printf 'a\\033[2Jb')\"", UNSEEN),
     tree!("a second line in a name", "touch \"$(printf 'a\\nextension.json')\"", UNSEEN),
     tree!("a name that reads backwards", "touch \"$(printf 'a\\342\\200\\256gpj.sh')\"", UNSEEN),
@@ -60,7 +68,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         },
         expect: ExpectedOutcome::IfMade("no Unicode text"),
     },
-    Attack { name: "names that differ in case only", make: tree_with_case_twins, expect: ExpectedOutcome::IfMade("lower case only") },
+    Attack {
+        name: "names that differ in case only",
+        make: tree_with_case_twins,
+        expect: ExpectedOutcome::IfMade("lower case only"),
+    },
     tree!("too many files", "mkdir d; cd d; seq 1 20001 | xargs touch", MANY),
     tree!("a sparse file of 10 GiB", "truncate -s 10G big", LARGE),
     tree!("many sparse files", "for i in $(seq 1 21); do truncate -s 10M $i; done", LARGE),
@@ -70,7 +82,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         ExpectedOutcome::Rejected("more than 32 directories")
     ),
     tree!("a file that runs as its owner", "chmod 6755 run", ExpectedOutcome::Harmless(plain_modes)),
-    tree!("one file under two names", "ln run other; ln \"$1\" payload", ExpectedOutcome::Harmless(own_files)),
+    tree!(
+        "one file under two names",
+        "ln run other; ln \"$1\" payload",
+        ExpectedOutcome::Harmless(own_files)
+    ),
     tree!(
         "repositories with hooks",
         "mkdir -p .git/hooks lib/.GIT/hooks; cp \"$1\" .git/hooks/post-checkout; cp \"$1\" lib/.GIT/hooks/post-checkout; \

@@ -7,7 +7,7 @@ use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use serde_json::json;
 
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 
 /// Chains.
 const CHAINS: (u32, u32) = (10_000, 1_000_000);
@@ -55,8 +55,9 @@ struct ChainRun {
 impl ChainRun {
     fn new(dice: &mut RandomSource) -> Self {
         let count = dice.random_below(HOOKS);
-        let roles: Vec<HookRole> =
-            (0..count).map(|_| if dice.random_below(2) == 0 { HookRole::Gate } else { HookRole::Ordered }).collect();
+        let roles: Vec<HookRole> = (0..count)
+            .map(|_| if dice.random_below(2) == 0 { HookRole::Gate } else { HookRole::Ordered })
+            .collect();
         Self { saw: vec![None; roles.len()], roles, refused: false }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::oracle::tagged_processes;
 use crate::world::sibling_binary;
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::canary::CanaryControl;
 use crate::rows::hostile_runs;
 use crate::world::World;

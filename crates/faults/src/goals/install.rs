@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::{GoalFigure, GoalContext};
-use crate::attacks::{ARCHIVES, BOMBS, REPOSITORIES, SOURCES, TREES, AttackOutcome};
+use super::{GoalContext, GoalFigure};
+use crate::attacks::{ARCHIVES, AttackOutcome, BOMBS, REPOSITORIES, SOURCES, TREES};
 use crate::crash::StoreChange;
 use crate::strace;
 

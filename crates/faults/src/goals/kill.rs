@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use haft_host::Host;
 
 use super::figure::{SortedTimes, format_ms};
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::evil::misbehaving_spec;
 use crate::oracle::tagged_processes;
 use crate::runner::kill_tagged;
@@ -59,11 +59,21 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let control = KilledHost::watch(place, &place.dir.join("unguarded"), false, longer)?;
     let what =
         format!("processes left of hosts that were killed, in {rounds} rounds × {} kinds", KINDS.len());
-    let gone = format!("p50 {}, p99 {}, longest {}", format_ms(times.p50()), format_ms(times.p99()), format_ms(times.longest()));
+    let gone = format!(
+        "p50 {}, p99 {}, longest {}",
+        format_ms(times.p50()),
+        format_ms(times.p99()),
+        format_ms(times.longest())
+    );
     let mut figures = vec![
         GoalFigure::new(what, survivors, "0", survivors == 0),
         GoalFigure::note("until all were gone", gone),
-        GoalFigure::new("the same without guardians, one round", control.left, "more than 0", control.left > 0),
+        GoalFigure::new(
+            "the same without guardians, one round",
+            control.left,
+            "more than 0",
+            control.left > 0,
+        ),
     ];
     figures.extend(measure_stubborn(place)?);
     Ok(figures)
@@ -136,7 +146,8 @@ const READY: &str = "ready";
 /// Is a host with an extension of every kind until it is killed.
 pub(crate) fn play_host(mode: RunMode, tag: &str, dir: PathBuf, guarded: bool) -> ExitCode {
     let place = GoalContext { mode, tag: tag.to_owned(), dir };
-    let outcome = GoalContext::runtime().and_then(|runtime| runtime.block_on(wait_for_death(&place, guarded)));
+    let outcome =
+        GoalContext::runtime().and_then(|runtime| runtime.block_on(wait_for_death(&place, guarded)));
     if let Err(error) = outcome {
         println!("{error:#}");
     }
@@ -160,8 +171,9 @@ async fn wait_for_death(place: &GoalContext, guarded: bool) -> Result<()> {
 fn measure_stubborn(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let mut setup = place.setup("stubborn")?;
     setup.set_env("HAFT_BARE", "1");
-    (0..STUBBORN)
-        .for_each(|number| setup.add(misbehaving_spec(&setup, "ignore-sigterm", &format!("stubborn-{number}"))));
+    (0..STUBBORN).for_each(|number| {
+        setup.add(misbehaving_spec(&setup, "ignore-sigterm", &format!("stubborn-{number}")))
+    });
     let (running, took) = GoalContext::runtime()?.block_on(async {
         let host = Host::builder(setup.config).specs(setup.specs).start().await;
         host.wait_until_settled().await;

@@ -11,8 +11,8 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use tokio_util::sync::CancellationToken;
 
-use super::figure::{SortedTimes, median, format_ms};
-use super::{GoalFigure, GoalContext};
+use super::figure::{SortedTimes, format_ms, median};
+use super::{GoalContext, GoalFigure};
 use crate::canary::wait_for_tool;
 use crate::evil::misbehaving_spec;
 use crate::world::EventLog;
@@ -134,8 +134,9 @@ fn added_latency(pairs: &[TurnPair], of: fn(&SortedTimes) -> Duration) -> f64 {
 /// Returns the measurements, pair by pair.
 fn pairs_figure(pairs: &[TurnPair]) -> GoalFigure {
     let all = pairs.iter().map(|TurnPair { quiet, loud: MeasuredTurn { times, faults } }| {
-        let brief =
-            |times: &SortedTimes| format!("{}/{}/{}", micros(times.p50()), micros(times.p99()), micros(times.longest()));
+        let brief = |times: &SortedTimes| {
+            format!("{}/{}/{}", micros(times.p50()), micros(times.p99()), micros(times.longest()))
+        };
         format!("{} → {} ({} calls, {faults} faults)", brief(quiet), brief(times), times.count())
     });
     GoalFigure::note("  p50/p99/longest in µs without and with", all.collect::<Vec<_>>().join(", "))
@@ -146,19 +147,38 @@ fn micros(time: Duration) -> u128 {
 }
 
 /// Turns without and with, one after the other.
-fn measure_pairs(place: &GoalContext, fault: &str, count: usize, span: Duration, rounds: usize) -> Result<Vec<TurnPair>> {
+fn measure_pairs(
+    place: &GoalContext,
+    fault: &str,
+    count: usize,
+    span: Duration,
+    rounds: usize,
+) -> Result<Vec<TurnPair>> {
     let runtime = GoalContext::runtime()?;
     (0..rounds)
         .map(|round| {
-            let quiet = runtime.block_on(measure_turn(place, &format!("{fault}-{round}-quiet"), fault, 0, span))?;
-            let loud = runtime.block_on(measure_turn(place, &format!("{fault}-{round}-loud"), fault, count, span))?;
+            let quiet =
+                runtime.block_on(measure_turn(place, &format!("{fault}-{round}-quiet"), fault, 0, span))?;
+            let loud = runtime.block_on(measure_turn(
+                place,
+                &format!("{fault}-{round}-loud"),
+                fault,
+                count,
+                span,
+            ))?;
             Ok(TurnPair { quiet: quiet.times, loud })
         })
         .collect()
 }
 
 /// A host of its own with a healthy extension and `count` others, for so long.
-async fn measure_turn(place: &GoalContext, name: &str, fault: &str, count: usize, span: Duration) -> Result<MeasuredTurn> {
+async fn measure_turn(
+    place: &GoalContext,
+    name: &str,
+    fault: &str,
+    count: usize,
+    span: Duration,
+) -> Result<MeasuredTurn> {
     let mut setup = place.setup(name)?;
     setup.set_env("HAFT_BARE", "1");
     (0..count).for_each(|number| setup.add(misbehaving_spec(&setup, fault, &format!("bad-{number}"))));

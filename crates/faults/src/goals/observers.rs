@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::figure::{SortedTimes, median, format_ms};
-use super::{GoalFigure, GoalContext};
+use super::figure::{SortedTimes, format_ms, median};
+use super::{GoalContext, GoalFigure};
 use crate::canary::CanaryControl;
 use crate::evil::misbehaving_spec;
 use crate::row::EVIL;

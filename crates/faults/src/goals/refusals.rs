@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use futures::StreamExt;
 use serde_json::json;
 
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::canary::CanaryControl;
-use crate::evil::{Misbehavior, InjectionMoment, inject_instead};
+use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
 use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::World;
@@ -35,9 +35,15 @@ const KINDS: &[(&str, Misbehavior)] = &[
     ("an answer of wrong types", Misbehavior::Fault("bad-types")),
     ("no JSON", inject_instead(InjectionMoment::Gate, || b"yes\n".to_vec())),
     ("no text", inject_instead(InjectionMoment::Gate, || b"\xff\xfe\n".to_vec())),
-    ("an array", inject_instead(InjectionMoment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec())),
+    (
+        "an array",
+        inject_instead(InjectionMoment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec()),
+    ),
     ("truncated JSON", inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
-    ("an id nobody gave", inject_instead(InjectionMoment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
+    (
+        "an id nobody gave",
+        inject_instead(InjectionMoment::Gate, || answer(r#""id":"other","block":false"#, "}")),
+    ),
     (
         "a key that stands twice",
         inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
@@ -65,7 +71,9 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let outcomes: Vec<Result<GateFailure>> = GoalContext::runtime()?.block_on(async {
         let runs = KINDS.iter().cycle().take(count).enumerate();
         let runs = runs.map(|(number, (kind, evil))| async move {
-            run_guarded_call(place, number, evil).await.with_context(|| format!("a gate that fails by {kind}"))
+            run_guarded_call(place, number, evil)
+                .await
+                .with_context(|| format!("a gate that fails by {kind}"))
         });
         futures::stream::iter(runs).buffer_unordered(AT_ONCE).collect().await
     });

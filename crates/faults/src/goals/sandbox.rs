@@ -8,10 +8,10 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
-use haft_test_support::sandbox::{ProbeConfinement, ProbeOutcome, PROBES, SandboxScene};
+use haft_test_support::sandbox::{PROBES, ProbeConfinement, ProbeOutcome, SandboxScene};
 use rustix::process::geteuid;
 
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::world::sibling_binary;
 
 /// The first argument of a process that has the probes run.
@@ -33,17 +33,41 @@ struct ProbeRun {
     least: usize,
 }
 
-const fn probe_run(name: &'static str, column: ProbeConfinement, level: ConfinementLevel, net: NetworkAccess, least: usize) -> ProbeRun {
+const fn probe_run(
+    name: &'static str,
+    column: ProbeConfinement,
+    level: ConfinementLevel,
+    net: NetworkAccess,
+    least: usize,
+) -> ProbeRun {
     ProbeRun { name, column, sandbox: Some((level, net)), least }
 }
 
 const WAYS: &[ProbeRun] = &[
     ProbeRun { name: "no sandbox", column: ProbeConfinement::Free, sandbox: None, least: 0 },
     probe_run("standard", ProbeConfinement::Standard, ConfinementLevel::Standard, NetworkAccess::None, 24),
-    probe_run("standard, all of the network", ProbeConfinement::StandardAll, ConfinementLevel::Standard, NetworkAccess::All, 24),
+    probe_run(
+        "standard, all of the network",
+        ProbeConfinement::StandardAll,
+        ConfinementLevel::Standard,
+        NetworkAccess::All,
+        24,
+    ),
     probe_run("strict", ProbeConfinement::Strict, ConfinementLevel::Strict, NetworkAccess::None, 30),
-    probe_run("strict, loopback", ProbeConfinement::StrictLoopback, ConfinementLevel::Strict, NetworkAccess::Loopback, 30),
-    probe_run("strict, all of the network", ProbeConfinement::StrictAll, ConfinementLevel::Strict, NetworkAccess::All, 30),
+    probe_run(
+        "strict, loopback",
+        ProbeConfinement::StrictLoopback,
+        ConfinementLevel::Strict,
+        NetworkAccess::Loopback,
+        30,
+    ),
+    probe_run(
+        "strict, all of the network",
+        ProbeConfinement::StrictAll,
+        ConfinementLevel::Strict,
+        NetworkAccess::All,
+        30,
+    ),
 ];
 
 #[expect(clippy::disallowed_methods, reason = "this program again")]
@@ -101,7 +125,9 @@ fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Res
     let tried = verdicts.iter().filter(|verdict| verdict.skipped.is_none());
     let kept = |name: &str| {
         let probe = PROBES.iter().find(|probe| probe.name == name);
-        probe.is_some_and(|probe| matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent))
+        probe.is_some_and(|probe| {
+            matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent)
+        })
     };
     let (tried, kept) = (tried.clone().count(), tried.filter(|verdict| kept(verdict.name)).count());
     let measured = match wrong.as_slice() {
@@ -126,7 +152,8 @@ pub(crate) fn run_probes(at: &str, dir: &Path) -> Result<String> {
     (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Inherit));
     if let Some((level, net)) = sandbox {
         let mut sandbox = Sandbox::new(*level);
-        (sandbox.net, sandbox.read, sandbox.write) = (*net, vec![scene.granted_dir()], vec![scene.data_dir()]);
+        (sandbox.net, sandbox.read, sandbox.write) =
+            (*net, vec![scene.granted_dir()], vec![scene.data_dir()]);
         spec.sandbox = Some(sandbox);
     }
     let runtime = GoalContext::runtime()?;
@@ -158,9 +185,9 @@ mod tests {
     #[test]
     fn the_list_is_long_enough() {
         for ProbeRun { name, column, least, .. } in WAYS {
-            let kept = PROBES
-                .iter()
-                .filter(|probe| matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent));
+            let kept = PROBES.iter().filter(|probe| {
+                matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent)
+            });
             assert!(kept.count() >= *least, "{name}");
         }
     }

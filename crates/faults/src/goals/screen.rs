@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use haft_test_support::terminal::{ATTACKS, HostileTexts, OutputKind, forbidden_actions};
-use haft_tui::terminal::written::{ScreenPainter, InlineViewport};
+use haft_tui::terminal::written::{InlineViewport, ScreenPainter};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -44,7 +44,11 @@ struct ScreenSink {
     put: fn(&mut HeadlessInterface, &[String]) -> Result<()>,
 }
 
-const fn sink(what: &'static str, texts: usize, put: fn(&mut HeadlessInterface, &[String]) -> Result<()>) -> ScreenSink {
+const fn sink(
+    what: &'static str,
+    texts: usize,
+    put: fn(&mut HeadlessInterface, &[String]) -> Result<()>,
+) -> ScreenSink {
     ScreenSink { what, texts, put }
 }
 
@@ -128,7 +132,8 @@ pub(super) fn survey(each: u64, seed: u64) -> Result<ScreenReport> {
         let panicked = |_| Err(anyhow::anyhow!("a thread panicked"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
     });
-    let mut all = ScreenReport { sinks: scenes.iter().map(|scene| scene.sinks.len()).sum(), ..ScreenReport::default() };
+    let mut all =
+        ScreenReport { sinks: scenes.iter().map(|scene| scene.sinks.len()).sum(), ..ScreenReport::default() };
     for report in reports {
         all.add(report?);
     }
@@ -147,7 +152,8 @@ impl ScreenScene {
             attacks.clear();
         }
         let most = self.sinks.iter().map(|sink| sink.texts).max().unwrap_or(1).max(1);
-        let first = attacks.chunks(most).map(|texts| self.assign_texts(|at| texts.get(at % texts.len()).cloned()));
+        let first =
+            attacks.chunks(most).map(|texts| self.assign_texts(|at| texts.get(at % texts.len()).cloned()));
         let first: Vec<_> = first.collect();
         let mut first = first.into_iter();
         let mut size = self.size;
@@ -211,7 +217,8 @@ impl ScreenScene {
             for (at, text) in texts.iter().enumerate() {
                 let mut alone = vec![String::new(); texts.len()];
                 alone[at].clone_from(text);
-                let found = self.play_frame(&mut HeadlessInterface::new(self.place, size, false)?, &[(sink, alone)])?;
+                let found =
+                    self.play_frame(&mut HeadlessInterface::new(self.place, size, false)?, &[(sink, alone)])?;
                 if !found.is_empty() {
                     report.failures += 1;
                     report.broken.push(format!(
@@ -280,9 +287,11 @@ pub(super) fn count_control_findings(texts: u64, seed: u64) -> [u64; 3] {
             cell.set_symbol(&text);
         }
         // A painter is never given such a cell, so its bytes get the text afterwards.
-        let frame = ScreenPainter::default().render_frame(area, |_, buffer| place(buffer)).replace(PLACE, &text);
+        let frame =
+            ScreenPainter::default().render_frame(area, |_, buffer| place(buffer)).replace(PLACE, &text);
         let size = (area.width, area.height);
-        let strip = InlineViewport::default().render_frame(size, &[], ColorDepth::True, |_, buffer| place(buffer));
+        let strip =
+            InlineViewport::default().render_frame(size, &[], ColorDepth::True, |_, buffer| place(buffer));
         let strip = strip.replace(PLACE, &text);
         let whole = OutputKind::Frame(size.0, size.1);
         let below = OutputKind::Inline { columns: size.0, rows: size.1, before: size.1 };

@@ -10,7 +10,7 @@ use haft_core::hooks::HookSource;
 use haft_host::Host;
 use haft_protocol::event::AgentEvent;
 
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::canary::{STEPS, call};
 use crate::evil::misbehaving_spec;
 use crate::oracle::{live_bytes, open_files, tagged_processes};
@@ -90,7 +90,8 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
 async fn run_day(place: &GoalContext, reloads: usize) -> Result<(SoakHistory, std::path::PathBuf)> {
     let mut setup = place.setup("day")?;
     setup.set_env("HAFT_BARE", "1");
-    (1..EXTENSIONS).for_each(|number| setup.add(misbehaving_spec(&setup, "chatty", &format!("chatty-{number}"))));
+    (1..EXTENSIONS)
+        .for_each(|number| setup.add(misbehaving_spec(&setup, "chatty", &format!("chatty-{number}"))));
     // One file for ever longer, which no product has.
     setup.config.env.set.retain(|(variable, _)| variable != "HAFT_MARKER");
     let dir = setup.dir.clone();

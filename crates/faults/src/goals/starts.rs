@@ -12,7 +12,7 @@ use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::json;
 
 use super::figure::{SortedTimes, format_ms};
-use super::{GoalFigure, GoalContext};
+use super::{GoalContext, GoalFigure};
 use crate::world::sibling_binary;
 
 /// Pairs of starts.
@@ -48,15 +48,20 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     }
     let firsts: Result<SortedTimes> = (0..place.amount(some, more))
         .map(|number| {
-            first_request(&make_home(&place.dir.join(format!("first-{number}")), &["good", "silent"])?, &server)
+            first_request(
+                &make_home(&place.dir.join(format!("first-{number}")), &["good", "silent"])?,
+                &server,
+            )
         })
         .collect();
     let (firsts, pairs) = (firsts?, quiet.len());
-    let (quiet, silent): (SortedTimes, SortedTimes) = (quiet.into_iter().collect(), silent.into_iter().collect());
+    let (quiet, silent): (SortedTimes, SortedTimes) =
+        (quiet.into_iter().collect(), silent.into_iter().collect());
     let delay = silent.p50().saturating_sub(quiet.p50());
     let what = format!("added to the first request by one that never says hello, medians of {pairs} pairs");
     let both = format!("{} ({} → {})", format_ms(delay), format_ms(quiet.p50()), format_ms(silent.p50()));
-    let first = format!("{} ({})", format_ms(firsts.p50().saturating_sub(quiet.p50())), format_ms(firsts.p50()));
+    let first =
+        format!("{} ({})", format_ms(firsts.p50().saturating_sub(quiet.p50())), format_ms(firsts.p50()));
     Ok(vec![
         GoalFigure::latency(what, both, "at most 50 ms", delay <= DELAY, delay <= BUSY),
         GoalFigure::note(format!("the same at its very first start, median of {}", firsts.count()), first),

@@ -5,7 +5,7 @@ use anyhow::Result;
 use haft_core::sanitize::{Sanitizer, sanitize, sanitize_line};
 use haft_test_support::terminal::{ATTACKS, TextSink, survey};
 
-use super::{GoalFigure, GoalContext, screen};
+use super::{GoalContext, GoalFigure, screen};
 
 /// Random texts.
 const TEXTS: (u64, u64) = (50_000, 5_000_000);

@@ -23,7 +23,7 @@ use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
 pub(crate) use racer::{RACER, run_racer};
-use writer::{WriteEnd, FILE, at_every_call, call, new_content, nothing_left, old_content, with_old};
+use writer::{FILE, WriteEnd, at_every_call, call, new_content, nothing_left, old_content, with_old};
 pub(crate) use writer::{WRITER, write_once};
 
 pub(crate) const ROWS: &[FaultRow] = &[
@@ -95,7 +95,8 @@ async fn survives_kills(world: &mut World, prepare: fn(&Path) -> Result<()>) -> 
     let rounds = tokio::task::spawn_blocking(move || {
         at_every_call(&dir, "signal=KILL", prepare, |place, end| {
             check_swept(place)?;
-            let expect: &[String] = if *end == WriteEnd::Written { &[new_content()] } else { &[old_content(), new_content()] };
+            let expect: &[String] =
+                if *end == WriteEnd::Written { &[new_content()] } else { &[old_content(), new_content()] };
             check_content(place, expect)
         })
     });

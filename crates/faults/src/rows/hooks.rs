@@ -10,7 +10,7 @@ use std::time::Duration;
 use haft_packages::{ExtensionDialect, HookSpec};
 
 use crate::evil::{self, Misbehavior};
-use crate::row::{CASE, FaultCase, ExpectedFaults, CaseScript};
+use crate::row::{CASE, CaseScript, ExpectedFaults, FaultCase};
 use crate::world::WorldSetup;
 
 /// Where a hook is asked whether a tool may be called, and what its refusal begins with.
@@ -21,12 +21,22 @@ const APPROVE: &str = "hook.approve_tool";
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A hook with this fault at this point.
-const fn hook_case(fault: &'static str, point: &'static str, expect: ExpectedFaults, play: CaseScript) -> FaultCase {
+const fn hook_case(
+    fault: &'static str,
+    point: &'static str,
+    expect: ExpectedFaults,
+    play: CaseScript,
+) -> FaultCase {
     FaultCase { evil: Misbehavior::Hook { fault, point }, expect, play, ..CASE }
 }
 
 /// The same, which may take half a second to answer.
-const fn hurried_case(fault: &'static str, point: &'static str, expect: ExpectedFaults, play: CaseScript) -> FaultCase {
+const fn hurried_case(
+    fault: &'static str,
+    point: &'static str,
+    expect: ExpectedFaults,
+    play: CaseScript,
+) -> FaultCase {
     FaultCase { setup: shorten_deadlines, ..hook_case(fault, point, expect, play) }
 }
 

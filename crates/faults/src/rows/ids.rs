@@ -7,11 +7,11 @@ use futures::future::join_all;
 use serde_json::json;
 
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, InjectionMoment, inject, inject_instead, misbehaving_spec};
-use crate::row::{CASE, FaultCase, EVIL, FaultRow};
+use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::frames::refused_answer_case;
 use crate::rows::protocol::line;
-use crate::world::{WorldSetup, World};
+use crate::world::{World, WorldSetup};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
@@ -158,7 +158,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
             forged_frame_case(|| {
                 line(r#"{"type":"hello_ack","protocol_version":1,"provider":"evil","model":"m","cwd":"/"}"#)
             }),
-            forged_frame_case(|| line(r#"{"type":"tool_call","id":"1","name":"bash","args":{"command":"true"}}"#)),
+            forged_frame_case(|| {
+                line(r#"{"type":"tool_call","id":"1","name":"bash","args":{"command":"true"}}"#)
+            }),
             forged_frame_case(|| line(r#"{"type":"event_intercept","id":"1","event":"tool_call"}"#)),
             forged_frame_case(|| line(r#"{"type":"shutdown"}"#)),
         ],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, AttackOutcome};
+use crate::attacks::{ARCHIVES, Attack, AttackOutcome, BOMBS, REPOSITORIES, SOURCES, TREES};
 use crate::crash::StoreChange;
 use crate::defence::{Defence, take_down};
 use crate::row::{CASE, FaultCase, FaultRow, skip};

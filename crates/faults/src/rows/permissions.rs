@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::defence::{Defence, take_down};
 use crate::evil::extension_spec;
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
-use crate::world::{WorldSetup, World};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 const SCRIPT: &str = include_str!("../scripts/registers.sh");
 
@@ -130,7 +130,8 @@ async fn has_what_was_granted(world: &mut World) -> Result<()> {
     ensure!(asked.text == "ok", "what was granted does not work: {}", asked.text);
     let gated = world.call_gated_tool(json!({})).await?;
     ensure!(gated.blocked.is_none(), "it has a say in calls: {gated:?}");
-    let (first, second) = (parse_permissions(&first_permissions())?, parse_permissions(&second_permissions())?);
+    let (first, second) =
+        (parse_permissions(&first_permissions())?, parse_permissions(&second_permissions())?);
     ensure!(first.excess_over(&first).is_empty(), "the same asks for more");
     let mut more: Vec<_> = second.excess_over(&first).into_iter().map(|line| line.permission).collect();
     more.sort_unstable();

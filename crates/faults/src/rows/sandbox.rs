@@ -7,13 +7,13 @@ use haft_host::ExtensionState;
 use haft_launch::sandbox::{ConfinementLevel, detect_support};
 use haft_packages::{GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
-use haft_test_support::sandbox::{ProbeConfinement, ProbeOutcome, PROBES, SandboxScene, ProbeVerdict};
+use haft_test_support::sandbox::{PROBES, ProbeConfinement, ProbeOutcome, ProbeVerdict, SandboxScene};
 use serde_json::json;
 
 use crate::evil::extension_spec;
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
-use crate::world::{HaftHome, WorldSetup, World, sibling_binary};
+use crate::world::{HaftHome, World, WorldSetup, sibling_binary};
 
 /// An extension whose tool runs `sandbox-probe`, its first argument, with what is in the file of the second.
 const SCRIPT: &str = include_str!("../scripts/confined.sh");
@@ -127,11 +127,21 @@ const fn free_case(play: crate::row::CaseScript) -> FaultCase {
 }
 
 const fn standard_case(play: crate::row::CaseScript) -> FaultCase {
-    FaultCase { setup: |setup| add_confined(setup, Some(ConfinementLevel::Standard)), play, notices_alone: true, ..CASE }
+    FaultCase {
+        setup: |setup| add_confined(setup, Some(ConfinementLevel::Standard)),
+        play,
+        notices_alone: true,
+        ..CASE
+    }
 }
 
 const fn strict_case(play: crate::row::CaseScript) -> FaultCase {
-    FaultCase { setup: |setup| add_confined(setup, Some(ConfinementLevel::Strict)), play, notices_alone: true, ..CASE }
+    FaultCase {
+        setup: |setup| add_confined(setup, Some(ConfinementLevel::Strict)),
+        play,
+        notices_alone: true,
+        ..CASE
+    }
 }
 
 fn without_sandbox(setup: &mut WorldSetup) {
@@ -168,7 +178,10 @@ async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&
     let missing = match column {
         ProbeConfinement::Standard => support.standard.err(),
         ProbeConfinement::Strict => support.strict.err(),
-        ProbeConfinement::Free | ProbeConfinement::StandardAll | ProbeConfinement::StrictLoopback | ProbeConfinement::StrictAll => None,
+        ProbeConfinement::Free
+        | ProbeConfinement::StandardAll
+        | ProbeConfinement::StrictLoopback
+        | ProbeConfinement::StrictAll => None,
     };
     if let Some(why) = missing {
         world.also.push((EVIL.to_owned(), "sandbox_unavailable"));
@@ -182,7 +195,8 @@ async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&
     ensure!(!asked.is_error, "the probes do not run: {}", asked.text);
     let output = asked.text.replace(';', "\n");
     let verdicts = SandboxScene::judge_output(&output, column);
-    let chosen: Vec<&ProbeVerdict> = verdicts.iter().filter(|verdict| probes.contains(&verdict.name)).collect();
+    let chosen: Vec<&ProbeVerdict> =
+        verdicts.iter().filter(|verdict| probes.contains(&verdict.name)).collect();
     ensure!(chosen.len() == probes.len(), "a probe of {probes:?} does not exist");
     let wrong: Vec<String> = chosen
         .iter()
@@ -217,7 +231,12 @@ async fn older_kernels(world: &mut World) -> Result<()> {
     // That no filter can be put on although there are filters is found out by the launcher, which starts nothing then.
     for lacking in ["landlock", "seccomp", "new filters"] {
         let probe = path_text(&sibling_binary("sandbox-probe"));
-        let home = HaftHome::new(world, lacking, "good", &steps)?.with_wrapper(&[&probe, "--without", lacking, "--"]);
+        let home = HaftHome::new(world, lacking, "good", &steps)?.with_wrapper(&[
+            &probe,
+            "--without",
+            lacking,
+            "--",
+        ]);
         let home = home.with_grants(&format!("sandbox = \"{level}\""))?;
         let ended = home.run_piped(home.prompt_args(&["--json", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();

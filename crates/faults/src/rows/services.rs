@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::defence::{Defence, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, FaultCase, FaultRow};
-use crate::world::{EventLog, WorldSetup, World};
+use crate::world::{EventLog, World, WorldSetup};
 pub(crate) use asker::{ASKER, run_asker};
 
 pub(crate) const ROWS: &[FaultRow] = &[

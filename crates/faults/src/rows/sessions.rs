@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_core::session::{SessionRepair, Session, SessionError};
+use haft_core::session::{Session, SessionError, SessionRepair};
 
 use crate::defence::{self, Defence, take_down};
 use crate::row::{CASE, FaultCase, FaultRow};
@@ -83,7 +83,9 @@ async fn survives_kills(world: &mut World) -> Result<()> {
     });
     let RoundFindings { rounds, torn, acknowledged } = found.await.context("the loop panicked")??;
     ensure!(torn >= least, "only {torn} torn ends were met in {rounds} rounds; {least} would show something");
-    world.report_finding(&format!("{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"));
+    world.report_finding(&format!(
+        "{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"
+    ));
     Ok(())
 }
 

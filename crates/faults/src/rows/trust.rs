@@ -100,7 +100,8 @@ async fn runs_nothing_interactively(world: &mut World) -> Result<()> {
 async fn in_a_terminal(world: &World) -> Result<usize> {
     let hostile = HostileProject::new(world, "armed")?.arm()?.with_trace();
     world.mark("armed")?;
-    let shown = hostile.home.run_in_terminal(hostile.home.plain_args(&["-p", "go"]), "")?.wait_for_end().await?;
+    let shown =
+        hostile.home.run_in_terminal(hostile.home.plain_args(&["-p", "go"]), "")?.wait_for_end().await?;
     let text = String::from_utf8_lossy(&shown.bytes).into_owned();
     let calls = hostile.ran_nothing()?;
     ensure!(shown.code == 0, "haft ended with {}: {text}", shown.code);

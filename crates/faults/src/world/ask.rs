@@ -64,7 +64,7 @@ pub(crate) struct GatedCall {
 /// The outcome of a prompt.
 #[derive(Debug)]
 pub(crate) struct PromptOutcome {
-    /// The text of the arguments of every run of `run_probes`.
+    /// The text of the arguments of every run of `probe`.
     pub(crate) ran: Vec<String>,
     /// The extensions that blocked a call, and their reasons.
     pub(crate) blocked: Vec<(String, String)>,

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
-use haft_host::{Frontend, GateChoice, FailingGate, HostConfig, Timeouts};
+use haft_host::{FailingGate, Frontend, GateChoice, HostConfig, Timeouts};
 use haft_launch::Launcher;
-use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, ExtensionOrigin, GuardRoles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
@@ -101,7 +101,12 @@ pub(crate) fn misbehaving_spec(setup: &WorldSetup, fault: &str, name: &str) -> E
 }
 
 /// An extension that is this program.
-pub(crate) fn extension_spec(setup: &WorldSetup, name: &str, program: PathBuf, args: Vec<String>) -> ExtensionSpec {
+pub(crate) fn extension_spec(
+    setup: &WorldSetup,
+    name: &str,
+    program: PathBuf,
+    args: Vec<String>,
+) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,

@@ -20,7 +20,7 @@ use crate::extension::send_queue::event::{EventBatch, EventFilter};
 use crate::extension::{Deadline, ExtensionHandle, PANICKED};
 use crate::session::ExtensionState;
 use crate::session::filter::InterceptorRole;
-use crate::session::offers::{OfferedTool, ExtensionOffers};
+use crate::session::offers::{ExtensionOffers, OfferedTool};
 use crate::supervision::keeper::LifecycleOrder;
 use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
 use crate::timeouts::Timeouts;
@@ -106,7 +106,9 @@ impl ManagedExtension {
     }
 
     pub(crate) fn missing_intercepts(&self) -> BTreeSet<InterceptKind> {
-        self.with_view(|now| InterceptKind::ALL.iter().copied().filter(|&hook| now.is_missing_subscription(hook)).collect())
+        self.with_view(|now| {
+            InterceptKind::ALL.iter().copied().filter(|&hook| now.is_missing_subscription(hook)).collect()
+        })
     }
 
     /// Queries the extension about something that is about to happen. The error says what its failure means; the failure itself
@@ -117,7 +119,10 @@ impl ManagedExtension {
         question: H,
     ) -> Result<H::Decision, InterceptFailure> {
         let entry = self.current();
-        entry.query_process(cancel, question).await.unwrap_or_else(|error| Err(entry.intercept_failure(H::KIND, &error)))
+        entry
+            .query_process(cancel, question)
+            .await
+            .unwrap_or_else(|error| Err(entry.intercept_failure(H::KIND, &error)))
     }
 
     pub(crate) fn intercept_failure(&self, hook: InterceptKind, error: &CallError) -> InterceptFailure {
@@ -219,7 +224,9 @@ impl ManagedExtension {
             }
         };
         match (answer, self.successor.get()) {
-            (Err(CallError::Gone { .. }), Some(next)) => Box::pin(next.acquire_handle(cancel, deadline)).await,
+            (Err(CallError::Gone { .. }), Some(next)) => {
+                Box::pin(next.acquire_handle(cancel, deadline)).await
+            }
             (answer, _) => answer,
         }
     }
@@ -292,10 +299,13 @@ impl ManagedExtension {
     /// extension gets it when it is ready, before all that come later.
     pub(crate) fn forward_events(&self, batch: &EventBatch) {
         let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
-        let kept = backlog.and_then(|backlog| backlog.push_wanted(batch, &EventFilter::from_offers(&self.offers())));
+        let kept =
+            backlog.and_then(|backlog| backlog.push_wanted(batch, &EventFilter::from_offers(&self.offers())));
         match kept {
             Some(0) => {}
-            Some(_) if self.slot.borrow().awaits_first_use() => _ = self.orders.unbounded_send(LifecycleOrder::Wake(None)),
+            Some(_) if self.slot.borrow().awaits_first_use() => {
+                _ = self.orders.unbounded_send(LifecycleOrder::Wake(None))
+            }
             Some(_) => {}
             None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
         }

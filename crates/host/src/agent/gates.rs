@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ids::ExtensionName;
 
 use crate::agent::policy;
-use crate::extension::frontend::{GateChoice, FailingGate};
+use crate::extension::frontend::{FailingGate, GateChoice};
 
 /// After so many failures in a row the person is asked.
 const PATIENCE: u32 = 3;
@@ -87,7 +87,8 @@ impl GateMonitor {
                 FailureConsequence::Ask(GateQuestion { gates: self, failing, choice: None })
             }
             UserDecision::Given(GateChoice::Stop) => FailureConsequence::Stop { reason },
-            UserDecision::BeingAsked | UserDecision::Given(GateChoice::Restart | GateChoice::ContinueWithout) => {
+            UserDecision::BeingAsked
+            | UserDecision::Given(GateChoice::Restart | GateChoice::ContinueWithout) => {
                 FailureConsequence::Nothing
             }
         }
@@ -158,10 +159,15 @@ mod tests {
         gates.record_failure(&guard(), DecisionSubject::Call, "late");
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
         let gates = failing(3);
-        let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else { panic!("nobody asks") };
+        let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
+            panic!("nobody asks")
+        };
         let expect = FailingGate { extension: guard(), reason: "late 3".into(), failures: 3 };
         assert_eq!(asking.failing_gate(), &expect);
-        assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing), "asked twice at once");
+        assert!(
+            matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing),
+            "asked twice at once"
+        );
     }
 
     #[test]
@@ -172,7 +178,10 @@ mod tests {
             gates.record_answer(&guard(), DecisionSubject::Call);
         }
         gates.record_failure(&guard(), DecisionSubject::Call, "late");
-        assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing), "three, but not in a row");
+        assert!(
+            matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing),
+            "three, but not in a row"
+        );
         gates.record_failure(&guard(), DecisionSubject::Approval, "late");
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Ask(_)));
     }
@@ -181,7 +190,9 @@ mod tests {
     fn an_answer_holds_for_the_session() {
         for choice in [GateChoice::Restart, GateChoice::ContinueWithout, GateChoice::Stop] {
             let gates = failing(3);
-            let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else { panic!("nobody asks") };
+            let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
+                panic!("nobody asks")
+            };
             asking.record_choice(choice);
             for _ in 0..3 {
                 gates.record_failure(&guard(), DecisionSubject::Call, "late");

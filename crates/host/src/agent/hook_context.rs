@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::entry::ManagedExtension;
 use crate::agent::gates::{FailureConsequence, GateMonitor};
 use crate::agent::tool::ResultFiles;
-use crate::extension::frontend::{GateChoice, FaultReporter};
+use crate::extension::frontend::{FaultReporter, GateChoice};
 use crate::supervision::shared::HostContext;
 
 #[async_trait]
@@ -34,7 +34,11 @@ impl HookContext {
     }
 
     /// Returns the consequence of a block: after one failure too many, the person decides.
-    pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &ManagedExtension) -> AfterBlock {
+    pub(crate) async fn after_block(
+        &self,
+        cancel: &CancellationToken,
+        entry: &ManagedExtension,
+    ) -> AfterBlock {
         let name = entry.name();
         let asking = match self.gates.consequence_of_failure(name) {
             FailureConsequence::Nothing => return AfterBlock::GoOn,

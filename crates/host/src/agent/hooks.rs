@@ -19,15 +19,15 @@ use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, LifecycleEvent,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, TurnStartDecision,
+    InterceptTurnStart, LifecycleEvent, TurnStartDecision,
 };
 use haft_protocol::message::AssistantBlock;
 use haft_protocol::names;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::{ManagedExtension, InterceptFailure};
+use crate::agent::entry::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
 use crate::extension::send_queue::event::EventBatch;
 use crate::extension::send_queue::pump::{EventPump, EventRecipients};
@@ -41,12 +41,16 @@ impl BeforeTurn for ManagedExtension {
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision {
         let by = self.name().to_string();
         match self.query(cancel, InterceptTurnStart { step }).await {
-            Ok(TurnStartDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => TurnDecision::Allow,
+            Ok(TurnStartDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
+                TurnDecision::Allow
+            }
             Ok(TurnStartDecision::Block { reason }) => {
                 let reason = reason_or_default(reason, || format!("turn blocked by extension {by}"));
                 TurnDecision::Block { by, reason }
             }
-            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => TurnDecision::Block { by, reason },
+            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
+                TurnDecision::Block { by, reason }
+            }
         }
     }
 }
@@ -56,15 +60,16 @@ impl BeforeAssistantMessage for ManagedExtension {
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision {
         let by = self.name().to_string();
         match self.query(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
-            Ok(AssistantMessageDecision::Show) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
-                MessageDecision::Show
-            }
+            Ok(AssistantMessageDecision::Show)
+            | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => MessageDecision::Show,
             Ok(AssistantMessageDecision::Replace { text }) => replace_message(self, text),
             Ok(AssistantMessageDecision::Suppress { reason }) => {
                 let reason = reason_or_default(reason, || format!("message withheld by extension {by}"));
                 MessageDecision::Suppress { by, reason }
             }
-            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => MessageDecision::Suppress { by, reason },
+            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
+                MessageDecision::Suppress { by, reason }
+            }
         }
     }
 }
@@ -96,7 +101,11 @@ impl BeforeAgentStart for ManagedExtension {
 
 #[async_trait]
 impl BeforeCompact for ManagedExtension {
-    async fn before_compact(&self, cancel: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision {
+    async fn before_compact(
+        &self,
+        cancel: &CancellationToken,
+        compacting: &PendingCompaction,
+    ) -> CompactDecision {
         let by = self.name().to_string();
         match self.query(cancel, compact_question(compacting)).await {
             Ok(BeforeCompactDecision::Default) | Err(_) => CompactDecision::Default,
@@ -253,7 +262,9 @@ fn to_extension_event(event: &AgentEvent) -> Option<LifecycleEvent> {
         AgentEvent::ToolCall { id, name, args } => {
             Some(LifecycleEvent::tool_call(id.clone(), name.clone(), args.clone()))
         }
-        AgentEvent::AssistantMessage { content, .. } => Some(LifecycleEvent::assistant_message(visible_text(content))),
+        AgentEvent::AssistantMessage { content, .. } => {
+            Some(LifecycleEvent::assistant_message(visible_text(content)))
+        }
         AgentEvent::TurnEnd { stop, error } => Some(LifecycleEvent::turn_end(*stop, error.clone())),
         AgentEvent::CompactionStart { reason } => Some(LifecycleEvent::compaction_start(*reason)),
         AgentEvent::CompactionEnd { summary, error, .. } => {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_packages::{ExtensionSpec, ExtensionOrigin, PinnedTool, ToolPins};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, PinnedTool, ToolPins};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
@@ -58,7 +58,8 @@ impl ToolTextPins {
     pub(crate) fn is_locked_or_pin(&self, spec: &ExtensionSpec, tool: &OfferedTool) -> bool {
         let Some(kept) = self.store.as_ref().filter(|_| may_be_pinned(spec)) else { return false };
         let mut known = self.lock_known();
-        let pinned = known.extensions.entry(spec.name.clone()).or_insert_with(|| kept.pinned_tools(&spec.name));
+        let pinned =
+            known.extensions.entry(spec.name.clone()).or_insert_with(|| kept.pinned_tools(&spec.name));
         let Some(pinned) = pinned else { return false };
         let now = PinnedTool::from(tool);
         if let Some(before) = pinned.get(&tool.name) {
@@ -88,8 +89,9 @@ impl ToolTextPins {
             (std::mem::take(&mut known.new), std::mem::take(&mut known.changed))
         };
         let new = new.into_iter().map(|(extension, tools)| (kept.pin_tools(&extension, tools), extension));
-        let changed =
-            changed.into_iter().map(|(extension, tools)| (kept.record_locked_tools(&extension, tools), extension));
+        let changed = changed
+            .into_iter()
+            .map(|(extension, tools)| (kept.record_locked_tools(&extension, tools), extension));
         for (outcome, extension) in new.chain(changed) {
             if let Err(why) = outcome {
                 tracing::warn!(%extension, why, "the texts of tools are not kept");
@@ -106,7 +108,10 @@ impl ToolTextPins {
 fn may_be_pinned(spec: &ExtensionSpec) -> bool {
     match spec.origin {
         ExtensionOrigin::Global => true,
-        ExtensionOrigin::Explicit | ExtensionOrigin::BuiltIn | ExtensionOrigin::Project | ExtensionOrigin::Hook => false,
+        ExtensionOrigin::Explicit
+        | ExtensionOrigin::BuiltIn
+        | ExtensionOrigin::Project
+        | ExtensionOrigin::Hook => false,
     }
 }
 

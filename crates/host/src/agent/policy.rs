@@ -36,9 +36,14 @@ pub(crate) enum FailureEffect {
     Block,
 }
 
-/// Decides what a failed interception does. `allow_on_timeout` is the user's own word for this extension, never the
+/// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
 /// extension's.
-pub(crate) fn on_failure(hook: InterceptKind, role: InterceptorRole, loosened: bool, error: &CallError) -> FailureEffect {
+pub(crate) fn on_failure(
+    hook: InterceptKind,
+    role: InterceptorRole,
+    loosened: bool,
+    error: &CallError,
+) -> FailureEffect {
     failure_effect(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
 }
 
@@ -95,8 +100,14 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
     match (hook, role) {
         (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact, _) => false,
         (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
-        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, InterceptorRole::Gate | InterceptorRole::Redactor) => true,
-        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, InterceptorRole::Plain | InterceptorRole::Rewrite) => false,
+        (
+            InterceptKind::TurnStart | InterceptKind::AssistantMessage,
+            InterceptorRole::Gate | InterceptorRole::Redactor,
+        ) => true,
+        (
+            InterceptKind::TurnStart | InterceptKind::AssistantMessage,
+            InterceptorRole::Plain | InterceptorRole::Rewrite,
+        ) => false,
     }
 }
 
@@ -127,7 +138,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const ROLES: [InterceptorRole; 4] = [InterceptorRole::Plain, InterceptorRole::Gate, InterceptorRole::Rewrite, InterceptorRole::Redactor];
+    const ROLES: [InterceptorRole; 4] =
+        [InterceptorRole::Plain, InterceptorRole::Gate, InterceptorRole::Rewrite, InterceptorRole::Redactor];
 
     /// Every kind of failure, as it comes here.
     fn failures() -> [(&'static str, CallError); 12] {

@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
@@ -57,7 +57,11 @@ impl ExtensionTool {
     }
 
     /// The process to call, or why it cannot be called, fit to follow "it".
-    async fn acquire_handle(&self, context: &ToolContext, deadline: Deadline) -> Result<ExtensionHandle, CallError> {
+    async fn acquire_handle(
+        &self,
+        context: &ToolContext,
+        deadline: Deadline,
+    ) -> Result<ExtensionHandle, CallError> {
         let entry = self.entry.current();
         let extension = entry.acquire_handle(&context.cancel, deadline).await?;
         // A reload may have come while it was waited for.
@@ -76,7 +80,10 @@ impl ExtensionTool {
 
 impl ExtensionTool {
     /// The same after it was started, if it has to be; and until when it may answer.
-    async fn wait_until_ready(&self, context: &ToolContext) -> Result<(ExtensionHandle, Deadline), CallError> {
+    async fn wait_until_ready(
+        &self,
+        context: &ToolContext,
+    ) -> Result<(ExtensionHandle, Deadline), CallError> {
         self.entry.current().ensure_started(&context.cancel).await?;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
         Ok((self.acquire_handle(context, deadline).await?, deadline))
@@ -94,9 +101,19 @@ impl ExtensionTool {
         reached.await
     }
 
-    async fn read_result(&self, result: ToolResultFrame) -> Result<(SanitizedToolResult, Option<PathBuf>), JoinError> {
+    async fn read_result(
+        &self,
+        result: ToolResultFrame,
+    ) -> Result<(SanitizedToolResult, Option<PathBuf>), JoinError> {
         let limits = *self.entry.current().offers().limits;
-        SanitizedToolResult::read_off_thread(self.entry.name(), &self.spec.name, result, limits, &self.results).await
+        SanitizedToolResult::read_off_thread(
+            self.entry.name(),
+            &self.spec.name,
+            result,
+            limits,
+            &self.results,
+        )
+        .await
     }
 }
 

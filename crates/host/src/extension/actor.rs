@@ -17,8 +17,8 @@ use tokio_util::task::TaskTracker;
 
 use super::alarm::DeadlineTimer;
 use super::seldom::RareEventPoller;
-use super::{ActorCommand, ExtensionHandle, HandleInner, ExtensionSnapshot, AnswerSender};
-use crate::extension::frontend::{Frontend, FaultReporter};
+use super::{ActorCommand, AnswerSender, ExtensionHandle, ExtensionSnapshot, HandleInner};
+use crate::extension::frontend::{FaultReporter, Frontend};
 use crate::extension::send_queue::event::EventFilter;
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::send_queue::{QueueOwner, SendQueue, WriterEnd};
@@ -27,14 +27,14 @@ use crate::extension::status_line::StatusLineWriter;
 use crate::process::ProcessExit;
 use crate::process::connection::{Connection, open_connection};
 use crate::process::log::ExtensionLog;
-use crate::session::{ExtensionState, SessionConfig, SessionOutput, ExtensionSession, UiUpdate};
+use crate::session::{ExtensionSession, ExtensionState, SessionConfig, SessionOutput, UiUpdate};
 use crate::wire::decode::{BackgroundDecode, DecodedLine, is_slow_to_decode};
 use crate::wire::fault::{ExtensionFailure, FaultCode};
-use crate::wire::framer::{LineFramer, FramedLine};
+use crate::wire::framer::{FramedLine, LineFramer};
 use crate::wire::pipe::{self, LONG_LINE};
 use calls::HostCallTasks;
 use child::ChildProcess;
-use sources::{RareEvent, InputEvent, next_rare_event, next_input, next_command};
+use sources::{InputEvent, RareEvent, next_command, next_input, next_rare_event};
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
@@ -45,7 +45,8 @@ const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
 
 /// Takes the failure that ends a connection, and returns the failure to report. The flag is true if the extension had
 /// said hello.
-pub(crate) type EndHandler = Box<dyn Fn(StdInstant, bool, ExtensionFailure) -> ExtensionFailure + Send + Sync>;
+pub(crate) type EndHandler =
+    Box<dyn Fn(StdInstant, bool, ExtensionFailure) -> ExtensionFailure + Send + Sync>;
 
 pub(crate) struct ActorConfig {
     pub(crate) facts: SessionConfig,
@@ -133,7 +134,11 @@ struct ExtensionActor {
 
 impl ExtensionActor {
     async fn run(mut self: Box<Self>) {
-        self.log.log_host_line(format_args!("starting {} at {:.0}", self.reporter.name, jiff::Timestamp::now()));
+        self.log.log_host_line(format_args!(
+            "starting {} at {:.0}",
+            self.reporter.name,
+            jiff::Timestamp::now()
+        ));
         loop {
             self.flush();
             if self.session.is_closed() {
@@ -177,9 +182,16 @@ impl ExtensionActor {
         self.reader = None;
         match self.framer.finish(self.session.line_limit()) {
             Some(FramedLine::Line(line)) if is_slow_to_decode(&line) => {
-                self.decoding = Some(BackgroundDecode::new(line, self.framer.known_form(), self.session.line_decoder(), true));
+                self.decoding = Some(BackgroundDecode::new(
+                    line,
+                    self.framer.known_form(),
+                    self.session.line_decoder(),
+                    true,
+                ));
             }
-            Some(FramedLine::Line(line)) => self.on_tail(self.session.line_decoder().decode(&line, self.framer.known_form())),
+            Some(FramedLine::Line(line)) => {
+                self.on_tail(self.session.line_decoder().decode(&line, self.framer.known_form()))
+            }
             Some(FramedLine::TooLong) | None => self.wind_down(CLOSED),
         }
     }
@@ -209,7 +221,12 @@ impl ExtensionActor {
             lines += 1;
             match item {
                 FramedLine::Line(line) if is_slow_to_decode(&line) => {
-                    self.decoding = Some(BackgroundDecode::new(line, self.framer.known_form(), self.session.line_decoder(), false));
+                    self.decoding = Some(BackgroundDecode::new(
+                        line,
+                        self.framer.known_form(),
+                        self.session.line_decoder(),
+                        false,
+                    ));
                 }
                 FramedLine::Line(line) => self.session.handle_line(&line, self.framer.known_form(), now),
                 FramedLine::TooLong => self.session.handle_too_long(),
@@ -402,7 +419,8 @@ impl ExtensionActor {
     fn publish_snapshot(&mut self) {
         let snapshot = ExtensionSnapshot::from_session(&self.session);
         let offers = &snapshot.offers;
-        let filter = if snapshot.is_alive() { EventFilter::from_offers(offers) } else { EventFilter::default() };
+        let filter =
+            if snapshot.is_alive() { EventFilter::from_offers(offers) } else { EventFilter::default() };
         let reports_gaps = offers.only_watch() && offers.has_capability(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
         self.snapshot.send_replace(snapshot);

@@ -38,7 +38,11 @@ pub trait Frontend: Send + Sync {
     /// A gate keeps failing, so that what it guards cannot happen: asks the person what to do about it. Asked once for
     /// an extension and a session. Returns soon after `cancel`; what it then says counts for nothing. Where nobody can
     /// be asked, everything stops.
-    async fn ask_about_failing_gate(&self, _cancel: &CancellationToken, _failing: &FailingGate) -> GateChoice {
+    async fn ask_about_failing_gate(
+        &self,
+        _cancel: &CancellationToken,
+        _failing: &FailingGate,
+    ) -> GateChoice {
         GateChoice::Stop
     }
 

@@ -12,7 +12,7 @@ use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
 pub(crate) use desk::HostCallServer;
-pub use haft_core::services::{ServiceReach, ExtensionToolSource, AllowedPaths};
+pub use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 
 pub(crate) struct ServiceProvider {
     services: Arc<dyn ExtensionToolSource>,
@@ -37,7 +37,12 @@ impl ServiceProvider {
 }
 
 /// Returns the reach of an extension with permissions: the workspace, and what its own process may open.
-pub(crate) fn granted_paths(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> AllowedPaths {
+pub(crate) fn granted_paths(
+    fs: &FsPermissions,
+    workspace: &Path,
+    data: &Path,
+    home: Option<&Path>,
+) -> AllowedPaths {
     // What cannot be read as a place was refused when it was granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {
         let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());

@@ -16,7 +16,7 @@ use crate::agent::pins::ToolTextPins;
 use crate::agent::process_hook::TurnTracker;
 use crate::agent::tool::ResultFiles;
 use crate::extension::frontend::{EventSink, Frontend, HeadlessFrontend};
-use crate::extension::services::{ServiceProvider, ExtensionToolSource};
+use crate::extension::services::{ExtensionToolSource, ServiceProvider};
 use crate::process::connection::Connection;
 use crate::supervision::config::HostConfig;
 use crate::supervision::shared::HostContext;

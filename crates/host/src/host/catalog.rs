@@ -69,7 +69,11 @@ impl NameRegistry {
             }
             format!("extension {owner}")
         };
-        if self.reported.insert((by.clone(), name)) { ClaimOutcome::Lost { to } } else { ClaimOutcome::LostBefore }
+        if self.reported.insert((by.clone(), name)) {
+            ClaimOutcome::Lost { to }
+        } else {
+            ClaimOutcome::LostBefore
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::sanitize::strip_hidden_chars;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{CommandAction, QueryCompletions, CompletionItem, InvokeCommand};
+use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 

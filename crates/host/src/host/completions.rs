@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::ext::{QueryCompletions, CompletionItem, Limits};
+use haft_protocol::ext::{CompletionItem, Limits, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 

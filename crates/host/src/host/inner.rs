@@ -6,7 +6,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 
 use super::completions::CompletionTracker;
-use super::set::{CommandInfo, ActiveExtensions};
+use super::set::{ActiveExtensions, CommandInfo};
 use crate::agent::entry::ManagedExtension;
 use crate::agent::gates::GateMonitor;
 use crate::agent::pins::ToolTextPins;

@@ -52,7 +52,8 @@ impl Host {
         let entries = self.inner.extensions();
         self.event_broadcaster(entries).broadcast(topic, || {
             let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
-            let known = |session: &Session| LifecycleEvent::session_start_of(session.id().to_string(), path(session));
+            let known =
+                |session: &Session| LifecycleEvent::session_start_of(session.id().to_string(), path(session));
             Some(session.map_or_else(LifecycleEvent::session_start, known))
         });
     }
@@ -86,18 +87,25 @@ impl Host {
     /// [`RestartError`] when there is nothing to start, or it fails again.
     pub async fn restart(&self, name: &ExtensionName) -> Result<(), RestartError> {
         let _turn = self.inner.turnstile.lock().await;
-        let entry = self.inner.find_extension(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
+        let entry =
+            self.inner.find_extension(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
         if entry.survives_reload || !entry.restart().await {
             return Err(RestartError::NoProcess { name: name.clone() });
         }
         self.inner.completing.reset(Some(name));
         entry.wait_until_settled().await;
         match entry.stage() {
-            LifecycleStage::Failed(ExtensionFailure { code, message }) | LifecycleStage::Restarting(ExtensionFailure { code, message }) => {
+            LifecycleStage::Failed(ExtensionFailure { code, message })
+            | LifecycleStage::Restarting(ExtensionFailure { code, message }) => {
                 Err(RestartError::Failed { name: name.clone(), code, message })
             }
-            LifecycleStage::Stopping | LifecycleStage::Stopped => Err(RestartError::NoProcess { name: name.clone() }),
-            LifecycleStage::Starting { .. } | LifecycleStage::Running | LifecycleStage::Idle | LifecycleStage::Files => {
+            LifecycleStage::Stopping | LifecycleStage::Stopped => {
+                Err(RestartError::NoProcess { name: name.clone() })
+            }
+            LifecycleStage::Starting { .. }
+            | LifecycleStage::Running
+            | LifecycleStage::Idle
+            | LifecycleStage::Files => {
                 self.inner.announce(&[Arc::clone(&entry)]);
                 Ok(())
             }
@@ -119,8 +127,7 @@ impl Host {
     /// asked anything, so none can hold this up.
     pub async fn ping(&self) {
         let entries = self.inner.extensions();
-        let pongs: Vec<_> =
-            entries.iter().filter_map(|entry| entry.handle()).map(|one| one.ping()).collect();
+        let pongs: Vec<_> = entries.iter().filter_map(|entry| entry.handle()).map(|one| one.ping()).collect();
         for pong in pongs {
             // A task that ends drops the question, which is an answer, too.
             _ = pong.await;

@@ -7,7 +7,7 @@ use haft_protocol::event::ExtensionFault;
 
 use super::inner::HostState;
 use super::set::ActiveExtensions;
-use super::start::{StartMode, wait_until_settled, start_found};
+use super::start::{StartMode, start_found, wait_until_settled};
 use crate::agent::entry::ManagedExtension;
 use crate::extension::ExtensionHandle;
 use crate::session::ExtensionState;
@@ -48,7 +48,8 @@ pub(super) async fn reload(inner: &HostState) -> ReloadStats {
     if inner.shared.closing.is_cancelled() {
         return ReloadStats::default();
     }
-    let (streams, old): (Vec<_>, Vec<_>) = inner.set().entries.iter().cloned().partition(|entry| entry.survives_reload);
+    let (streams, old): (Vec<_>, Vec<_>) =
+        inner.set().entries.iter().cloned().partition(|entry| entry.survives_reload);
     inner.pins.clear_cache();
     inner.completing.reset(None);
     let found = inner.discover();
@@ -85,7 +86,12 @@ async fn install_plan(inner: &HostState, plan: ReloadPlan, streams: Vec<Arc<Mana
 }
 
 /// From here on the new ones are asked, also by whoever holds an old one.
-fn replace_set(inner: &HostState, all: ActiveExtensions, new: &[Arc<ManagedExtension>], leaving: &[Arc<ManagedExtension>]) {
+fn replace_set(
+    inner: &HostState,
+    all: ActiveExtensions,
+    new: &[Arc<ManagedExtension>],
+    leaving: &[Arc<ManagedExtension>],
+) {
     let mut set = inner.set();
     *set = all;
     for old in leaving {
@@ -97,7 +103,11 @@ fn replace_set(inner: &HostState, all: ActiveExtensions, new: &[Arc<ManagedExten
 }
 
 impl ReloadPlan {
-    fn new(old: Vec<Arc<ManagedExtension>>, started: Vec<Arc<ManagedExtension>>, unreadable: &[ExtensionFault]) -> Self {
+    fn new(
+        old: Vec<Arc<ManagedExtension>>,
+        started: Vec<Arc<ManagedExtension>>,
+        unreadable: &[ExtensionFault],
+    ) -> Self {
         let stays = is_up(Defence::OldStays);
         let mut plan = Self::default();
         for new in started {
@@ -147,8 +157,10 @@ fn is_ready(entry: &ManagedExtension) -> bool {
 
 /// True if it works, or will again by itself.
 fn keeps_working(entry: &ManagedExtension) -> bool {
-    let greeted = |extension: ExtensionHandle| extension.snapshot().greeted && extension.snapshot().is_alive();
-    matches!(entry.stage(), LifecycleStage::Idle | LifecycleStage::Restarting(_)) || entry.handle().is_some_and(greeted)
+    let greeted =
+        |extension: ExtensionHandle| extension.snapshot().greeted && extension.snapshot().is_alive();
+    matches!(entry.stage(), LifecycleStage::Idle | LifecycleStage::Restarting(_))
+        || entry.handle().is_some_and(greeted)
 }
 
 fn is_alive(entry: &ManagedExtension) -> bool {
@@ -158,12 +170,17 @@ fn is_alive(entry: &ManagedExtension) -> bool {
 fn was_started(entry: &ManagedExtension) -> bool {
     !matches!(
         entry.stage(),
-        LifecycleStage::Failed(ExtensionFailure { code: FaultCode::SpawnFailed | FaultCode::PinMismatch, .. })
+        LifecycleStage::Failed(ExtensionFailure {
+            code: FaultCode::SpawnFailed | FaultCode::PinMismatch,
+            ..
+        })
     )
 }
 
 fn start_failure(entry: &Arc<ManagedExtension>) -> Option<ExtensionFault> {
-    let (LifecycleStage::Failed(failure) | LifecycleStage::Restarting(failure)) = entry.stage() else { return None };
+    let (LifecycleStage::Failed(failure) | LifecycleStage::Restarting(failure)) = entry.stage() else {
+        return None;
+    };
     let ExtensionFailure { code, message } = failure;
     Some(ExtensionFault { extension: entry.name().clone(), code: code.as_str().to_owned(), message })
 }

@@ -35,7 +35,11 @@ pub(super) struct ActiveExtensions {
 
 impl ActiveExtensions {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
-    pub(super) fn new(config: &HostConfig, mut entries: Vec<Arc<ManagedExtension>>, blocked: Option<String>) -> Self {
+    pub(super) fn new(
+        config: &HostConfig,
+        mut entries: Vec<Arc<ManagedExtension>>,
+        blocked: Option<String>,
+    ) -> Self {
         entries.sort_by(|one, other| one.spec.precedence().cmp(&other.spec.precedence()));
         let tools = NameRegistry::new(&config.reserved_tools).with_limit(config.limits.max_tools_in_all);
         let commands = NameRegistry::new(&config.reserved_commands);
@@ -53,7 +57,11 @@ impl ActiveExtensions {
             for tool in &entry.offers().tools {
                 if pins.is_locked_or_pin(&entry.spec, tool) {
                     if pins.should_report_lock(entry.name(), tool) {
-                        lost.add(entry, FaultCode::ToolChanged, locked_tool_message(entry.name(), &tool.name));
+                        lost.add(
+                            entry,
+                            FaultCode::ToolChanged,
+                            locked_tool_message(entry.name(), &tool.name),
+                        );
                     }
                     continue;
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::channel::mpsc;
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::watch;
@@ -239,7 +239,12 @@ enum StartWait {
 
 /// Waits for all that must be waited for; for slow ones until their time is up, and a margin longer than for the others.
 /// `calm` is since when only slow ones are left.
-fn next_wait(progress: &[StartProgress], calm: &mut Option<Instant>, now: Instant, margin: Duration) -> StartWait {
+fn next_wait(
+    progress: &[StartProgress],
+    calm: &mut Option<Instant>,
+    now: Instant,
+    margin: Duration,
+) -> StartWait {
     if progress.contains(&StartProgress::Busy) {
         *calm = None;
         return StartWait::ForChange;

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use crate::process::log::ExtensionLog;
-use crate::process::{ProcessPipes, ExtensionProcess};
+use crate::process::{ExtensionProcess, ProcessPipes};
 use crate::timeouts::DROPPED_PAUSE;
 use crate::wire::outlet::StdinWriter;
 use crate::wire::pipe::StdoutReader;
@@ -21,7 +21,8 @@ pub(crate) enum Connection {
     Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
 }
 
-pub(crate) type ConnectionParts = (Option<ExtensionProcess>, StdoutReader, StdinWriter, Option<JoinHandle<()>>);
+pub(crate) type ConnectionParts =
+    (Option<ExtensionProcess>, StdoutReader, StdinWriter, Option<JoinHandle<()>>);
 
 pub(crate) fn open_connection(connection: Connection, log: &Arc<ExtensionLog>) -> ConnectionParts {
     match connection {
@@ -30,7 +31,9 @@ pub(crate) fn open_connection(connection: Connection, log: &Arc<ExtensionLog>) -
             let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
             (Some(process), StdoutReader::Pipe(pipes.stdout), StdinWriter::Process(pipes.stdin), Some(stderr))
         }
-        Connection::Streams(reader, writer) => (None, StdoutReader::Stream(reader), StdinWriter::Stream(writer), None),
+        Connection::Streams(reader, writer) => {
+            (None, StdoutReader::Stream(reader), StdinWriter::Stream(writer), None)
+        }
     }
 }
 

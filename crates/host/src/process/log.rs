@@ -279,7 +279,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
-        let failed = |message: String| log.log_failure(&ExtensionFailure { code: FaultCode::Exited, message });
+        let failed =
+            |message: String| log.log_failure(&ExtensionFailure { code: FaultCode::Exited, message });
         failed("exited with status 1".into());
         log.log_stderr(b"Traceback:\n  boom\n", Instant::now());
         failed(format!("exited with status 3{PRINTED}{}", log.tail()));

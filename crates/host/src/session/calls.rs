@@ -5,7 +5,7 @@ use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostResult, Resu
 use haft_protocol::ids::RequestId;
 
 use super::pending::PendingQuestions;
-use super::{SessionConfig, HostCallRequest};
+use super::{HostCallRequest, SessionConfig};
 use crate::wire::decode::excerpt;
 
 #[derive(Debug, Default)]
@@ -45,7 +45,12 @@ impl HostCalls {
         Ok(HostCallRequest { id: call.id, kind, args: call.args })
     }
 
-    fn admit(&self, call: &HostCall, facts: &SessionConfig, is_ready: bool) -> Result<HostCallKind, HostResult> {
+    fn admit(
+        &self,
+        call: &HostCall,
+        facts: &SessionConfig,
+        is_ready: bool,
+    ) -> Result<HostCallKind, HostResult> {
         let refuse = |code, text: String| refusal(call.id.clone(), code, text);
         let most = facts.limits.max_host_calls;
         if !facts.services {

@@ -7,8 +7,8 @@ use haft_packages::Permissions;
 use haft_packages::manifest::Activation;
 use haft_protocol::ext::{Limits, RegisterCommand, Subscribe};
 
-use super::granted::{split_granted, reject_tool};
-use super::offers::{OfferedTool, ExtensionOffers};
+use super::granted::{reject_tool, split_granted};
+use super::offers::{ExtensionOffers, OfferedTool};
 
 /// The offers of `activation`, under the rules for a registration, or what is wrong with the first that breaks one.
 pub(crate) fn declared_offers(
@@ -48,7 +48,10 @@ pub(crate) fn declared_offers(
 
 /// The differences between the declared offers and the registered ones, fit to follow "it"; none when those that count
 /// are the same. An extension may watch more events than those that start it.
-pub(crate) fn describe_difference(declared: &ExtensionOffers, registered: &ExtensionOffers) -> Option<String> {
+pub(crate) fn describe_difference(
+    declared: &ExtensionOffers,
+    registered: &ExtensionOffers,
+) -> Option<String> {
     let tool = |tool: &Arc<OfferedTool>| format!("tool {}", tool.name);
     let command = |command: &RegisterCommand| format!("command /{}", command.name);
     let mut parts = compare_items(&declared.tools, &registered.tools, tool, |one, other| one.is_same(other));

@@ -4,7 +4,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, LineLimits};
 use haft_protocol::ext::{HostFrame, QueryResponse, Shutdown};
-use haft_protocol::hook::{Call, HookHello, CallLine, HookQuestion};
+use haft_protocol::hook::{Call, CallLine, HookHello, HookQuestion};
 
 use super::greeting::PreparedHelloAck;
 use super::ids::RequestIdGenerator;

@@ -98,7 +98,10 @@ mod tests {
         roles.add(Some(InterceptRole::Observe), &[]);
         assert_eq!((roles.role_for("bash"), roles.role_for("read")), (Some(InterceptorRole::Gate), None));
         roles.add(Some(InterceptRole::Rewrite), &["edit".into()]);
-        assert_eq!((roles.role_for("BASH"), roles.role_for("edit")), (Some(InterceptorRole::Gate), Some(InterceptorRole::Rewrite)));
+        assert_eq!(
+            (roles.role_for("BASH"), roles.role_for("edit")),
+            (Some(InterceptorRole::Gate), Some(InterceptorRole::Rewrite))
+        );
         roles.add(None, &[]);
         assert_eq!(roles.role_for("edit"), Some(InterceptorRole::Plain));
     }

@@ -8,24 +8,24 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, LineLimits, DecodedFrame, PlainSpan, DecodeOutcome};
+use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainSpan};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
-    RegisterCommand, RegisterRejected, RegisterTool, QueryResponse, Subscribe, capability,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, capability,
 };
 use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
 
 use super::calls::refusal;
-use super::dialect::{QueryAnswer, HELLO, SessionDialect};
-use super::granted::{split_granted, reject_tool};
+use super::dialect::{HELLO, QueryAnswer, SessionDialect};
+use super::granted::{reject_tool, split_granted};
 use super::offers::ExtensionOffers;
-use super::pending::{QuestionKind, QuestionFate};
+use super::pending::{QuestionFate, QuestionKind};
 use super::unasked::{RateOverrun, UnrequestedFrames};
-use super::{SessionOutput, ConnectionPhase, ExtensionSession};
-use crate::wire::decode::{LineDecoder, DecodedLine, NonReplyLine, LineContent, MalformedLine, excerpt};
+use super::{ConnectionPhase, ExtensionSession, SessionOutput};
+use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
 
 /// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
@@ -52,7 +52,12 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    fn on_decoded(&mut self, frame: Result<DecodeOutcome<ExtensionFrame>, MalformedLine>, bytes: usize, now: Instant) {
+    fn on_decoded(
+        &mut self,
+        frame: Result<DecodeOutcome<ExtensionFrame>, MalformedLine>,
+        bytes: usize,
+        now: Instant,
+    ) {
         match frame {
             Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: mended }) => {
                 if mended {
@@ -104,7 +109,9 @@ impl<T> ExtensionSession<T> {
             ConnectionPhase::Registering { idle_at, .. } if idle_at.is_some() || is_registration(&frame) => {
                 *idle_at = Some(now + self.facts.timeouts.idle_ready);
             }
-            ConnectionPhase::Registering { .. } | ConnectionPhase::Ready | ConnectionPhase::Draining { .. } => {}
+            ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Ready
+            | ConnectionPhase::Draining { .. } => {}
         }
         match frame {
             // It was slow to start, and is not answered any more.
@@ -248,7 +255,8 @@ impl<T> ExtensionSession<T> {
             return self.on_stray(kind, response.id(), bytes, now);
         };
         if open.kind != QuestionKind::from_response(&response) && is_up(Defence::AnswerKinds) {
-            let (got, due) = (QuestionKind::from_response(&response).response_type(), open.kind.response_type());
+            let (got, due) =
+                (QuestionKind::from_response(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
             self.count_unrequested(bytes, now);
             return self.out.report(FaultCode::FrameInvalid, text);
@@ -269,12 +277,16 @@ impl<T> ExtensionSession<T> {
             self.count_unrequested(bytes, now);
         }
         match past {
-            Some(QuestionFate::Dropped(_)) => self.out.log(format!("{}: {kind} {id}", FaultCode::LateResponse)),
+            Some(QuestionFate::Dropped(_)) => {
+                self.out.log(format!("{}: {kind} {id}", FaultCode::LateResponse))
+            }
             Some(QuestionFate::Answered) => {
                 self.out
                     .report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
             }
-            None if matches!(self.phase, ConnectionPhase::Draining { .. }) => self.out.log(format!("late {kind} {id}")),
+            None if matches!(self.phase, ConnectionPhase::Draining { .. }) => {
+                self.out.log(format!("late {kind} {id}"))
+            }
             None => {
                 self.out.report(FaultCode::UnknownId, format!("sent a {kind} for {id}, which nobody asked"))
             }
@@ -472,7 +484,10 @@ impl<T> ExtensionSession<T> {
         match self.phase {
             ConnectionPhase::AwaitHello { .. } if number == HELLO => return self.on_hello_reply(outcome),
             ConnectionPhase::Closed(_) => return,
-            ConnectionPhase::AwaitHello { .. } | ConnectionPhase::Registering { .. } | ConnectionPhase::Ready | ConnectionPhase::Draining { .. } => {}
+            ConnectionPhase::AwaitHello { .. }
+            | ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Ready
+            | ConnectionPhase::Draining { .. } => {}
         }
         let Some(open) = self.pending.close_answered(&id) else {
             return self.on_stray("reply", &id, bytes, now);

@@ -19,7 +19,10 @@ pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<Regis
 }
 
 /// Splits a subscription into the part that is granted and the entries that are not.
-pub(super) fn split_granted(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
+pub(super) fn split_granted(
+    permissions: &Permissions,
+    asked: Subscribe,
+) -> (Subscribe, Vec<RegisterRejected>) {
     let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
     if !is_up(Defence::Permissions) {
         return (asked, rest);
@@ -63,8 +66,14 @@ fn split_intercept(
             };
         }
         Some(InterceptRole::Gate) => &[InterceptPermissionRole::Gate],
-        Some(InterceptRole::Rewrite) => &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor],
-        None => &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor, InterceptPermissionRole::Gate],
+        Some(InterceptRole::Rewrite) => {
+            &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor]
+        }
+        None => &[
+            InterceptPermissionRole::Rewrite,
+            InterceptPermissionRole::Redactor,
+            InterceptPermissionRole::Gate,
+        ],
     };
     let mut left = RemainingTools::from_subscription(hook, &entry);
     // A plain name, as in zot, cannot say which tools it means: those that were granted.

@@ -93,7 +93,8 @@ mod tests {
             sandbox: sandbox.clone(),
             granted: granted.map(|granted| serde_json::from_str(granted).unwrap()),
         };
-        let line = PreparedHelloAck::new(PreparedHelloAck::encode_common(ack.clone()), places).line().unwrap();
+        let line =
+            PreparedHelloAck::new(PreparedHelloAck::encode_common(ack.clone()), places).line().unwrap();
         assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
         let read: HelloAck = serde_json::from_str(&line).unwrap();
         let granted = granted.map(|granted| RawJson::parse(granted).unwrap());

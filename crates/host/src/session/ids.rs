@@ -64,8 +64,9 @@ mod tests {
     #[test]
     fn ids_never_collide_and_share_no_prefix_between_connections() {
         let (one, two) = (RequestIdGenerator::random(), RequestIdGenerator::random());
-        let ids: HashSet<RequestId> =
-            (0..50_000).flat_map(|_| [one.request_id(one.next_number()), two.request_id(two.next_number())]).collect();
+        let ids: HashSet<RequestId> = (0..50_000)
+            .flat_map(|_| [one.request_id(one.next_number()), two.request_id(two.next_number())])
+            .collect();
         assert_eq!(ids.len(), 100_000);
         assert_ne!(one.prefix, two.prefix);
         assert_eq!(one.prefix.len(), 33);

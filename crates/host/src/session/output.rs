@@ -7,7 +7,7 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::{ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus};
 use haft_protocol::ids::RequestId;
 
-use super::dialect::{QueryAnswer, OutboundMessage};
+use super::dialect::{OutboundMessage, QueryAnswer};
 use super::reports::ReportLimiter;
 use crate::wire::fault::{CallError, FaultCode};
 
@@ -63,7 +63,13 @@ pub(super) struct OutputQueue<T> {
 
 impl<T> OutputQueue<T> {
     pub(super) fn new(limits: Arc<Limits>) -> Self {
-        Self { lines: 0, reports: ReportLimiter::default(), is_quiet: false, limits, waiting: VecDeque::new() }
+        Self {
+            lines: 0,
+            reports: ReportLimiter::default(),
+            is_quiet: false,
+            limits,
+            waiting: VecDeque::new(),
+        }
     }
 
     pub(super) fn pop(&mut self) -> Option<SessionOutput<T>> {

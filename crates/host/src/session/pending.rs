@@ -137,7 +137,7 @@ impl<T> PendingQuestions<T> {
         self.open.iter().map(|(_, open)| open.until).min()
     }
 
-    /// True if a question is open whose line has not left: only the first `flushed_lines` lines have.
+    /// True if a question is open whose line has not left: only the first `flushed` lines have.
     pub(crate) fn waits_beyond(&self, flushed: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line > flushed)
     }

@@ -151,7 +151,8 @@ mod tests {
     fn the_last_text_of_each_item_is_shown_when_its_time_comes() {
         let (start, limits) = (Instant::now(), limits());
         let mut status = StatusItemQueue::new(&limits);
-        let set = |status: &mut StatusItemQueue, key: &str, text: &str| status.set(item(key, text), &limits, start);
+        let set =
+            |status: &mut StatusItemQueue, key: &str, text: &str| status.set(item(key, text), &limits, start);
         assert_eq!(set(&mut status, "a", "one"), Ok(Some(item("a", "one"))));
         assert_eq!(set(&mut status, "a", "one"), Ok(None), "nothing has changed");
         assert_eq!(set(&mut status, "a", "two"), Ok(None));
@@ -182,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_text_is_a_short_line() {
-        let lines = ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| single_line(text, 8));
+        let lines =
+            ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| single_line(text, 8));
         assert_eq!(lines, ["a b", "12345678", "1234567…", "x x x x…", ""]);
     }
 }

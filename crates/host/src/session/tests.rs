@@ -33,7 +33,9 @@ fn a_whole_life() {
     bench.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench.session.send_message(HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(2)), bench.now);
+    bench
+        .session
+        .send_message(HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(2)), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.line(r#"{"type":"shutdown_ack"}"#);

@@ -8,7 +8,7 @@ use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender, Se
 
 use super::output::OutputQueue;
 use super::panels::PanelQueue;
-use super::rates::{RateLimiter, RateCheck};
+use super::rates::{RateCheck, RateLimiter};
 use super::status::StatusItemQueue;
 use super::{SessionConfig, UiUpdate};
 use crate::timeouts::Timeouts;

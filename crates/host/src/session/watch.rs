@@ -72,7 +72,7 @@ impl LivenessMonitor {
         [life, line].into_iter().flatten().min()
     }
 
-    /// Returns the actions that are due. `lines` were written so far, the first `flushed_lines` of them have left.
+    /// Returns the actions that are due. `lines` were written so far, the first `flushed` of them have left.
     pub(super) fn take_alert(
         &mut self,
         timeouts: &Timeouts,

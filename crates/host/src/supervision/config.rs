@@ -10,7 +10,9 @@ use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
 use haft_launch::sandbox::ConfinementLevel;
 use haft_packages::file_name::safe_file_name;
-use haft_packages::{ExtensionEnv, ExtensionSpec, LaunchPlan, PathError, ProjectCheck, SandboxGrant, ToolPins};
+use haft_packages::{
+    ExtensionEnv, ExtensionSpec, LaunchPlan, PathError, ProjectCheck, SandboxGrant, ToolPins,
+};
 use haft_protocol::ext::{ExtensionConfig, Limits};
 use haft_protocol::ids::ExtensionName;
 
@@ -150,7 +152,9 @@ impl HostConfig {
                 Ok(Cow::Owned(SandboxGrant { programs: granted.exec, ..grant.clone() }))
             }
             (Some(Some(grant)), _) => Ok(Cow::Borrowed(grant)),
-            (_, Some(granted)) => granted.sandbox_grant(level, std::env::home_dir().as_deref()).map(Cow::Owned),
+            (_, Some(granted)) => {
+                granted.sandbox_grant(level, std::env::home_dir().as_deref()).map(Cow::Owned)
+            }
             (_, None) => Ok(Cow::Owned(SandboxGrant::new(level))),
         }
     }

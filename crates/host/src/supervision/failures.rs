@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::hash::fnv1a_hash;
 use haft_packages::state_files::{StateFiles, extension_stamp};
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,8 @@ pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<La
 /// As [`last_failure`], of a process hook: none, too, when it was started by another command than it would be now.
 pub fn last_failure_of_hook(state: &Path, hook: &ExtensionSpec) -> Option<LastFailure> {
     let record = read(state, &hook.name, &hook.dir)?;
-    let is_other = record.started.as_ref().is_some_and(|started| *started != launch_fingerprint(&hook.launch));
+    let is_other =
+        record.started.as_ref().is_some_and(|started| *started != launch_fingerprint(&hook.launch));
     if is_other { None } else { record.into_last_failure(&hook.dir) }
 }
 
@@ -75,7 +76,11 @@ fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {
 
 /// The user's and a project's may have one name.
 fn file_name(name: &ExtensionName, dir: &Path) -> String {
-    format!("{PREFIX}{}-{:016x}", safe_file_name(name.as_str()), fnv1a_hash(dir.as_os_str().as_encoded_bytes()))
+    format!(
+        "{PREFIX}{}-{:016x}",
+        safe_file_name(name.as_str()),
+        fnv1a_hash(dir.as_os_str().as_encoded_bytes())
+    )
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -111,7 +116,10 @@ impl FailureFile {
 
     pub(crate) fn remember(&self, failure: &ExtensionFailure) {
         // What is not installed is in no list, and nobody would clear its file away.
-        if !matches!(self.spec.origin, ExtensionOrigin::Global | ExtensionOrigin::Project | ExtensionOrigin::Hook) {
+        if !matches!(
+            self.spec.origin,
+            ExtensionOrigin::Global | ExtensionOrigin::Project | ExtensionOrigin::Hook
+        ) {
             return;
         }
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -206,7 +214,8 @@ mod tests {
     #[test]
     fn what_is_not_installed_leaves_no_file() {
         let root = tempfile::tempdir().unwrap();
-        let spec = ExtensionSpec { origin: ExtensionOrigin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
+        let spec =
+            ExtensionSpec { origin: ExtensionOrigin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
         let files = StateFiles::new(Some(root.path().join("state")));
         let failure = ExtensionFailure { code: FaultCode::Exited, message: "x".into() };
         FailureFile::new(Arc::new(files), Arc::new(spec)).remember(&failure);

@@ -12,7 +12,7 @@ use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::extension::backlog::EventBacklog;
-use crate::extension::{self, EndHandler, ExtensionHandle, PANICKED, ActorConfig};
+use crate::extension::{self, ActorConfig, EndHandler, ExtensionHandle, PANICKED};
 use crate::process::connection::Connection;
 use crate::process::log::ExtensionLog;
 use crate::session::ExtensionState;
@@ -20,7 +20,7 @@ use crate::session::declared::describe_difference;
 use crate::supervision::failures::FailureFile;
 use crate::supervision::shared::HostContext;
 use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
-use crate::supervision::supervisor::{RestartPolicy, RestartDecision};
+use crate::supervision::supervisor::{RestartDecision, RestartPolicy};
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 #[derive(Debug)]
@@ -91,7 +91,10 @@ impl ProcessSupervisor {
 
     /// One process, from its start to its end. Returns the pause before the next one; none when nothing
     /// follows until somebody says so. An order ends it early; then the process is gone, too.
-    async fn run_process(&mut self, connection: Option<Connection>) -> Result<Option<Duration>, LifecycleOrder> {
+    async fn run_process(
+        &mut self,
+        connection: Option<Connection>,
+    ) -> Result<Option<Duration>, LifecycleOrder> {
         let shared = Arc::clone(&self.shared);
         let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(None) };
         if connection.is_none() {
@@ -124,7 +127,11 @@ impl ProcessSupervisor {
     }
 
     /// Starts the process; nothing when it cannot be started, which is reported.
-    fn start(&mut self, connection: Option<Connection>, verified: Result<(), ExtensionFailure>) -> Option<ExtensionHandle> {
+    fn start(
+        &mut self,
+        connection: Option<Connection>,
+        verified: Result<(), ExtensionFailure>,
+    ) -> Option<ExtensionHandle> {
         self.lock_restart_policy().record_start(Instant::now().into_std());
         self.log().clear_tail();
         let connect = || verified.and_then(|()| self.shared.connect(&self.spec));
@@ -165,7 +172,11 @@ impl ProcessSupervisor {
     }
 
     /// Goes with a process until it is over. Its turn at the gate lasts until it says hello, but not for long.
-    async fn follow_process(&mut self, instance: &ExtensionHandle, turn: SemaphorePermit<'_>) -> Result<(), LifecycleOrder> {
+    async fn follow_process(
+        &mut self,
+        instance: &ExtensionHandle,
+        turn: SemaphorePermit<'_>,
+    ) -> Result<(), LifecycleOrder> {
         self.show_progress(instance, false);
         let timeouts = &self.shared.config.timeouts;
         let longest = match self.shared.silent.contains(&self.spec) {
@@ -192,9 +203,14 @@ impl ProcessSupervisor {
     fn mark_ready(&mut self, instance: &ExtensionHandle) {
         self.failure_file().forget();
         let offers = Arc::clone(&instance.snapshot().offers);
-        let slot = ExtensionSlot { stage: LifecycleStage::Running, instance: Some(instance.clone()), stand_in: None };
+        let slot = ExtensionSlot {
+            stage: LifecycleStage::Running,
+            instance: Some(instance.clone()),
+            stand_in: None,
+        };
         let before = self.slot.send_replace(slot);
-        if let Some(different) = before.stand_in.and_then(|stood_in| describe_difference(&stood_in, &offers)) {
+        if let Some(different) = before.stand_in.and_then(|stood_in| describe_difference(&stood_in, &offers))
+        {
             let message = format!(
                 "registered other things than its manifest declares: {different}; the registration counts from now on"
             );
@@ -244,7 +260,9 @@ impl ProcessSupervisor {
     fn decide_next(&self) -> Option<Duration> {
         let verdict = self.lock_restart_policy().take_decision();
         let (stage, pause) = match verdict {
-            Some((failure, RestartDecision::Restart { after })) => (LifecycleStage::Restarting(failure), Some(after)),
+            Some((failure, RestartDecision::Restart { after })) => {
+                (LifecycleStage::Restarting(failure), Some(after))
+            }
             Some((failure, RestartDecision::Down)) => (LifecycleStage::Failed(failure), None),
             None => (LifecycleStage::Idle, None),
         };
@@ -347,7 +365,10 @@ impl ProcessSupervisor {
 }
 
 /// The next order. That nobody can give any more, or that the host ends, is one, too.
-async fn receive_order(orders: &mut mpsc::UnboundedReceiver<LifecycleOrder>, shared: &HostContext) -> LifecycleOrder {
+async fn receive_order(
+    orders: &mut mpsc::UnboundedReceiver<LifecycleOrder>,
+    shared: &HostContext,
+) -> LifecycleOrder {
     match shared.closing.run_until_cancelled(orders.recv()).await {
         Some(Ok(order)) => order,
         Some(Err(_)) | None => LifecycleOrder::Leave,

@@ -15,7 +15,7 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::extension::frontend::{EventSink, Frontend, FaultReporter};
+use crate::extension::frontend::{EventSink, FaultReporter, Frontend};
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::services::{self, HostCallServer, ServiceProvider, ServiceReach};
 use crate::extension::status_line::StatusLine;
@@ -24,7 +24,7 @@ use crate::process::connection::Connection;
 use crate::process::log::ExtensionLog;
 use crate::session::SessionConfig;
 use crate::session::dialect::SessionDialect;
-use crate::session::greeting::{CommonHelloAck, PreparedHelloAck, HelloAckFields};
+use crate::session::greeting::{CommonHelloAck, HelloAckFields, PreparedHelloAck};
 use crate::supervision::config::HostConfig;
 use crate::supervision::confine::SandboxedStart;
 use crate::supervision::first_code::CodeDigests;
@@ -135,7 +135,9 @@ impl HostContext {
                     .map_err(|message| ExtensionFailure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
                     None => (self.env(spec), None),
-                    Some(confined) => (confined.adjust_env(self.own_env(spec)).into(), Some(confined.sandbox)),
+                    Some(confined) => {
+                        (confined.adjust_env(self.own_env(spec)).into(), Some(confined.sandbox))
+                    }
                 };
                 ExtensionProcess::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
@@ -211,7 +213,8 @@ impl HostContext {
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.level_of(spec).map(|level| level.to_string());
-        let places = HelloAckFields { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
+        let places =
+            HelloAckFields { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         PreparedHelloAck::new(common, places)
     }
 
@@ -251,7 +254,11 @@ impl HostContext {
         always.into_iter().chain(services).map(str::to_owned).collect()
     }
 
-    pub(crate) fn host_call_server(&self, spec: &ExtensionSpec, log: &Arc<ExtensionLog>) -> Option<Arc<HostCallServer>> {
+    pub(crate) fn host_call_server(
+        &self,
+        spec: &ExtensionSpec,
+        log: &Arc<ExtensionLog>,
+    ) -> Option<Arc<HostCallServer>> {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();

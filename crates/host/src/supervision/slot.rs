@@ -51,7 +51,9 @@ impl ExtensionSlot {
         let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
         match &self.stage {
             // One that has ended is about to be dealt with.
-            LifecycleStage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
+            LifecycleStage::Running => {
+                self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok)
+            }
             LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_) | LifecycleStage::Idle => None,
             LifecycleStage::Stopping => gone("is being stopped"),
             LifecycleStage::Stopped => gone("was stopped"),

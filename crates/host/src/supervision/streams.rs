@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::ids::ExtensionName;
 
 /// Returns the description of an extension of this name that comes as a pair of streams.

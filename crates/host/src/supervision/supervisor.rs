@@ -65,7 +65,12 @@ impl RestartPolicy {
     }
 
     /// The process failed; `greeted` says whether it had said hello. Returns what to report: one failure, once.
-    pub(crate) fn record_failure(&mut self, now: Instant, greeted: bool, failure: ExtensionFailure) -> ExtensionFailure {
+    pub(crate) fn record_failure(
+        &mut self,
+        now: Instant,
+        greeted: bool,
+        failure: ExtensionFailure,
+    ) -> ExtensionFailure {
         self.greeted |= greeted;
         let (report, verdict) = match self.restartable && self.greeted {
             true => self.record_crash(now, failure),
@@ -85,7 +90,11 @@ impl RestartPolicy {
         self.last.take()
     }
 
-    fn record_crash(&mut self, now: Instant, failure: ExtensionFailure) -> (ExtensionFailure, RestartDecision) {
+    fn record_crash(
+        &mut self,
+        now: Instant,
+        failure: ExtensionFailure,
+    ) -> (ExtensionFailure, RestartDecision) {
         let ran = self.started.map_or(Duration::ZERO, |started| now.saturating_duration_since(started));
         if ran >= self.times.stable {
             self.forget_crashes();
@@ -141,7 +150,8 @@ mod tests {
         fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, RestartDecision) {
             self.supervisor.record_start(self.now);
             self.now += Duration::from_secs(ran);
-            let failure = ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
+            let failure =
+                ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
             let report = self.supervisor.record_failure(self.now, greeted, failure);
             let (kept, verdict) = self.supervisor.take_decision().expect("it failed");
             assert_eq!(kept, report);

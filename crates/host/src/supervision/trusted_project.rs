@@ -19,7 +19,8 @@ impl ProjectCheckCache {
             return found.clone();
         }
         let (began, check) = (Instant::now(), check.clone());
-        let found = spawn_blocking(move || check.check()).await.unwrap_or_else(|error| Err(error.to_string()));
+        let found =
+            spawn_blocking(move || check.check()).await.unwrap_or_else(|error| Err(error.to_string()));
         *last = Some((began, found.clone()));
         found
     }

@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use haft_protocol::codec::{self, LineLimits, PlainSpan, DecodeOutcome};
+use haft_protocol::codec::{self, DecodeOutcome, LineLimits, PlainSpan};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::ExtensionFrame;
 use haft_protocol::hook::{HookReply, UnreadableLine, read_reply};

@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 use haft_host::ExtensionState;
-use haft_packages::{ExtensionSpec, Permissions, GuardRoles};
+use haft_packages::{ExtensionSpec, GuardRoles, Permissions};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError};
-use haft_packages::discovery::{Discovery, ExtraLocation, Project, DiscoveryOptions, SkipReason, ProjectTrust};
-use haft_packages::install::lock::{ApprovalStore, LockEntry, ApprovalMethod, LockFile};
-use haft_packages::install::{ApprovalOutcome, InstallSource, ExtensionStore};
-use haft_packages::{LaunchPlan, ExtensionOrigin};
+use haft_packages::discovery::{
+    Discovery, DiscoveryOptions, ExtraLocation, Project, ProjectTrust, SkipReason,
+};
+use haft_packages::install::lock::{ApprovalMethod, ApprovalStore, LockEntry, LockFile};
+use haft_packages::install::{ApprovalOutcome, ExtensionStore, InstallSource};
+use haft_packages::{ExtensionOrigin, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tempfile::TempDir;
@@ -44,7 +46,11 @@ impl World {
 
     fn installed(&self, name: &str) -> ApprovalOutcome {
         let source = self.write(&self.root.path().join("src").join(name), name, "");
-        self.store.propose(&InstallSource::Directory(source)).unwrap().accept(ApprovalMethod::Yes, "1").unwrap()
+        self.store
+            .propose(&InstallSource::Directory(source))
+            .unwrap()
+            .accept(ApprovalMethod::Yes, "1")
+            .unwrap()
     }
 
     fn placed(&self, name: &str, more: &str) -> PathBuf {

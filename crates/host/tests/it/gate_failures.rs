@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::{TurnError, TurnErrorKind};
-use haft_host::{Frontend, GateChoice, FailingGate, Host};
-use haft_packages::{ExtensionSpec, LaunchPlan, GuardRoles};
+use haft_host::{FailingGate, Frontend, GateChoice, Host};
+use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use haft_core::compact::{CompactReason, PendingCompaction};
 use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, Refusal, ToolDecision, TurnDecision};
-use haft_core::session::entry::SessionEntry as SessionEntry;
+use haft_core::session::entry::SessionEntry;
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, StopCause, Rfc3339Time};
+use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -192,7 +192,8 @@ async fn turns_and_messages_as_the_interceptor_says() {
 async fn sections_for_the_system_prompt_carry_their_owner() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start = AgentStart { prompt: vec![ContentBlock::text("weather?")], system_prompt: "You are haft.".into() };
+    let start =
+        AgentStart { prompt: vec![ContentBlock::text("weather?")], system_prompt: "You are haft.".into() };
     let answers = [
         json!({"append_system_prompt": "Ask `weather`.\u{e0041}"}),
         json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),

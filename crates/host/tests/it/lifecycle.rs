@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haft_core::hooks::ToolDecision;
 use haft_host::{ExtensionState, FaultCode, Host};
-use haft_packages::{LaunchPlan, GuardRoles};
+use haft_packages::{GuardRoles, LaunchPlan};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ext::Limits;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionState, DiscoveredExtensions, Host, HostConfig};
+use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
 use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
@@ -252,7 +252,8 @@ async fn while_a_reload_waits_only_the_old_one_is_told() {
                   echo '{\"type\":\"ready\"}'; cat >/dev/null";
     let args = vec!["-c".to_owned(), script.to_owned()];
     let slow = spec("slow", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
-    let rounds: Vec<DiscoveredExtensions> = vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
+    let rounds: Vec<DiscoveredExtensions> =
+        vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
     let rounds = Mutex::new(rounds.into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
     let (events, mut config) = (Events::default(), config());

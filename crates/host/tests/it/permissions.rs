@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use haft_host::Host;
-use haft_packages::{ExtensionSpec, LaunchPlan, Permissions, GuardRoles};
+use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan, Permissions};
 use haft_protocol::ext::InterceptKind;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_host::{Host, HostConfig};
 use haft_packages::manifest::Activation;
-use haft_packages::{ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, PinnedTool, ToolPins};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, Lifecycle, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -43,7 +43,11 @@ impl ToolPins for Kept {
         Ok(())
     }
 
-    fn record_locked_tools(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn record_locked_tools(
+        &self,
+        _: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String> {
         assert_eq!(tools.len(), 1);
         Ok(())
     }

@@ -52,7 +52,8 @@ async fn thirty_runs_deliver_every_last_event() {
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         host.session_start(None);
         let observers = host.hook_source().hooks().observers;
-        for event in [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: StopCause::End, error: None }]
+        for event in
+            [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: StopCause::End, error: None }]
         {
             observers.iter().for_each(|observer| observer.observe(&event));
         }
@@ -213,7 +214,8 @@ async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
     let other = dir.path().join("other");
     fs::write(&other, "\x7fELF of another machine").unwrap();
     fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let launch = |program: &std::path::Path| LaunchPlan::Process { program: program.into(), args: Vec::new() };
+    let launch =
+        |program: &std::path::Path| LaunchPlan::Process { program: program.into(), args: Vec::new() };
     let specs = vec![
         spec("other", dir.path(), launch(&other)),
         spec("none", dir.path(), launch(std::path::Path::new("/nowhere/none"))),

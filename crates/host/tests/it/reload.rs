@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionState, DiscoveredExtensions, Host, HostConfig};
-use haft_packages::{ExtensionSpec, LaunchPlan, GuardRoles};
+use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
+use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
@@ -36,8 +36,11 @@ fn shell(name: &str, dir: &Path, script: &str) -> ExtensionSpec {
 async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
-    let broken =
-        spec("broken", dir.path(), LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() });
+    let broken = spec(
+        "broken",
+        dir.path(),
+        LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() },
+    );
     let events = Events::default();
     let host = host_of(&events, [vec![one].into(), vec![two, broken].into()]).await;
     assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("one".into()));

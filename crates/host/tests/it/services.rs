@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_host::{Host, ServiceReach, ExtensionToolSource};
+use haft_host::{ExtensionToolSource, Host, ServiceReach};
 use haft_packages::{ExtensionSpec, LaunchPlan, Permissions};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_host::{Host, starts_slowly};
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{brisk, config, program, spec};

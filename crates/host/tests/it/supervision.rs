@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, RestartTiming};
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin, ProjectCheck};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, ProjectCheck};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;

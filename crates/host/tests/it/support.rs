@@ -8,7 +8,7 @@ use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, RestartTiming, Timeouts};
-use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::{AgentEvent, ExtensionFault};

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
 use super::host::HostWatch;
-use super::order::{SandboxOrder, SEPARATOR, from_text};
+use super::order::{SEPARATOR, SandboxOrder, from_text};
 use super::poll_readable;
 use super::signals::SignalInbox;
 use crate::sandbox::{Bubblewrap, Confinement, Sandbox, WrappedLaunch};

@@ -74,7 +74,11 @@ fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
             let (report, writer) = inside::StartReportReader::open_pipe()?;
             let words = inside::bubblewrap_command_line(confine, bubblewrap, program, args, &writer)?;
             let (bubblewrap, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-            spawn_program(sys::ExecImage::new(bubblewrap, args)?, move || inside::keep_open(&writer), Some(report))
+            spawn_program(
+                sys::ExecImage::new(bubblewrap, args)?,
+                move || inside::keep_open(&writer),
+                Some(report),
+            )
         }
     }
 }

@@ -9,7 +9,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set,
 };
 
-use super::rules::{ProgramLocation, LandlockRules};
+use super::rules::{LandlockRules, ProgramLocation};
 use super::seccomp::SyscallFilters;
 use super::{Sandbox, landlock_abi};
 

@@ -40,7 +40,12 @@ impl LandlockRules {
     ///
     /// # Errors
     /// When a listed path cannot be opened, or the kernel refuses a rule.
-    pub(super) fn new(sandbox: &Sandbox, program: &Path, place: ProgramLocation, abi: u32) -> io::Result<Self> {
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        program: &Path,
+        place: ProgramLocation,
+        abi: u32,
+    ) -> io::Result<Self> {
         let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
         let ruleset = build_ruleset(sandbox.net, abi).map_err(refusal_error)?;
         let mut rules = Self { ruleset, abi };
@@ -53,8 +58,11 @@ impl LandlockRules {
                 rules.allow_if_present(&path, AccessRight::Execute)?;
             }
         }
-        let lists =
-            [(&sandbox.read, AccessRight::Read), (&sandbox.exec, AccessRight::Execute), (&sandbox.write, AccessRight::Write)];
+        let lists = [
+            (&sandbox.read, AccessRight::Read),
+            (&sandbox.exec, AccessRight::Execute),
+            (&sandbox.write, AccessRight::Write),
+        ];
         for (paths, right) in lists {
             for path in paths {
                 rules.allow_listed(path, right)?;

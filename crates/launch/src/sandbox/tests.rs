@@ -6,7 +6,10 @@ use super::*;
 fn check(text: &str, expect: &str) {
     match serde_json::from_str::<Sandbox>(text) {
         Ok(sandbox) => {
-            assert_eq!(sandbox.check_consistency().map_or_else(|error| error.to_string(), |()| "sound".into()), expect)
+            assert_eq!(
+                sandbox.check_consistency().map_or_else(|error| error.to_string(), |()| "sound".into()),
+                expect
+            )
         }
         Err(error) => assert!(error.to_string().contains(expect), "{error}"),
     }

@@ -82,7 +82,10 @@ async fn errors_name_what_is_missing() {
         SpawnOptions::new("/nowhere/tool", "/"),
         &["/nowhere/tool", "No such file or directory (os error 2)"],
     );
-    check_error(SpawnOptions::new("/bin/sh", "/nowhere/dir"), &["/bin/sh", "directory /nowhere/dir", "os error 2"]);
+    check_error(
+        SpawnOptions::new("/bin/sh", "/nowhere/dir"),
+        &["/bin/sh", "directory /nowhere/dir", "os error 2"],
+    );
     check_error(SpawnOptions::new("sh", "/"), &["sh", "absolute"]);
     check_error(SpawnOptions::new("/etc/passwd", "/"), &["/etc/passwd", "Permission denied (os error 13)"]);
     let dir = tempfile::tempdir().unwrap();

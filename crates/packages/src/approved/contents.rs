@@ -45,7 +45,12 @@ impl TreeContents {
         Ok(contents)
     }
 
-    fn read_entry(&mut self, root: &Path, path: &Path, metadata: &Metadata) -> Result<TreeEntry, InstallError> {
+    fn read_entry(
+        &mut self,
+        root: &Path,
+        path: &Path,
+        metadata: &Metadata,
+    ) -> Result<TreeEntry, InstallError> {
         if metadata.is_dir() {
             Ok(TreeEntry::Directory)
         } else if metadata.is_symlink() {

@@ -24,7 +24,11 @@ pub(crate) use kept::undo_moves;
 ///
 /// # Errors
 /// When something cannot be written, or the tree is not what `contents` says.
-pub(crate) fn restore(contents: &TreeContents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
+pub(crate) fn restore(
+    contents: &TreeContents,
+    store: &Path,
+    copy: &Path,
+) -> Result<Vec<PathBuf>, InstallError> {
     // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
     let aside = copy.parent().unwrap_or(copy).join(SCRAPS);
     fs::create_dir_all(&aside).map_err(InstallError::io("create", &aside))?;
@@ -126,14 +130,22 @@ fn path_matches(path: &Path, executable: bool, digest: &Digest) -> bool {
 
 fn file_matches(file: File, executable: bool, digest: &Digest) -> bool {
     let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
-    file.metadata().is_ok_and(same_kind) && digest::copy_and_digest(file, None).is_ok_and(|now| now == *digest)
+    file.metadata().is_ok_and(same_kind)
+        && digest::copy_and_digest(file, None).is_ok_and(|now| now == *digest)
 }
 
-fn copy_file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
+fn copy_file(
+    from: &Path,
+    to: &Path,
+    aside: &Path,
+    executable: bool,
+    digest: &Digest,
+) -> Result<(), InstallError> {
     clear_way(to)?;
     let write = || InstallError::io("write", to);
     let mut new = tempfile::NamedTempFile::new_in(aside).map_err(write())?;
-    let copied = open(from, false).and_then(|source| digest::copy_and_digest(source, Some(new.as_file_mut())));
+    let copied =
+        open(from, false).and_then(|source| digest::copy_and_digest(source, Some(new.as_file_mut())));
     if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }

@@ -20,7 +20,7 @@ use super::{copies, workshop};
 use crate::file_name::safe_file_name;
 use crate::glance::FileStamp;
 
-pub use entry::{Approval, InstallOrigin, LockEntry, ApprovalMethod, PendingUpdate};
+pub use entry::{Approval, ApprovalMethod, InstallOrigin, LockEntry, PendingUpdate};
 pub use open::LockError;
 
 const VERSION: u32 = 1;
@@ -121,8 +121,11 @@ impl ApprovalStore {
     pub(crate) fn load_cached(&self) -> Result<Arc<LockFile>, LockError> {
         // Of the name itself: a link in its place is another thing.
         let now = self.lock_file_path().symlink_metadata().ok().as_ref().map(FileStamp::from_metadata);
-        let known =
-            self.last_read().as_ref().filter(|(glance, _)| now == Some(*glance)).map(|(_, file)| Arc::clone(file));
+        let known = self
+            .last_read()
+            .as_ref()
+            .filter(|(glance, _)| now == Some(*glance))
+            .map(|(_, file)| Arc::clone(file));
         known.map_or_else(|| self.read(), Ok)
     }
 

@@ -65,12 +65,20 @@ impl ToolPins for LockFileToolPins {
         file.extensions.get(extension).map(|entry| entry.tools.clone())
     }
 
-    fn pin_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn pin_tools(
+        &self,
+        extension: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String> {
         self.enqueue(ToolRegistration { extension: extension.clone(), tools, differ: false });
         Ok(())
     }
 
-    fn record_locked_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn record_locked_tools(
+        &self,
+        extension: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String> {
         self.enqueue(ToolRegistration { extension: extension.clone(), tools, differ: true });
         Ok(())
     }

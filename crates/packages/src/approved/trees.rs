@@ -9,7 +9,7 @@ use super::contents::TreeContents;
 use super::digest::Digest;
 use super::error::{TreeError, with_causes};
 use super::lock::LockEntry;
-use super::seal::{set_mode, seal, sync};
+use super::seal::{seal, set_mode, sync};
 use super::workshop::{StagingArea, remove};
 use super::{ChangeSet, InstallError, PreservedPath, copies};
 use crate::file_name::dir_name;
@@ -58,7 +58,7 @@ impl TreeStore {
         TreeContents::read(&self.tree_path(tree)).ok().map(|before| now.difference_from(&before))
     }
 
-    /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `current_timestamp`, which comes after `before`;
+    /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `now`, which comes after `before`;
     /// says what of the extension's own was moved aside.
     ///
     /// # Errors
@@ -139,7 +139,11 @@ impl TreeStore {
 
     /// Removes what is no tree, and the loosened trees but these. Others that nobody names stay: their approval was lost,
     /// with the lock file, and may come back as that does.
-    pub(crate) fn remove_unreferenced(&self, workshop: &StagingArea, keep: &HashSet<Digest>) -> Result<(), InstallError> {
+    pub(crate) fn remove_unreferenced(
+        &self,
+        workshop: &StagingArea,
+        keep: &HashSet<Digest>,
+    ) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.tree_path(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
         for path in entries.flatten().map(|entry| entry.path()) {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use haft_protocol::ids::ExtensionName;
 
 use super::{
-    DiscoveryCollector, DiscoveryError, DiscoveryErrorKind, ApprovedVersion, UserExtension, SkipReason, SkippedExtension, make_absolute, load_approvals, name_key,
-    user_extensions, build_spec,
+    ApprovedVersion, DiscoveryCollector, DiscoveryError, DiscoveryErrorKind, SkipReason, SkippedExtension,
+    UserExtension, build_spec, load_approvals, make_absolute, name_key, user_extensions,
 };
 use crate::approved::lock::{ApprovalStore, LockError};
 use crate::file_name::dir_name;
-use crate::manifest::{LaunchPlan, Lifecycle, Manifest, GuardRoles};
-use crate::spec::{ExtensionDialect, ExtensionSpec, ExtensionOrigin};
+use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle, Manifest};
+use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
 /// Why one does not run whose newer version asks for more.
 fn pending_update_reason(name: &ExtensionName) -> String {
@@ -34,7 +34,9 @@ impl DiscoveryCollector<'_> {
         if let Some(error) = error {
             self.found.errors.push(lock_file_error(approved, error));
         }
-        for UserExtension { candidate, approved_version: held } in user_extensions(Some(&global), approved, &file) {
+        for UserExtension { candidate, approved_version: held } in
+            user_extensions(Some(&global), approved, &file)
+        {
             match held {
                 Some(held) => self.add_approved(approved, candidate.dir, candidate.manifest, held),
                 None => self.add_unapproved(candidate),
@@ -55,10 +57,16 @@ impl DiscoveryCollector<'_> {
                 return;
             }
         };
-        let reason = self.reason_to_skip(ExtensionOrigin::Global, &manifest).unwrap_or(SkipReason::NotApproved);
+        let reason =
+            self.reason_to_skip(ExtensionOrigin::Global, &manifest).unwrap_or(SkipReason::NotApproved);
         // What waits for an answer keeps its name, or a project could take the place of a guard.
         self.names.entry(name_key(&name)).or_insert_with(|| dir.clone());
-        self.found.skipped.push(SkippedExtension { name: manifest.name, dir, origin: ExtensionOrigin::Global, reason });
+        self.found.skipped.push(SkippedExtension {
+            name: manifest.name,
+            dir,
+            origin: ExtensionOrigin::Global,
+            reason,
+        });
     }
 
     fn add_approved(
@@ -113,7 +121,11 @@ impl DiscoveryCollector<'_> {
 }
 
 /// As it was approved. That its files are there is looked at right before it starts.
-fn approved_spec(approved: &ApprovalStore, mut manifest: Manifest, held: ApprovedVersion<'_>) -> ExtensionSpec {
+fn approved_spec(
+    approved: &ApprovalStore,
+    mut manifest: Manifest,
+    held: ApprovedVersion<'_>,
+) -> ExtensionSpec {
     let pin = Some(Arc::new(held.code_pin(approved)));
     let launch = match manifest.exec.take() {
         None => LaunchPlan::ThemeOnly,
@@ -129,7 +141,11 @@ fn approved_spec(approved: &ApprovalStore, mut manifest: Manifest, held: Approve
 }
 
 /// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
-fn blocked_spec(approved: &ApprovalStore, held: ApprovedVersion<'_>, version: Option<String>) -> ExtensionSpec {
+fn blocked_spec(
+    approved: &ApprovalStore,
+    held: ApprovedVersion<'_>,
+    version: Option<String>,
+) -> ExtensionSpec {
     let pin = held.code_pin(approved);
     ExtensionSpec {
         name: held.name.clone(),

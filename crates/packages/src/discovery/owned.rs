@@ -41,7 +41,11 @@ pub(crate) fn load_approvals(approved: &ApprovalStore) -> (Arc<LockFile>, Option
 }
 
 /// All of them by name, what was approved, which `file` says, before what has the same name.
-pub(crate) fn user_extensions<'a>(global: Option<&Path>, approved: &ApprovalStore, file: &'a LockFile) -> Vec<UserExtension<'a>> {
+pub(crate) fn user_extensions<'a>(
+    global: Option<&Path>,
+    approved: &ApprovalStore,
+    file: &'a LockFile,
+) -> Vec<UserExtension<'a>> {
     let (mut entries, mut by_place) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
     for (name, entry) in &file.extensions {
         match &entry.source {
@@ -73,7 +77,12 @@ pub(crate) fn user_extensions<'a>(global: Option<&Path>, approved: &ApprovalStor
 }
 
 /// One that lies in the global directory and was approved there.
-fn from_global_dir<'a>(approved: &ApprovalStore, name: &'a ExtensionName, entry: &'a LockEntry, found: ExtensionCandidate) -> UserExtension<'a> {
+fn from_global_dir<'a>(
+    approved: &ApprovalStore,
+    name: &'a ExtensionName,
+    entry: &'a LockEntry,
+    found: ExtensionCandidate,
+) -> UserExtension<'a> {
     if !is_up(Defence::PinnedCode) {
         let held = ApprovedVersion { dir: found.dir.clone(), name, entry, changed: None };
         return UserExtension { candidate: found, approved_version: Some(held) };
@@ -89,7 +98,11 @@ fn from_global_dir<'a>(approved: &ApprovalStore, name: &'a ExtensionName, entry:
 }
 
 /// One that lies in the store only; one that was put into the global directory is gone from there.
-fn from_store<'a>(approved: &ApprovalStore, name: &'a ExtensionName, entry: &'a LockEntry) -> UserExtension<'a> {
+fn from_store<'a>(
+    approved: &ApprovalStore,
+    name: &'a ExtensionName,
+    entry: &'a LockEntry,
+) -> UserExtension<'a> {
     let changed = match &entry.source {
         InstallOrigin::Placed { path, .. } => Some(format!(
             "it was removed from {}; `haft ext remove {name}` forgets that it was approved",
@@ -101,7 +114,7 @@ fn from_store<'a>(approved: &ApprovalStore, name: &'a ExtensionName, entry: &'a 
 }
 
 /// Returns the approved version, with its manifest: whatever lies elsewhere may be another one by the time it is read.
-/// What has no `tree_path` lies in the store only.
+/// What has no `place` lies in the store only.
 fn from_approval<'a>(
     approved: &ApprovalStore,
     name: &'a ExtensionName,
@@ -126,7 +139,10 @@ fn from_approval<'a>(
         .map(|why| format!("its code in the store cannot be used: {why}; install or approve it again"));
     let changed = changed.or(unusable);
     let held = ApprovedVersion { dir: approved.run_dir(name, entry), name, entry, changed };
-    UserExtension { candidate: ExtensionCandidate { dir: place.unwrap_or(code), manifest }, approved_version: Some(held) }
+    UserExtension {
+        candidate: ExtensionCandidate { dir: place.unwrap_or(code), manifest },
+        approved_version: Some(held),
+    }
 }
 
 /// Returns the difference between a directory and its approval; none when there is none. It is read only when it looks
@@ -149,7 +165,9 @@ fn describe_difference(approved: &ApprovalStore, entry: &LockEntry, place: &Path
 
 impl UserExtension<'_> {
     fn name(&self) -> String {
-        self.approved_version.as_ref().map_or_else(|| self.candidate.name(), |held| held.name.as_str().to_owned())
+        self.approved_version
+            .as_ref()
+            .map_or_else(|| self.candidate.name(), |held| held.name.as_str().to_owned())
     }
 }
 

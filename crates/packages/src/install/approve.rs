@@ -12,13 +12,17 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::interpreter::{self, ProgramSearchPath};
-use super::lock::{Approval, ApprovalStore, InstallOrigin, LockEntry, ApprovalMethod, LockFile, PendingUpdate};
-use super::{TreeContents, ChangeSet, Digest, InstallError, PreservedPath, InstallSource, ExtensionStore, git};
+use super::lock::{
+    Approval, ApprovalMethod, ApprovalStore, InstallOrigin, LockEntry, LockFile, PendingUpdate,
+};
+use super::{
+    ChangeSet, Digest, ExtensionStore, InstallError, InstallSource, PreservedPath, TreeContents, git,
+};
 use crate::approved::contents::TreeStampHasher;
 use crate::approved::trees::sweep_warning;
-use crate::approved::workshop::{StagingDir, StagingArea};
+use crate::approved::workshop::{StagingArea, StagingDir};
 use crate::approved::{copies, copy};
-use crate::manifest::permission::{PermissionLine as PermissionLine, Permissions};
+use crate::manifest::permission::{PermissionLine, Permissions};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 
 pub use shown::{ApprovalLine, shell_quote};
@@ -83,7 +87,8 @@ impl ExtensionStore {
                 let checkout = clone.path().join("checkout");
                 let commit = git::clone(url, &checkout, self.program_search_path())?;
                 let came = InstallOrigin::Git { url: url.to_string(), commit: Some(commit) };
-                self.propose_tree(bench, &checkout, came, None).map_err(|error| error.relative_to_checkout(&checkout))
+                self.propose_tree(bench, &checkout, came, None)
+                    .map_err(|error| error.relative_to_checkout(&checkout))
             }
         }
     }
@@ -134,7 +139,8 @@ impl ExtensionStore {
         let digest = contents.file_digest(Path::new(MANIFEST_FILE));
         let digest = digest.filter(|_| manifest.name == name);
         let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
-        let interpreter = interpreter::resolve_interpreter(&manifest, &tree, origin, self.program_search_path())?;
+        let interpreter =
+            interpreter::resolve_interpreter(&manifest, &tree, origin, self.program_search_path())?;
         let entry = LockEntry {
             source: came,
             tree: contents.digest(),
@@ -148,11 +154,22 @@ impl ExtensionStore {
             changed: BTreeMap::new(),
             locks: BTreeMap::new(),
             waiting: None,
-            approved: Approval { at: current_timestamp(), how: ApprovalMethod::Terminal, haft: String::new() },
+            approved: Approval {
+                at: current_timestamp(),
+                how: ApprovalMethod::Terminal,
+                haft: String::new(),
+            },
             previous: Vec::new(),
         };
         let before = self.previous_approval(&name, &contents, &entry)?;
-        Ok(InstallProposal { approved: self.approved.clone(), staging_dir: bench, manifest, contents, entry, before })
+        Ok(InstallProposal {
+            approved: self.approved.clone(),
+            staging_dir: bench,
+            manifest,
+            contents,
+            entry,
+            before,
+        })
     }
 
     /// Returns the approval under this name; a name that differs in case, or that another place has, is refused.
@@ -330,7 +347,8 @@ impl InstallProposal {
             put()?;
         }
         let copy = trees.restore_copy(&entry, &contents, &dir);
-        let warnings = copy.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))).collect();
+        let warnings =
+            copy.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))).collect();
         Ok(ApprovalOutcome { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }
 }

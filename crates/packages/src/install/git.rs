@@ -12,7 +12,7 @@ use super::interpreter::ProgramSearchPath;
 use super::{GitUrl, InstallError};
 use crate::approved::{MAX_BYTES, MAX_ENTRIES};
 use crate::timeouts::CLONE;
-use bounded::{ProcessLimits, ProcessEnd};
+use bounded::{ProcessEnd, ProcessLimits};
 
 /// Variables of the user that `git` and `ssh` need; all others could change what they do.
 const KEPT: &[&str] = &[
@@ -61,7 +61,8 @@ const CLONE_ARGS: &[&str] =
 
 /// The bounds of a clone: the tree that can be installed, its objects, which are hardly larger, and the few files of
 /// the repository itself.
-const BOUNDS: ProcessLimits = ProcessLimits { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
+const BOUNDS: ProcessLimits =
+    ProcessLimits { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
 
 /// Why nothing can be cloned where haft finds no git that it would run.
 const NO_GIT: &str = "there is no git in PATH, where haft passes over relative directories, those of the project and those \
@@ -73,7 +74,11 @@ const MAX_DETAIL: usize = 2_000;
 /// Clones the newest commit of `url` into `into`, which must not exist and lies in a directory of its own. What is
 /// there afterwards are the files of that commit and nothing of the repository. Returns the commit's name, in
 /// hexadecimal digits.
-pub(super) fn clone(url: &GitUrl, into: &Path, places: ProgramSearchPath<'_>) -> Result<String, InstallError> {
+pub(super) fn clone(
+    url: &GitUrl,
+    into: &Path,
+    places: ProgramSearchPath<'_>,
+) -> Result<String, InstallError> {
     clone_with_limits(url, into, places, "https:ssh", BOUNDS)
 }
 

@@ -32,7 +32,8 @@ impl ProgramSearchPath<'_> {
         if !is_up(Defence::CleanPath) {
             return Some(path.to_owned());
         }
-        let workspace = self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !contains_home(dir));
+        let workspace =
+            self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !contains_home(dir));
         let keeps = |dir: &PathBuf| {
             let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
             let is_projects =
@@ -163,7 +164,8 @@ mod tests {
             let path = std::env::join_paths(dirs).unwrap();
             let (project, source) = (self.at("project"), self.at("source/deep"));
             let places = ProgramSearchPath { path: Some(&path), workspace: Some(&project) };
-            resolve_interpreter(&manifest, &self.at("tree"), Some(&source), places).map_err(|error| error.to_string())
+            resolve_interpreter(&manifest, &self.at("tree"), Some(&source), places)
+                .map_err(|error| error.to_string())
         }
     }
 

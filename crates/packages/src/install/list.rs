@@ -8,7 +8,7 @@ use haft_protocol::ids::ExtensionName;
 
 use super::InstallError;
 use super::lock::LockEntry;
-use crate::discovery::{ExtensionCandidate, ApprovedVersion, UserExtension, scan};
+use crate::discovery::{ApprovedVersion, ExtensionCandidate, UserExtension, scan};
 use crate::manifest::ExecCommand;
 use crate::manifest::permission::Permissions;
 use crate::spec::ExtensionOrigin;
@@ -89,7 +89,11 @@ pub(super) fn from_user_extension(owned: UserExtension<'_>, path: Option<&OsStr>
     }
 }
 
-fn from_candidate(candidate: ExtensionCandidate, origin: ExtensionOrigin, path: Option<&OsStr>) -> InstalledExtension {
+fn from_candidate(
+    candidate: ExtensionCandidate,
+    origin: ExtensionOrigin,
+    path: Option<&OsStr>,
+) -> InstalledExtension {
     let name = candidate.name();
     let ExtensionCandidate { dir, manifest } = candidate;
     let (manifest, state) = match manifest {
@@ -108,5 +112,17 @@ fn from_candidate(candidate: ExtensionCandidate, origin: ExtensionOrigin, path: 
         .map(|manifest| (manifest.version, manifest.language, manifest.description, manifest.exec))
         .unwrap_or_default();
     let runs_in = dir.clone();
-    InstalledExtension { origin, name, version, language, description, exec, dir, runs_in, level, entry: None, state }
+    InstalledExtension {
+        origin,
+        name,
+        version,
+        language,
+        description,
+        exec,
+        dir,
+        runs_in,
+        level,
+        entry: None,
+        state,
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::ids::ExtensionName;
 
 use super::lock::{ApprovalStore, InstallOrigin, LockEntry, LockFile};
-use super::{InstallError, PreservedPath, InstalledExtension, ExtensionStore};
+use super::{ExtensionStore, InstallError, InstalledExtension, PreservedPath};
 use crate::approved::error::with_causes;
 use crate::approved::trees::sweep_warning;
 use crate::approved::workshop::{self, StagingArea};
@@ -26,7 +26,10 @@ pub struct RemovalOutcome {
     pub warnings: Vec<String>,
 }
 
-pub(super) fn remove(store: &ExtensionStore, row: &InstalledExtension) -> Result<RemovalOutcome, InstallError> {
+pub(super) fn remove(
+    store: &ExtensionStore,
+    row: &InstalledExtension,
+) -> Result<RemovalOutcome, InstallError> {
     match &row.entry {
         Some(entry) => remove_approved(&store.approved, row, entry),
         None if row.origin == ExtensionOrigin::Project => {
@@ -37,7 +40,10 @@ pub(super) fn remove(store: &ExtensionStore, row: &InstalledExtension) -> Result
     }
 }
 
-fn remove_unapproved(approved: &ApprovalStore, row: &InstalledExtension) -> Result<RemovalOutcome, InstallError> {
+fn remove_unapproved(
+    approved: &ApprovalStore,
+    row: &InstalledExtension,
+) -> Result<RemovalOutcome, InstallError> {
     // As long as this is held nobody approves it.
     let _workshop = StagingArea::open(approved.tree_store().dir())?;
     if approved.load()?.names_in_dir(&row.dir).next().is_some() {
@@ -46,7 +52,11 @@ fn remove_unapproved(approved: &ApprovalStore, row: &InstalledExtension) -> Resu
     Ok(DisplacedDirectory::move_aside(&row.dir)?.delete_code(|_| {}))
 }
 
-fn remove_approved(approved: &ApprovalStore, row: &InstalledExtension, entry: &LockEntry) -> Result<RemovalOutcome, InstallError> {
+fn remove_approved(
+    approved: &ApprovalStore,
+    row: &InstalledExtension,
+    entry: &LockEntry,
+) -> Result<RemovalOutcome, InstallError> {
     let (trees, name) = (approved.tree_store(), ExtensionName::new(&row.name));
     let workshop = StagingArea::open(trees.dir())?;
     // The yes is for what was looked up.
@@ -72,7 +82,8 @@ fn remove_approved(approved: &ApprovalStore, row: &InstalledExtension, entry: &L
             file.referenced_trees()
         })
     });
-    let done = edited.map_err(InstallError::from).and_then(|keep| keep.ok_or_else(|| row.changed_meanwhile_error()));
+    let done =
+        edited.map_err(InstallError::from).and_then(|keep| keep.ok_or_else(|| row.changed_meanwhile_error()));
     let keep = done.inspect_err(|_| aside.iter().for_each(DisplacedDirectory::restore))?;
     let code = trees.verify(&entry.tree).ok();
     let clear = |copy: &Path| code.iter().for_each(|code| copies::clear(code, copy));
@@ -80,7 +91,9 @@ fn remove_approved(approved: &ApprovalStore, row: &InstalledExtension, entry: &L
         clear(&row.runs_in);
     }
     let mut removed = aside.map(|aside| aside.delete_code(clear)).unwrap_or_default();
-    removed.warnings.extend(left.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))));
+    removed
+        .warnings
+        .extend(left.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))));
     Ok(removed)
 }
 

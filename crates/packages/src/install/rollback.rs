@@ -3,7 +3,7 @@
 use haft_protocol::ids::ExtensionName;
 
 use super::lock::{ApprovalStore, InstallOrigin, LockEntry};
-use super::{InstallError, PreservedPath, InstalledExtension};
+use super::{InstallError, InstalledExtension, PreservedPath};
 use crate::approved::copies;
 use crate::approved::error::with_causes;
 use crate::approved::workshop::StagingArea;
@@ -39,7 +39,10 @@ pub struct RollbackOutcome {
 }
 
 /// Finds a version to go back to, see [`ExtensionStore::find_rollback_target`](super::ExtensionStore::find_rollback_target).
-pub(super) fn find_rollback_target(approved: &ApprovalStore, row: &InstalledExtension) -> Result<RollbackTarget, InstallError> {
+pub(super) fn find_rollback_target(
+    approved: &ApprovalStore,
+    row: &InstalledExtension,
+) -> Result<RollbackTarget, InstallError> {
     let name = ExtensionName::new(&row.name);
     let mut passed = Vec::new();
     for (index, older) in row.entry.iter().flat_map(|entry| &entry.previous).enumerate() {
@@ -55,8 +58,10 @@ pub(super) fn find_rollback_target(approved: &ApprovalStore, row: &InstalledExte
     if passed.is_empty() {
         return Err(InstallError::NoOlder { name });
     }
-    let all: Vec<_> =
-        passed.iter().map(|UnusableVersion { entry, why }| format!("{}: {why}", entry.tree.short_hex())).collect();
+    let all: Vec<_> = passed
+        .iter()
+        .map(|UnusableVersion { entry, why }| format!("{}: {why}", entry.tree.short_hex()))
+        .collect();
     Err(InstallError::NoneUsable { name, why: all.join("; ") })
 }
 
@@ -67,7 +72,11 @@ fn unusable_reason(approved: &ApprovalStore, older: &LockEntry) -> Option<String
     approved.tree_store().verify(&older.tree).err().map(|error| with_causes(&error))
 }
 
-pub(super) fn roll_back(approved: &ApprovalStore, row: &InstalledExtension, older: &RollbackTarget) -> Result<RollbackOutcome, InstallError> {
+pub(super) fn roll_back(
+    approved: &ApprovalStore,
+    row: &InstalledExtension,
+    older: &RollbackTarget,
+) -> Result<RollbackOutcome, InstallError> {
     let trees = approved.tree_store();
     let _workshop = StagingArea::open(trees.dir())?;
     let (name, older) = (ExtensionName::new(&row.name), &older.entry);
@@ -82,7 +91,8 @@ pub(super) fn roll_back(approved: &ApprovalStore, row: &InstalledExtension, olde
         *known = known.rollback_to(index)?;
         Some(known.clone())
     });
-    let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(|| row.changed_meanwhile_error()));
+    let done =
+        edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(|| row.changed_meanwhile_error()));
     let entry = done.inspect_err(|_| copies::undo_moves(&kept))?;
     let warnings = trees.restore_copy(&entry, &code, &dir).into_iter().collect();
     Ok(RollbackOutcome { entry, kept, warnings })

@@ -144,7 +144,8 @@ impl<'a> ObjectFields<'a> {
 
     pub(crate) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {
-            let object = value.as_object().ok_or_else(|| self.wrong_type_error(field, "a list of objects", value))?;
+            let object =
+                value.as_object().ok_or_else(|| self.wrong_type_error(field, "a list of objects", value))?;
             Self::with_prefix(self.path, format!("{}{field}[{index}].", self.prefix), object.into())
         };
         self.list(field)?.iter().enumerate().map(object).collect()

@@ -8,7 +8,7 @@ use std::time::Duration;
 use haft_protocol::ext::{LifecycleEvent, RegisterCommand, RegisterTool};
 use serde::de::DeserializeOwned;
 
-use super::{ObjectFields, ManifestError};
+use super::{ManifestError, ObjectFields};
 
 /// The start and the end of an extension, as its manifest says them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Lifecycle {
 /// fields of `register_tool` and `register_command`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Activation {
-    /// `read_tools`: one for each `tool:NAME`.
+    /// `tools`: one for each `tool:NAME`.
     pub tools: Vec<RegisterTool>,
     /// `commands`: one for each `command:NAME`.
     pub commands: Vec<RegisterCommand>,
@@ -90,7 +90,9 @@ fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Act
         match entry.split_once(':') {
             Some(("tool", name)) => _ = tools.insert(name),
             Some(("command", name)) => _ = commands.insert(name),
-            Some(("event", name)) if LifecycleEvent::NAMES.contains(&name) => _ = events.insert(name.to_owned()),
+            Some(("event", name)) if LifecycleEvent::NAMES.contains(&name) => {
+                _ = events.insert(name.to_owned())
+            }
             Some(("event", name)) => {
                 let known = LifecycleEvent::NAMES.join(", ");
                 return Err(wrong(&format!("names the event {name:?}; there are {known}")));
@@ -109,7 +111,7 @@ fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Act
     }))
 }
 
-/// The entries of `read_tools` or `commands`, which are those that `read_activation` names.
+/// The entries of `tools` or `commands`, which are those that `activation` names.
 fn declared_entries<T: DeserializeOwned>(
     fields: &ObjectFields<'_>,
     kind: &str,

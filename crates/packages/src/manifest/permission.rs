@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
-use haft_protocol::ext::{InterceptKind, HostService};
+use haft_protocol::ext::{HostService, InterceptKind};
 use serde::{Deserialize, Serialize};
 
 use crate::grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
@@ -30,19 +30,19 @@ pub use lines::PermissionLine;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "read::RawPermissions")]
 pub struct Permissions {
-    /// `read_tools`: what it offers to the model.
+    /// `tools`: what it offers to the model.
     #[serde(skip_serializing_if = "ToolPermissions::is_empty")]
     pub tools: ToolPermissions,
     /// `events`: which events it is told.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub events: BTreeSet<String>,
-    /// `read_intercept`: what it is asked about before it happens. No event is there twice in one role.
+    /// `intercept`: what it is asked about before it happens. No event is there twice in one role.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<InterceptPermission>,
     /// `host`: what haft does for it, through the same gates and in the same order as the built-in tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub host: BTreeSet<HostService>,
-    /// `read_fs`: which files its process opens by itself.
+    /// `fs`: which files its process opens by itself.
     #[serde(skip_serializing_if = "FsPermissions::is_empty")]
     pub fs: FsPermissions,
     /// `net`: whom its process talks to.
@@ -60,7 +60,7 @@ pub struct ToolPermissions {
     /// `register`: the names of its tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub register: BTreeSet<String>,
-    /// `describe_effects`: what its tools do, in its own words. Nothing is enforced by them.
+    /// `effects`: what its tools do, in its own words. Nothing is enforced by them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub effects: BTreeSet<ToolEffect>,
 }
@@ -82,11 +82,11 @@ pub enum ToolEffect {
 /// One thing that an extension is asked about before it happens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct InterceptPermission {
-    /// `check_event`: what is about to happen.
+    /// `event`: what is about to happen.
     pub event: InterceptKind,
     /// `role`: what it may do about it, and what its failure means.
     pub role: InterceptPermissionRole,
-    /// `read_tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
+    /// `tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
     /// `timeout_ms`: how many milliseconds it has to answer; as many as any other when there is none.
@@ -120,7 +120,11 @@ pub struct FsPermissions {
 
 impl Permissions {
     /// Returns the permission for this event in this role.
-    pub fn intercept_as(&self, event: InterceptKind, role: InterceptPermissionRole) -> Option<&InterceptPermission> {
+    pub fn intercept_as(
+        &self,
+        event: InterceptKind,
+        role: InterceptPermissionRole,
+    ) -> Option<&InterceptPermission> {
         self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
     }
 
@@ -136,7 +140,9 @@ impl Permissions {
 
     /// True if it may change the arguments of calls of this tool, and not only refuse them.
     pub fn may_rewrite_call(&self, tool: &str) -> bool {
-        self.intercept.iter().any(|entry| entry.role == InterceptPermissionRole::Rewrite && entry.is_about_call(tool))
+        self.intercept
+            .iter()
+            .any(|entry| entry.role == InterceptPermissionRole::Rewrite && entry.is_about_call(tool))
     }
 
     /// True if it may change what is about to happen, and not only keep it from happening.
@@ -173,7 +179,11 @@ impl Permissions {
     ///
     /// # Errors
     /// If a path begins with `~` and there is no home.
-    pub fn sandbox_grant(&self, level: ConfinementLevel, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
+    pub fn sandbox_grant(
+        &self,
+        level: ConfinementLevel,
+        home: Option<&Path>,
+    ) -> Result<SandboxGrant, PathError> {
         let paths = |texts: &[String]| -> Result<Vec<_>, _> {
             texts.iter().map(|text| GrantedPath::parse(text, home)).collect()
         };

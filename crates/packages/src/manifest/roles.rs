@@ -1,4 +1,4 @@
-//! Roles of an extension as a guard, as its manifest says them: `read_intercept`, or what it asks for in
+//! Roles of an extension as a guard, as its manifest says them: `intercept`, or what it asks for in
 //! `permissions.intercept`.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use haft_protocol::ext::InterceptKind;
 
 use super::permission::{InterceptPermissionRole, Permissions};
-use super::{ObjectFields, ManifestError};
+use super::{ManifestError, ObjectFields};
 
 /// The promises of a manifest about its extension's intercepts, which decide how much their failures matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,9 +34,13 @@ impl GuardRoles {
 }
 
 /// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole. Without
-/// `read_intercept`, what the permissions say of it counts; with both, they say the same.
-pub(super) fn read(fields: &ObjectFields<'_>, permissions: Option<&Permissions>) -> Result<GuardRoles, ManifestError> {
-    let mut roles = GuardRoles { required: fields.boolean("required")?.unwrap_or(false), ..GuardRoles::default() };
+/// `intercept`, what the permissions say of it counts; with both, they say the same.
+pub(super) fn read(
+    fields: &ObjectFields<'_>,
+    permissions: Option<&Permissions>,
+) -> Result<GuardRoles, ManifestError> {
+    let mut roles =
+        GuardRoles { required: fields.boolean("required")?.unwrap_or(false), ..GuardRoles::default() };
     fields.require_block_policy()?;
     let mut said = BTreeSet::new();
     for entry in fields.objects("intercept")? {
@@ -66,7 +70,9 @@ pub(super) fn read(fields: &ObjectFields<'_>, permissions: Option<&Permissions>)
 }
 
 /// The event of an entry, its role, which is none for one that only observes, and whether it is required.
-fn read_entry(entry: &ObjectFields<'_>) -> Result<(InterceptKind, Option<InterceptPermissionRole>, bool), ManifestError> {
+fn read_entry(
+    entry: &ObjectFields<'_>,
+) -> Result<(InterceptKind, Option<InterceptPermissionRole>, bool), ManifestError> {
     let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
     let event = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);

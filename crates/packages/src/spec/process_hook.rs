@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_launch::find_program;
-use haft_protocol::hook::{InterceptPoint, HookMode, HookSubscriptions};
+use haft_protocol::hook::{HookMode, HookSubscriptions, InterceptPoint};
 use haft_protocol::ids::ExtensionName;
 
-use super::{ExtensionDialect, ExtensionSpec, ExtensionOrigin};
-use crate::manifest::{LaunchPlan, Lifecycle, GuardRoles};
+use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
+use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
 /// A process hook: what it is asked and told, and what the user lets it do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSpec {
-    /// The questions and events of the hook: `observe` and `read_intercept`.
+    /// The questions and events of the hook: `observe` and `intercept`.
     pub watch: HookSubscriptions,
     /// The form of its events.
     pub event_form: EventForm,
@@ -172,7 +172,9 @@ impl HookCommand {
     fn resolve_launch(&self, dir: &Path) -> LaunchPlan {
         let Some((program, args)) = self.command.split_first().filter(|(program, _)| !program.is_empty())
         else {
-            return LaunchPlan::Impossible { why: "has an empty command; name the program to run".to_owned() };
+            return LaunchPlan::Impossible {
+                why: "has an empty command; name the program to run".to_owned(),
+            };
         };
         let found = match Path::new(program).components().count() {
             1 if !program.contains(std::path::MAIN_SEPARATOR) => find_program(program),

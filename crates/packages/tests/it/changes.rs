@@ -5,8 +5,11 @@ mod removal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_packages::install::lock::{InstallOrigin, LockEntry, ApprovalMethod};
-use haft_packages::install::{ApprovalOutcome, InstallProposal, RollbackOutcome, InstalledExtension, InstallSource, InstallStatus, ExtensionStore};
+use haft_packages::install::lock::{ApprovalMethod, InstallOrigin, LockEntry};
+use haft_packages::install::{
+    ApprovalOutcome, ExtensionStore, InstallProposal, InstallSource, InstallStatus, InstalledExtension,
+    RollbackOutcome,
+};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;

@@ -4,8 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_packages::discovery::{Discovery, ExtraLocation, Project, DiscoveryOptions, SkipReason, ProjectTrust, extensions_dir};
-use haft_packages::{LaunchPlan, ExtensionOrigin};
+use haft_packages::discovery::{
+    Discovery, DiscoveryOptions, ExtraLocation, Project, ProjectTrust, SkipReason, extensions_dir,
+};
+use haft_packages::{ExtensionOrigin, LaunchPlan};
 use tempfile::TempDir;
 
 /// A home with `extensions/` and a project, both empty.

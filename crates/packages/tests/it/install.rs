@@ -7,8 +7,11 @@ mod meanwhile;
 use std::path::{Path, PathBuf};
 
 use haft_packages::ExtensionOrigin;
-use haft_packages::install::lock::{ApprovalStore, InstallOrigin, ApprovalMethod};
-use haft_packages::install::{ApprovalOutcome, InstallError, InstallProposal, InstalledExtension, InstallSource, InstallStatus, ExtensionStore, check_approved};
+use haft_packages::install::lock::{ApprovalMethod, ApprovalStore, InstallOrigin};
+use haft_packages::install::{
+    ApprovalOutcome, ExtensionStore, InstallError, InstallProposal, InstallSource, InstallStatus,
+    InstalledExtension, check_approved,
+};
 use tempfile::TempDir;
 
 struct World {
@@ -154,8 +157,9 @@ fn fifo(path: &Path) {
 
 /// What the proposal says, in a text.
 fn shown(proposal: &InstallProposal) -> String {
-    let line =
-        |line: haft_packages::install::ApprovalLine| format!("{}{}\n", if line.red { "! " } else { "  " }, line.text);
+    let line = |line: haft_packages::install::ApprovalLine| {
+        format!("{}{}\n", if line.red { "! " } else { "  " }, line.text)
+    };
     proposal.lines().into_iter().map(line).collect()
 }
 
@@ -221,7 +225,11 @@ fn what_the_user_put_there_waits_to_be_approved() {
     assert!(check_approved(&world.store.approved, row.entry.as_ref().unwrap()).is_empty());
     std::fs::write(place.join("run"), "#!/bin/sh\nevil\n").unwrap();
     let row = world.row("hello");
-    assert!(matches!(&row.state, InstallStatus::Changed(why) if why.contains("run (changed)")), "{:?}", row.state);
+    assert!(
+        matches!(&row.state, InstallStatus::Changed(why) if why.contains("run (changed)")),
+        "{:?}",
+        row.state
+    );
     let wrong = check_approved(&world.store.approved, row.entry.as_ref().unwrap());
     assert!(wrong.len() == 1 && wrong[0].contains("run (changed)"), "{wrong:?}");
     world.store.remove(&row).unwrap();
@@ -317,7 +325,14 @@ fn the_list_shows_everything_and_says_what_is_broken() {
     let (rows, error) = world.store.list();
     assert!(error.is_none());
     let names: Vec<_> = rows.iter().map(|row| (row.origin, row.name.as_str())).collect();
-    assert_eq!(names, [(ExtensionOrigin::Global, "broken"), (ExtensionOrigin::Global, "off"), (ExtensionOrigin::Project, "p")]);
+    assert_eq!(
+        names,
+        [
+            (ExtensionOrigin::Global, "broken"),
+            (ExtensionOrigin::Global, "off"),
+            (ExtensionOrigin::Project, "p")
+        ]
+    );
     assert!(matches!(&rows[0].state, InstallStatus::Broken(why) if why.contains("not a JSON object")));
     assert_eq!((&rows[1].state, &rows[2].state), (&InstallStatus::Disabled, &InstallStatus::Enabled));
 }
@@ -376,7 +391,9 @@ fn what_is_neither_a_directory_nor_an_address_says_what_to_write() {
     let up = InstallSource::parse("x.git/../dir.zip", dir.path()).unwrap();
     assert_eq!(up, InstallSource::Directory(real.join("dir.zip")));
     let url = "git@example.com:a/b.git";
-    assert!(matches!(InstallSource::parse(url, dir.path()), Ok(InstallSource::Git(got)) if got.as_str() == url));
+    assert!(
+        matches!(InstallSource::parse(url, dir.path()), Ok(InstallSource::Git(got)) if got.as_str() == url)
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{ApprovalOutcome, PreservedPath, InstallSource, ExtensionStore};
+use haft_packages::install::{ApprovalOutcome, ExtensionStore, InstallSource, PreservedPath};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;

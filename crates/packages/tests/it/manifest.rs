@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_packages::manifest::{Activation, ExecError, MAX_MANIFEST, Manifest, ManifestError};
-use haft_packages::{LaunchPlan, Lifecycle, Permissions, GuardRoles};
+use haft_packages::{GuardRoles, LaunchPlan, Lifecycle, Permissions};
 use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {

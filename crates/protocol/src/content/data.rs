@@ -80,7 +80,9 @@ impl Eq for ImageData {}
 impl Serialize for ImageData {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            ImageDataRepr::Json(json) => reader::raw_value(json).map_err(S::Error::custom)?.serialize(serializer),
+            ImageDataRepr::Json(json) => {
+                reader::raw_value(json).map_err(S::Error::custom)?.serialize(serializer)
+            }
             ImageDataRepr::Text(text) => serializer.serialize_str(text),
         }
     }
@@ -122,7 +124,7 @@ impl<'de> Visitor<'de> for ImageDataVisitor {
 mod tests {
     use bytes::Bytes;
 
-    use crate::codec::{self, LineLimits, DecodedFrame, DecodeOutcome};
+    use crate::codec::{self, DecodeOutcome, DecodedFrame, LineLimits};
     use crate::content::Image;
     use crate::ext::{ExtensionFrame, ResultBlock};
 
@@ -136,7 +138,8 @@ mod tests {
     #[track_caller]
     fn image(line: &Bytes) -> Image {
         let read = codec::read_shared::<ExtensionFrame>(line, LineLimits::default()).unwrap();
-        let DecodeOutcome { frame: DecodedFrame::Known(ExtensionFrame::ToolResult(result)), .. } = read else {
+        let DecodeOutcome { frame: DecodedFrame::Known(ExtensionFrame::ToolResult(result)), .. } = read
+        else {
             panic!("{read:?}")
         };
         let [ResultBlock::Image(image)] = result.content.as_slice() else { panic!("{result:?}") };

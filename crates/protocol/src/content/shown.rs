@@ -47,7 +47,10 @@ impl ShownContent<'_> {
     }
 }
 
-pub(crate) fn serialize_shown<S: Serializer>(content: &[ContentBlock], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_shown<S: Serializer>(
+    content: &[ContentBlock],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(content.iter().map(ShownContent::from))
 }
 

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
-    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, LifecycleEvent,
-    EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
-    Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe, ToolCallFrame, ToolResultFrame,
+    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, EventGap,
+    EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
+    LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
+    RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe,
+    ToolCallFrame, ToolResultFrame,
 };
 use crate::read;
 

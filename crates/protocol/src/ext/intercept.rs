@@ -29,7 +29,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
-use crate::reader::{CheckedJson, OBJECT, JsonText};
+use crate::reader::{CheckedJson, JsonText, OBJECT};
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};

@@ -90,7 +90,9 @@ impl HostQuery for CallTool {
     }
 
     fn read_answer(response: QueryResponse) -> Result<ToolResultFrame, AnswerError> {
-        let QueryResponse::Tool(result) = response else { return Err(AnswerError::wrong_kind("tool_result")) };
+        let QueryResponse::Tool(result) = response else {
+            return Err(AnswerError::wrong_kind("tool_result"));
+        };
         Ok(result)
     }
 }

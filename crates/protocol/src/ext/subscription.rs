@@ -122,7 +122,8 @@ impl<'de> Visitor<'de> for SubscriptionVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Subscription, A::Error> {
-        let NarrowSubscription { event, tools, role } = NarrowSubscription::deserialize(MapAccessDeserializer::new(map))?;
+        let NarrowSubscription { event, tools, role } =
+            NarrowSubscription::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Subscription { event, tools, role })
     }
 }

@@ -11,7 +11,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
 use crate::read::null_is_default;
-use crate::reader::{OBJECT, JsonText};
+use crate::reader::{JsonText, OBJECT};
 
 /// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

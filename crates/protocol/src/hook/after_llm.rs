@@ -12,8 +12,8 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
-use super::question::{ParsedDecision, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
-use super::{LlmResponse, TurnMeta, Method, HookToolCall, TurnContext, UsageInfo};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyReader, ReplyVerb};
+use super::{HookToolCall, LlmResponse, Method, TurnContext, TurnMeta, UsageInfo};
 use crate::json::RawJson;
 
 /// The params of `hook.after_llm`.
@@ -92,7 +92,9 @@ pub struct PartialResponse {
 }
 
 /// Keeps an explicit `null` apart from what is absent: no calls are not the same as the ones that were.
-fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<HookToolCall>>, D::Error> {
+fn explicit_null<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<HookToolCall>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
 
@@ -185,7 +187,8 @@ impl AfterLlm {
             return Err(reading.malformed_reply(format!("{at}: more than {most} calls")));
         }
         for (index, call) in merged.tool_calls.iter_mut().enumerate() {
-            self.complete(call).map_err(|detail| reading.malformed_reply(format!("{at}[{index}]{detail}")))?;
+            self.complete(call)
+                .map_err(|detail| reading.malformed_reply(format!("{at}[{index}]{detail}")))?;
         }
         let mut ids = HashSet::with_capacity(merged.tool_calls.len());
         if let Some(index) = merged.tool_calls.iter().position(|call| !ids.insert(&call.id)) {

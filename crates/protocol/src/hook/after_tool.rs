@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
 use super::before_tool::FLAT_RESULT;
-use super::question::{ParsedDecision, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
-use super::{TurnMeta, Method, HookToolResult, TurnContext};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyReader, ReplyVerb};
+use super::{HookToolResult, Method, TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 /// The params of `hook.after_tool`.

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::fold::ObjectFields;
-use super::question::{ParsedDecision, MalformedReply, HookQuestion, ReplyReader};
-use super::{TurnMeta, Method, TurnContext};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, ReplyReader};
+use super::{Method, TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 /// The params of `hook.approve_tool`.

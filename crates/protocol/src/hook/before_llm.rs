@@ -10,8 +10,8 @@ mod edit;
 use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
-use super::question::{ParsedDecision, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
-use super::{HookMessage, TurnMeta, Method, ToolDefinition, TurnContext};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyReader, ReplyVerb};
+use super::{HookMessage, Method, ToolDefinition, TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 pub use edit::{LlmEdit, MessageEdit};
@@ -162,10 +162,13 @@ impl HookQuestion for BeforeLlm {
         let (verb, head) = reading.read_head(|head| head.request.is_some(), "request", &strays)?;
         let reason = head.reason;
         match verb {
-            ReplyVerb::Proceed => match head.request {
-                None => Ok(ParsedDecision::from_decision(LlmDecision::Continue)),
-                Some(json) => Ok(edit::edit_request(self, reading.read_payload(&json, &REQUEST)?).with_remark(head.remark)),
-            },
+            ReplyVerb::Proceed => {
+                match head.request {
+                    None => Ok(ParsedDecision::from_decision(LlmDecision::Continue)),
+                    Some(json) => Ok(edit::edit_request(self, reading.read_payload(&json, &REQUEST)?)
+                        .with_remark(head.remark)),
+                }
+            }
             ReplyVerb::AbortTurn => Ok(ParsedDecision::from_decision(LlmDecision::AbortTurn { reason })),
             ReplyVerb::HardAbort => Ok(ParsedDecision::from_decision(LlmDecision::HardAbort { reason })),
             ReplyVerb::Respond => Err(reading.unexpected_action(HookAction::Respond)),

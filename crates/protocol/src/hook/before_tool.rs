@@ -9,8 +9,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::HookAction;
-use super::question::{ParsedDecision, ReplyHead, MalformedReply, PayloadShape, HookQuestion, ReplyReader, ReplyVerb};
-use super::{TurnMeta, Method, HookToolResult, TurnContext};
+use super::question::{
+    HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyHead, ReplyReader, ReplyVerb,
+};
+use super::{HookToolResult, Method, TurnContext, TurnMeta};
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
@@ -178,7 +180,8 @@ impl HookQuestion for BeforeTool {
                 if let Some(detail) = remark {
                     return Err(reading.malformed_reply(detail));
                 }
-                let mut decided = ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
+                let mut decided =
+                    ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
                     let stray = "\"result\" counts with the action \"respond\" only";
                     if action.is_none() {

@@ -7,11 +7,11 @@
 
 use serde::Serialize;
 
-use super::envelope::{UnreadableLine, JsonRpcVersion, check_line, line_fields, parse_id, encode_line};
+use super::envelope::{JsonRpcVersion, UnreadableLine, check_line, encode_line, line_fields, parse_id};
 use super::method::{Method, methods};
 use super::question::HookQuestion;
 use super::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookHello as HookHello, LegacyEvent, RuntimeEvent, fold,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookHello, LegacyEvent, RuntimeEvent, fold,
 };
 use crate::codec::{LineLimits, PlainSpan};
 use crate::json::RawJson;
@@ -82,7 +82,12 @@ impl CallLine {
             method: &'static str,
             params: &'a Q,
         }
-        encode_line(&RequestWire { jsonrpc: JsonRpcVersion::Two, id, method: Q::METHOD.name(), params: question })
+        encode_line(&RequestWire {
+            jsonrpc: JsonRpcVersion::Two,
+            id,
+            method: Q::METHOD.name(),
+            params: question,
+        })
     }
 
     /// A call that nobody answers.
@@ -139,8 +144,10 @@ impl RawLine {
         let Ok(Some(method)) = method else {
             return Err(UnreadableLine::invalid_frame(id, "no method"));
         };
-        let params =
-            fields.get("params").map_err(owned)?.map_or_else(RawJson::empty_object, RawJson::from_checked_text);
+        let params = fields
+            .get("params")
+            .map_err(owned)?
+            .map_or_else(RawJson::empty_object, RawJson::from_checked_text);
         Ok(Self { id, method, params })
     }
 }

@@ -148,7 +148,10 @@ pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<H
         (None, None) => Ok(RawJson::empty_object()),
     };
     if line.repaired && is_up(Defence::MendedNames) && has_misplaced_replacement(&line.text) {
-        return Err(UnreadableLine::invalid_frame(Some(id), "a name or an argument holds half of a surrogate pair"));
+        return Err(UnreadableLine::invalid_frame(
+            Some(id),
+            "a name or an argument holds half of a surrogate pair",
+        ));
     }
     Ok(HookReply { id, outcome, repaired: line.repaired })
 }
@@ -164,9 +167,14 @@ pub(super) fn line_fields<'a>(line: &'a ObjectLine<'_>) -> Result<ObjectFields<'
     ObjectFields::parse(&line.text).map_err(|error| UnreadableLine::invalid_frame(None, error.to_string()))
 }
 
-pub(super) fn check_line(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<ObjectLine<'_>, UnreadableLine> {
-    object::read_object_line(line, bounds, known)
-        .map_err(|RejectedLine { text, error }| UnreadableLine::from_decode_error(text.as_deref().and_then(salvaged_id), &error))
+pub(super) fn check_line(
+    line: &[u8],
+    bounds: LineLimits,
+    known: PlainSpan,
+) -> Result<ObjectLine<'_>, UnreadableLine> {
+    object::read_object_line(line, bounds, known).map_err(|RejectedLine { text, error }| {
+        UnreadableLine::from_decode_error(text.as_deref().and_then(salvaged_id), &error)
+    })
 }
 
 /// The id of a line that is JSON, but ambiguous or too large in some place.

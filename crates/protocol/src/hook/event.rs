@@ -8,9 +8,9 @@ mod payload;
 mod runtime;
 mod turn_end;
 
-use super::{TurnMeta, TurnContext};
+use super::{TurnContext, TurnMeta};
 
-pub use kind::{HookEventKind, HookEventPayload, EventSeverity};
+pub use kind::{EventSeverity, HookEventKind, HookEventPayload};
 pub use legacy::{LegacyEvent, LegacyKind};
 pub use payload::{
     ContextCompress, ErrorEvent, FollowUpQueued, InterruptReceived, LlmDelta, LlmRequest, LlmResponded,

@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{ParsedDecision, MalformedReply, HookQuestion, ReplyReader};
-use super::{Method, HookMode};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, ReplyReader};
+use super::{HookMode, Method};
 use crate::ext::ExtensionConfig;
 use crate::json::RawJson;
 

@@ -124,8 +124,8 @@ mod tests {
 
     #[track_caller]
     fn check(observe: &[&str], intercept: &[&str], expect: Result<&str, &str>) {
-        let modes =
-            HookSubscriptions::parse(observe, intercept).map(|watch| serde_json::to_string(&watch.modes()).unwrap());
+        let modes = HookSubscriptions::parse(observe, intercept)
+            .map(|watch| serde_json::to_string(&watch.modes()).unwrap());
         let modes = modes.map_err(|error| error.to_string());
         assert_eq!(modes.as_deref().map_err(String::as_str), expect, "{observe:?} {intercept:?}");
     }

@@ -119,7 +119,9 @@ mod tests {
     #[track_caller]
     fn check(names: &[&str], expect: Result<usize, &str>) {
         let observed = ObservedEvents::parse(names).map_err(|error| error.name);
-        let count = |observed: &ObservedEvents| HookEventKind::ALL.iter().filter(|kind| observed.includes(**kind)).count();
+        let count = |observed: &ObservedEvents| {
+            HookEventKind::ALL.iter().filter(|kind| observed.includes(**kind)).count()
+        };
         assert_eq!(observed.as_ref().map(count).map_err(String::as_str), expect, "{names:?}");
     }
 

@@ -158,7 +158,8 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
                 return Ok(HookAction::Continue);
             }
             let short: String = name.chars().take(LONGEST_ACTION).collect();
-            HookAction::from_name(name).ok_or_else(|| self.malformed_reply(format!("unknown action {short:?}")))
+            HookAction::from_name(name)
+                .ok_or_else(|| self.malformed_reply(format!("unknown action {short:?}")))
         });
         let verb = match action.transpose()? {
             Some(HookAction::Modify) if !payload(&head) => {
@@ -233,8 +234,8 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
         known: &PayloadShape,
     ) -> Result<T, MalformedReply> {
         let PayloadShape { name, fields: names, misnamed } = known;
-        let fields =
-            ObjectFields::parse(json.as_str()).map_err(|_| self.malformed_reply(format!("{name:?} is no object")))?;
+        let fields = ObjectFields::parse(json.as_str())
+            .map_err(|_| self.malformed_reply(format!("{name:?} is no object")))?;
         for (wrong, right) in *misnamed {
             if fields.has(wrong) && !fields.has(right) {
                 return Err(self.malformed_reply(format!("{name:?} has {wrong:?} and no {right:?}")));

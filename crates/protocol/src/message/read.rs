@@ -52,10 +52,14 @@ impl MessageFields {
     fn into_message(self) -> Result<Message, InvalidMessage> {
         let Self { role, content, time, native, call_id, name, is_error, extension, details } = self;
         Ok(match role {
-            MessageRole::User => Message::User { content: read_blocks(content, BlockFields::into_content_block)?, time },
-            MessageRole::Assistant => {
-                Message::Assistant(AssistantMessage { content: read_blocks(content, BlockFields::into_assistant_block)?, time, native })
+            MessageRole::User => {
+                Message::User { content: read_blocks(content, BlockFields::into_content_block)?, time }
             }
+            MessageRole::Assistant => Message::Assistant(AssistantMessage {
+                content: read_blocks(content, BlockFields::into_assistant_block)?,
+                time,
+                native,
+            }),
             MessageRole::Tool => Message::Tool(ToolMessage {
                 call_id: ToolCallId::new(call_id.ok_or(InvalidMessage::Missing("call_id"))?),
                 name: name.ok_or(InvalidMessage::Missing("name"))?,
@@ -69,7 +73,10 @@ impl MessageFields {
     }
 }
 
-fn read_blocks<T>(blocks: Vec<BlockFields>, read: impl Fn(BlockFields) -> Result<T, InvalidMessage>) -> Result<Vec<T>, InvalidMessage> {
+fn read_blocks<T>(
+    blocks: Vec<BlockFields>,
+    read: impl Fn(BlockFields) -> Result<T, InvalidMessage>,
+) -> Result<Vec<T>, InvalidMessage> {
     blocks.into_iter().map(read).collect()
 }
 
@@ -98,7 +105,9 @@ enum BlockKind {
 impl BlockFields {
     fn into_content_block(self) -> Result<ContentBlock, InvalidMessage> {
         match self.kind {
-            BlockKind::Text => Ok(ContentBlock::Text { text: self.text.ok_or(InvalidMessage::Missing("text"))? }),
+            BlockKind::Text => {
+                Ok(ContentBlock::Text { text: self.text.ok_or(InvalidMessage::Missing("text"))? })
+            }
             BlockKind::Image => Ok(ContentBlock::Image(Image {
                 mime_type: self.mime_type.ok_or(InvalidMessage::Missing("mime_type"))?,
                 data: self.data.ok_or(InvalidMessage::Missing("data"))?,
@@ -109,8 +118,12 @@ impl BlockFields {
 
     fn into_assistant_block(self) -> Result<AssistantBlock, InvalidMessage> {
         match self.kind {
-            BlockKind::Text => Ok(AssistantBlock::Text { text: self.text.ok_or(InvalidMessage::Missing("text"))? }),
-            BlockKind::Thinking => Ok(AssistantBlock::Thinking { text: self.text.ok_or(InvalidMessage::Missing("text"))? }),
+            BlockKind::Text => {
+                Ok(AssistantBlock::Text { text: self.text.ok_or(InvalidMessage::Missing("text"))? })
+            }
+            BlockKind::Thinking => {
+                Ok(AssistantBlock::Thinking { text: self.text.ok_or(InvalidMessage::Missing("text"))? })
+            }
             BlockKind::ToolCall => Ok(AssistantBlock::ToolCall(ToolCall {
                 id: ToolCallId::new(self.id.ok_or(InvalidMessage::Missing("id"))?),
                 name: self.name.ok_or(InvalidMessage::Missing("name"))?,
@@ -164,7 +177,10 @@ mod tests {
         let text =
             r#"{"new":{"a":[1]},"role":"user","content":[{"type":"text","text":"a","new":1}],"time":"t"}"#;
         let message: Message = serde_json::from_str(text).unwrap();
-        assert_eq!(message, Message::User { content: vec![ContentBlock::text("a")], time: Rfc3339Time("t".into()) });
+        assert_eq!(
+            message,
+            Message::User { content: vec![ContentBlock::text("a")], time: Rfc3339Time("t".into()) }
+        );
     }
 
     #[test]

@@ -20,11 +20,14 @@ use crate::read;
 use crate::reader::CheckedJson;
 
 pub use extension::{
-    CompleteCommand, ListCommands, ListExtensions, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, ReloadExt, RunCommand,
+    CompleteCommand, ListCommands, ListExtensions, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
+    ReloadExt, RunCommand,
 };
-pub use greeting::{ClientInfo, HelloCommand, PingCommand, ShutdownCommand, AuthToken};
+pub use greeting::{AuthToken, ClientInfo, HelloCommand, PingCommand, ShutdownCommand};
 pub use prompt::{AbortCommand, FollowUp, InterruptCommand, PromptCommand, SteerCommand, TakeQueued};
-pub use session::{CloseSession, ForkCommand, ListSessions, MoveTo, NewSession, SetName, SwitchSession, TreeCommand};
+pub use session::{
+    CloseSession, ForkCommand, ListSessions, MoveTo, NewSession, SetName, SwitchSession, TreeCommand,
+};
 pub use setup::{GetModels, GetTools, SetModel, SetThinking, SetTools};
 pub use state::{ClearCommand, CompactCommand, GetMessages, GetState};
 
@@ -96,10 +99,10 @@ macro_rules! commands {
 commands! {
     /// The client introduces itself; the first line when a token is asked for, and otherwise at any time or not at all.
     Hello(HelloCommand) -> HelloData = "hello" r#","token":"…","client":{"name":"…","version":"…"},"ui":true,"approve":["…"]"#,
-    /// A message for the model. Replied to when the work on it begins; events follow until `success_of_kind`. While another one is
+    /// A message for the model. Replied to when the work on it begins; events follow until `done`. While another one is
     /// worked on it waits, in order.
     Prompt(PromptCommand) -> StartedData = "prompt" r#","message":"…","images":[{"mime_type":"image/png","data":"…"}]"#,
-    /// Stops the prompt that is worked on, or the summing up: the events of a prompt still end with `success_of_kind`. What waits behind
+    /// Stops the prompt that is worked on, or the summing up: the events of a prompt still end with `done`. What waits behind
     /// it begins then.
     Abort(AbortCommand) -> NoData = "abort" r#","queued":true"#,
     /// Says something to the agent at work: it is told when the tools that run now are done, before the model is asked

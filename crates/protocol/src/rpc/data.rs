@@ -10,8 +10,8 @@ mod state;
 use serde::{Deserialize, Serialize};
 
 pub use extension::{
-    CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo, ExtensionsData,
-    ReloadData, StatusItem,
+    CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo,
+    ExtensionsData, ReloadData, StatusItem,
 };
 pub use greeting::{HelloData, PongData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};

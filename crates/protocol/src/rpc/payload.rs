@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_value_and_its_json_are_one_reply() {
-        let (value, json) = (ReplyPayload::from_value(PongData { pong: true }), RawJson::parse(r#"{"pong":true}"#).unwrap());
+        let (value, json) =
+            (ReplyPayload::from_value(PongData { pong: true }), RawJson::parse(r#"{"pong":true}"#).unwrap());
         assert_eq!(value, ReplyPayload::from(json));
         assert_eq!(value.read::<PongData>().unwrap(), PongData { pong: true });
         assert!(value.read::<String>().is_err());
@@ -107,9 +108,13 @@ mod tests {
 
     #[test]
     fn data_without_fields_is_left_out_of_the_line() {
-        let reply =
-            |data: ReplyPayload| RpcResponse::success_of_kind(None, crate::rpc::CommandKind::Abort, data).encode().unwrap();
-        assert_eq!(reply(ReplyPayload::from_value(crate::rpc::NoData {})), reply(RawJson::empty_object().into()));
+        let reply = |data: ReplyPayload| {
+            RpcResponse::success_of_kind(None, crate::rpc::CommandKind::Abort, data).encode().unwrap()
+        };
+        assert_eq!(
+            reply(ReplyPayload::from_value(crate::rpc::NoData {})),
+            reply(RawJson::empty_object().into())
+        );
         assert!(!reply(ReplyPayload::from_value(crate::rpc::NoData {})).contains("data"));
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Command, CommandKind, ErrorCode, CommandFailure, RpcResponse, line};
+use super::{Command, CommandFailure, CommandKind, ErrorCode, RpcResponse, line};
 use crate::codec::{LineLimits, PlainSpan};
 use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
@@ -110,8 +110,8 @@ pub fn read_request(line: &[u8], bounds: LineLimits) -> Result<RpcRequest, Unrea
         return Err(wrong(&id, &format!("{field}: holds half of a surrogate pair")));
     }
     let text = CheckedJson { text: &object.text, form: JsonForm::Any, longest: PlainSpan::default() };
-    let command =
-        Command::read(kind, text).map_err(|detail| wrong(&head.id, &truncate_chars(&detail, LONGEST_DETAIL)))?;
+    let command = Command::read(kind, text)
+        .map_err(|detail| wrong(&head.id, &truncate_chars(&detail, LONGEST_DETAIL)))?;
     if kind == CommandKind::SwitchSession && session.is_none() {
         return Err(wrong(&head.id, "missing field `session`"));
     }
@@ -139,7 +139,11 @@ fn from_rejected_line(RejectedLine { text, error }: RejectedLine<'_>) -> Unreada
         | DecodeError::NumberOutOfRange
         | DecodeError::Malformed { .. } => (ErrorCode::Malformed, error.to_string()),
     };
-    UnreadableRequest::from_malformed(text.as_deref().and_then(salvaged_id), code, truncate_chars(&what, LONGEST_DETAIL))
+    UnreadableRequest::from_malformed(
+        text.as_deref().and_then(salvaged_id),
+        code,
+        truncate_chars(&what, LONGEST_DETAIL),
+    )
 }
 
 fn unknown_command(head: RequestHead) -> UnreadableRequest {
@@ -177,8 +181,9 @@ impl RequestHead {
             #[serde(borrow)]
             session: Option<&'a RawValue>,
         }
-        let raw: RawRequestHead<'_> = serde_json::from_str(text)
-            .map_err(|error| UnreadableRequest::from_malformed(None, ErrorCode::Malformed, without_position(&error)))?;
+        let raw: RawRequestHead<'_> = serde_json::from_str(text).map_err(|error| {
+            UnreadableRequest::from_malformed(None, ErrorCode::Malformed, without_position(&error))
+        })?;
         let malformed = |id: Option<String>, field: &str, what: &str| {
             UnreadableRequest::from_malformed(id, ErrorCode::Malformed, format!("{field}: {what}"))
         };
@@ -192,8 +197,8 @@ impl RequestHead {
 /// The text of a field; none when it is absent, `null` or empty.
 fn text_of(value: Option<&RawValue>) -> Result<Option<String>, String> {
     let Some(value) = value else { return Ok(None) };
-    let text: Option<String> =
-        serde_json::from_str(value.get()).map_err(|error| truncate_chars(&without_position(&error), LONGEST_DETAIL))?;
+    let text: Option<String> = serde_json::from_str(value.get())
+        .map_err(|error| truncate_chars(&without_position(&error), LONGEST_DETAIL))?;
     Ok(text.filter(|text| !text.is_empty()))
 }
 

@@ -17,7 +17,8 @@ pub(crate) fn scan(text: &str, limits: ScanLimits) -> Result<(), DecodeError> {
     // serde_json's own limit (128) is above ours, so this count decides and the stack stays small.
     let mut state = ScanState { limits, nodes: 0, fault: None };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let outcome = NodeChecker { state: &mut state, depth: 0 }.deserialize(&mut reader).and_then(|()| reader.end());
+    let outcome =
+        NodeChecker { state: &mut state, depth: 0 }.deserialize(&mut reader).and_then(|()| reader.end());
     match (outcome, state.fault) {
         (Ok(()), _) => Ok(()),
         (Err(_), Some(fault)) => Err(fault),

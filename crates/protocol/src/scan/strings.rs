@@ -36,7 +36,7 @@ pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
     plain_end_bytewise(bytes, at)
 }
 
-/// The escape that begins at `locate_error`, where a backslash stands; `None` when it is none, or half of a surrogate pair.
+/// The escape that begins at `at`, where a backslash stands; `None` when it is none, or half of a surrogate pair.
 pub(crate) fn parse_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     let char = match bytes.get(at + 1)? {
         b'"' => '"',
@@ -122,7 +122,7 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     Some(EscapeSequence { char, length: 12 })
 }
 
-/// The UTF-16 unit of the `\uXXXX` at `locate_error`.
+/// The UTF-16 unit of the `\uXXXX` at `at`.
 fn utf16_unit(bytes: &[u8], at: usize) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = bytes.get(at..)?.first_chunk::<6>()? else { return None };
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))

@@ -7,12 +7,12 @@ use proptest::test_runner::TestCaseResult;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ScanOverview, PlainSpan, ScanLimits, scan_overview, scan_overview_with_plain_span, scan};
+use super::{PlainSpan, ScanLimits, ScanOverview, scan, scan_overview, scan_overview_with_plain_span};
 use crate::compact::{compact, is_compact};
 use crate::content::Image;
 use crate::ext::{
-    LifecycleEvent, EventIntercept, EventInterceptResponse, Hello, HelloAck, Notify, RegisterTool, ResultBlock,
-    Subscribe, ToolCallFrame, ToolResultFrame,
+    EventIntercept, EventInterceptResponse, Hello, HelloAck, LifecycleEvent, Notify, RegisterTool,
+    ResultBlock, Subscribe, ToolCallFrame, ToolResultFrame,
 };
 use crate::json::RawJson;
 use crate::reader::{CheckedJson, JsonForm, JsonReader};
@@ -104,7 +104,8 @@ fn almost_frame() -> impl Strategy<Value = String> {
 #[track_caller]
 fn same<'a, T: Deserialize<'a> + PartialEq + Debug>(text: &'a str) -> TestCaseResult {
     let library = serde_json::from_str::<T>(text);
-    let longest = scan_overview(text, ScanLimits::default()).map_or(PlainSpan::default(), |seen| seen.longest);
+    let longest =
+        scan_overview(text, ScanLimits::default()).map_or(PlainSpan::default(), |seen| seen.longest);
     let tight = scan_overview(text, ScanLimits::default()).is_some_and(|seen| seen.tight);
     let mut forms = vec![(JsonForm::Any, PlainSpan::default())];
     forms.extend(tight.then_some((JsonForm::Tight, longest)));

@@ -1,7 +1,7 @@
 //! The quick pass: bytes in, an [`ScanOverview`] out, and nothing in between.
 
 use super::keys::SeenKeys;
-use super::{ScanOverview, PlainSpan, ScanLimits, strings};
+use super::{PlainSpan, ScanLimits, ScanOverview, strings};
 
 /// Walks through one JSON text. `None` when [`scan`](super::scan) has to look: because something is wrong, or because
 /// it is so rare that only it deals with it (keys with escapes, halves of surrogate pairs, exponents of three digits).
@@ -10,7 +10,11 @@ pub(crate) fn scan_overview(text: &str, limits: ScanLimits) -> Option<ScanOvervi
 }
 
 /// [`scan_overview`] without another look at what is known already.
-pub(crate) fn scan_overview_with_plain_span(text: &str, limits: ScanLimits, known: PlainSpan) -> Option<ScanOverview<'_>> {
+pub(crate) fn scan_overview_with_plain_span(
+    text: &str,
+    limits: ScanLimits,
+    known: PlainSpan,
+) -> Option<ScanOverview<'_>> {
     debug_assert!(known.holds_for(text.as_bytes()), "{known:?}");
     let mut walk = OverviewScanner {
         text,

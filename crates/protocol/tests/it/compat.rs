@@ -1,7 +1,7 @@
 //! Lines that others wrote once are read for ever.
 
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
-use haft_protocol::ext::{LifecycleEvent, ExtensionFrame, HostFrame};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent};
 use haft_protocol::message::StopCause;
 
 const HOST: &str = include_str!("../../fixtures/compat/v1/host.jsonl");

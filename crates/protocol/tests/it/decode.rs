@@ -1,9 +1,9 @@
 //! Known, unknown and malformed lines, each with its name.
 
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, LineLimits, DecodedFrame, decode, decode_with_limit, encode, is_blank};
+use haft_protocol::codec::{self, DecodedFrame, LineLimits, decode, decode_with_limit, encode, is_blank};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{LifecycleEvent, ExtensionFrame, HostFrame, Limits};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent, Limits};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
@@ -175,7 +175,9 @@ fn numbers() {
 #[test]
 fn lone_surrogates_are_mended_in_text_and_refused_in_names() {
     let line = br#"{"type":"notify","message":"caf\udce9 \ud83d\ude00"}"#;
-    let Ok(DecodedFrame::Known(ExtensionFrame::Notify(note))) = decode(line) else { panic!("text was refused") };
+    let Ok(DecodedFrame::Known(ExtensionFrame::Notify(note))) = decode(line) else {
+        panic!("text was refused")
+    };
     assert_eq!(note.message, "caf\u{fffd} \u{1f600}");
     check(r#"{"type":"hello","name":"\ud800"}"#, "frame_invalid hello: name: holds half of a surrogate pair");
     check(
@@ -237,7 +239,8 @@ fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
     for (args, told) in
         [(r#"{"a":1}"#, Some(r#"{"a":1}"#)), ("\"half {\"", None), ("[1]", None), ("null", None)]
     {
-        let event = LifecycleEvent::tool_call(ToolCallId::new("t1"), "read".into(), RawJson::parse(args).unwrap());
+        let event =
+            LifecycleEvent::tool_call(ToolCallId::new("t1"), "read".into(), RawJson::parse(args).unwrap());
         let line = encode(&HostFrame::Event(event)).unwrap();
         let Ok(DecodedFrame::Known(HostFrame::Event(event))) = decode(line.as_bytes()) else {
             panic!("refused: {line}");

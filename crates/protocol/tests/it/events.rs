@@ -6,7 +6,7 @@ use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, ExtensionFault, NoteLevel, RetryReason};
 use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{AssistantBlock, StopCause, Rfc3339Time, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 use insta::assert_snapshot;
 
 use crate::samples::json;
@@ -48,7 +48,10 @@ fn message_events() -> Vec<AgentEvent> {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     let read = ToolCall { id: call(), name: "read".into(), args: json(r#"{"path": "a"}"#) };
     vec![
-        AgentEvent::UserMessage { content: vec![ContentBlock::text("hi"), ContentBlock::Image(image)], time: time() },
+        AgentEvent::UserMessage {
+            content: vec![ContentBlock::text("hi"), ContentBlock::Image(image)],
+            time: time(),
+        },
         AgentEvent::AssistantStart,
         AgentEvent::TextDelta { delta: "he".into() },
         AgentEvent::ThinkingDelta { delta: "hm".into() },

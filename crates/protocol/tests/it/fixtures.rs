@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
-use haft_protocol::ext::{LifecycleEvent, ExtensionFrame, HostFrame, InterceptKind};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, InterceptKind, LifecycleEvent};
 use serde_json::Value;
 
 pub(crate) const HOST: &str = include_str!("../../fixtures/host.jsonl");

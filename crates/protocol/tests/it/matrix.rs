@@ -2,7 +2,7 @@
 
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, InterceptHook, HostFrame, InterceptToolCall};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, InterceptHook, InterceptToolCall};
 use serde_json::{Value, json};
 
 use crate::fixtures;

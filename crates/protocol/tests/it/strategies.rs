@@ -60,7 +60,13 @@ fn raw() -> impl Strategy<Value = RawJson> {
 }
 
 fn stop() -> impl Strategy<Value = StopCause> {
-    prop::sample::select(vec![StopCause::End, StopCause::ToolUse, StopCause::Length, StopCause::Error, StopCause::Aborted])
+    prop::sample::select(vec![
+        StopCause::End,
+        StopCause::ToolUse,
+        StopCause::Length,
+        StopCause::Error,
+        StopCause::Aborted,
+    ])
 }
 
 fn level() -> impl Strategy<Value = NoteLevel> {
@@ -155,7 +161,8 @@ fn event() -> impl Strategy<Value = HostFrame> {
         )),
         text().prop_map(LifecycleEvent::assistant_message),
         Just(LifecycleEvent::compaction_start(CompactReason::Threshold)),
-        (option::of(text()), option::of(text())).prop_map(|(text, error)| LifecycleEvent::compaction_end(text, error)),
+        (option::of(text()), option::of(text()))
+            .prop_map(|(text, error)| LifecycleEvent::compaction_end(text, error)),
     ]
     .prop_map(HostFrame::Event)
 }

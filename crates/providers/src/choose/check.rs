@@ -4,7 +4,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use super::provider::ProviderCandidate;
-use super::{EnvironmentProbe, listing, configured_headers, without_password};
+use super::{EnvironmentProbe, configured_headers, listing, without_password};
 use crate::config::{ApiDialect, ModelConfig};
 use crate::http::{RequestLimits, send_get};
 use crate::models::ModelsFile;

@@ -5,7 +5,7 @@ use secrecy::SecretString;
 use super::{ChoiceReason, EnvironmentProbe, env_value};
 use crate::catalogue;
 use crate::config::ApiDialect;
-use crate::models::{ModelsFile, ConfiguredProvider};
+use crate::models::{ConfiguredProvider, ModelsFile};
 use crate::presets::{PRESETS, ProviderPreset, find_preset};
 
 /// The owner of the key for a provider.
@@ -54,7 +54,9 @@ pub fn resolve_model(
     if let Some(named) = split_provider(model, None, models).or_else(|| split_own_prefix(model, asked)) {
         return named;
     }
-    let has = |provider: &ProviderCandidate<'_>| provider.has_model(model) && provider.usable_reason(around).is_some();
+    let has = |provider: &ProviderCandidate<'_>| {
+        provider.has_model(model) && provider.usable_reason(around).is_some()
+    };
     let other = if fixed { None } else { ProviderCandidate::candidates(models).find(has) };
     at(other.map_or(asked, |provider| provider.name))
 }

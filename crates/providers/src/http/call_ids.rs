@@ -64,10 +64,14 @@ mod tests {
     #[test]
     fn finds_the_ids_of_every_dialect_once() {
         let ids = CallIds::default();
-        ids.record_ids(r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#);
+        ids.record_ids(
+            r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#,
+        );
         ids.record_ids(r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
         ids.record_ids(r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
-        ids.record_ids(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#);
+        ids.record_ids(
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#,
+        );
         ids.record_ids(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{}}]}}]}"#);
         ids.record_ids(r#"{"type":"text_delta","text":"tool_use"}"#);
         ids.record_ids("tool_use, and no JSON");

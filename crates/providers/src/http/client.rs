@@ -7,7 +7,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::config::{ConfigError, ApiDialect, ModelConfig};
+use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::timeouts::Timeouts;
 
 /// Connections and headers of one configuration; clones share them.

@@ -13,7 +13,7 @@ use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
 use rig_core::streaming::CompletionStream;
 
 use super::transport::HttpTransport;
-use crate::config::{ConfigError, ApiDialect, ModelConfig};
+use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
 
 /// One endpoint of one server. Keys are never in here: [`super::client::HttpClient`] adds them to each request.

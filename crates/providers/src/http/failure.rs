@@ -38,12 +38,16 @@ pub(super) struct AttemptFailure {
 const QUOTE: usize = 600;
 
 impl FailureReporter {
-    /// `start_response` tells whether a piece of the answer had come.
-    pub(super) fn to_failure(&self, unanswered: &AttemptError, begun: bool, now: SystemTime) -> AttemptFailure {
+    /// `begun` tells whether a piece of the answer had come.
+    pub(super) fn to_failure(
+        &self,
+        unanswered: &AttemptError,
+        begun: bool,
+        now: SystemTime,
+    ) -> AttemptFailure {
         let mut failure = match unanswered {
-            AttemptError::Refused(reason) => {
-                self.permanent_failure(Kind::Rejected, format!("did not finish its answer: {}", quote(reason)))
-            }
+            AttemptError::Refused(reason) => self
+                .permanent_failure(Kind::Rejected, format!("did not finish its answer: {}", quote(reason))),
             AttemptError::Failed(error) => self.provider_failure(error, begun, now),
         };
         failure.error.message = self.redactor.apply(&failure.error.message);
@@ -305,7 +309,8 @@ mod tests {
 
     #[track_caller]
     fn overflows(status: Option<u16>, code: &str, message: &str, expect: bool) {
-        let words = ProviderErrorBody { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
+        let words =
+            ProviderErrorBody { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
         assert_eq!(words.too_long(status), expect, "{status:?} {code} {message}");
     }
 

@@ -111,7 +111,11 @@ fn rebuild_call(call: &ToolCall) -> Option<AssistantContent> {
 }
 
 /// The blocks that say something, as `T` holds texts and images.
-fn convert_blocks<T>(content: &[ContentBlock], text: fn(rig::Text) -> T, image: fn(rig::Image) -> T) -> Vec<T> {
+fn convert_blocks<T>(
+    content: &[ContentBlock],
+    text: fn(rig::Text) -> T,
+    image: fn(rig::Image) -> T,
+) -> Vec<T> {
     let block = |block: &ContentBlock| match block {
         ContentBlock::Text { text: words } => nonempty_text(words).map(text),
         ContentBlock::Image(shown) => Some(convert_image(shown).map_or_else(text, image)),

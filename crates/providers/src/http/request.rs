@@ -153,8 +153,13 @@ fn reasoning_options(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>
 /// The levels that the API has for every model.
 fn dialect_levels(endpoint: &ApiEndpoint) -> Option<Vec<ThinkingLevel>> {
     match endpoint {
-        ApiEndpoint::Ollama(_) => Some(vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::Medium, ThinkingLevel::High]),
-        ApiEndpoint::Messages(_) | ApiEndpoint::Chat(_) | ApiEndpoint::Responses(_) | ApiEndpoint::Gemini(_) => None,
+        ApiEndpoint::Ollama(_) => {
+            Some(vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::Medium, ThinkingLevel::High])
+        }
+        ApiEndpoint::Messages(_)
+        | ApiEndpoint::Chat(_)
+        | ApiEndpoint::Responses(_)
+        | ApiEndpoint::Gemini(_) => None,
     }
 }
 
@@ -162,8 +167,11 @@ fn dialect_levels(endpoint: &ApiEndpoint) -> Option<Vec<ThinkingLevel>> {
 /// levels.
 fn custom_effort_param(setup: &HttpSetup, wanted: ThinkingLevel) -> Option<Value> {
     let levels = setup.own_facts.thinking.as_ref().filter(|_| is_unknown(&setup.provider))?;
-    let level =
-        if wanted == ThinkingLevel::Default || levels.len() < 2 { return None } else { wanted.clamp_to(levels) };
+    let level = if wanted == ThinkingLevel::Default || levels.len() < 2 {
+        return None;
+    } else {
+        wanted.clamp_to(levels)
+    };
     let name = if level == ThinkingLevel::Off { "none" } else { level.name() };
     Some(json!({ "reasoning_effort": name }))
 }
@@ -176,7 +184,11 @@ fn effort_for_level(taken: Option<&[Effort]>, level: ThinkingLevel) -> Option<Ef
 }
 
 /// Nothing where the answer has no room for the least thought the model takes; the provider would refuse less.
-fn thinking_budget(max_output_tokens: Option<u64>, range: &RangeInclusive<u32>, level: ThinkingLevel) -> Option<Reasoning> {
+fn thinking_budget(
+    max_output_tokens: Option<u64>,
+    range: &RangeInclusive<u32>,
+    level: ThinkingLevel,
+) -> Option<Reasoning> {
     let (_, tokens) = BUDGETS.iter().find(|(other, _)| *other == level)?;
     // An answer must be left room beside the thought.
     let room = max_output_tokens.map_or(u32::MAX, |most| u32::try_from(most / 2).unwrap_or(u32::MAX));

@@ -10,7 +10,7 @@ use rig_core::completion::CompletionRequest;
 use tokio_util::sync::CancellationToken;
 
 use super::HttpSetup;
-use super::answer::{ResponseStream, AttemptError};
+use super::answer::{AttemptError, ResponseStream};
 use super::call_ids::CallIds;
 use super::failure::AttemptFailure;
 use super::transport::HttpTransport;
@@ -31,7 +31,7 @@ enum AttemptPhase {
     Ready,
     /// The wait before the next attempt.
     Waiting(Pin<Box<tokio::time::Sleep>>),
-    /// An attempt is under way; `start_response` once it gave a piece of answer, after which it cannot be repeated.
+    /// An attempt is under way; `begun` once it gave a piece of answer, after which it cannot be repeated.
     Asking {
         answer: Box<ResponseStream>,
         begun: bool,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::model::{ModelFacts, TokenPrices, ThinkingLevel};
+use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use serde::Deserialize;

@@ -10,7 +10,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
-use super::script::{ScriptCall, MessageRole, Script, ScriptStep, StepCondition};
+use super::script::{MessageRole, Script, ScriptCall, ScriptStep, StepCondition};
 
 type ReplayItem = Result<ModelEvent, ModelError>;
 
@@ -32,7 +32,8 @@ impl ScriptPlayer {
         messages: &[Message],
     ) -> Result<(Vec<ReplayItem>, Duration), ModelError> {
         let free = script.steps.iter().zip(&mut self.used);
-        let mut fitting = free.filter(|(step, used)| (!**used || step.repeat) && step.when.matches_last(messages));
+        let mut fitting =
+            free.filter(|(step, used)| (!**used || step.repeat) && step.when.matches_last(messages));
         let Some((step, used)) = fitting.next() else {
             let left = self.used.iter().filter(|used| !**used).count();
             let message = format!("the script has no step for this message ({left} unused steps do not fit)");
@@ -75,14 +76,17 @@ impl ScriptPlayer {
         self.calls += 1;
         let id = ToolCallId::new(format!("call_{}", self.calls));
         let args = call.args.clone().unwrap_or_else(|| match &call.args_text {
-            Some(text) => {
-                RawJson::parse(text).ok().filter(RawJson::is_object).unwrap_or_else(|| wrap_invalid_args(text))
-            }
+            Some(text) => RawJson::parse(text)
+                .ok()
+                .filter(RawJson::is_object)
+                .unwrap_or_else(|| wrap_invalid_args(text)),
             None => RawJson::empty_object(),
         });
         let text = call.args_text.as_deref().unwrap_or(args.as_str());
         items.push(Ok(ModelEvent::ToolCallStart { id: id.clone(), name: call.name.clone() }));
-        items.extend(split_chunks(text, chunk).map(|delta| Ok(ModelEvent::ToolCallArgs { id: id.clone(), delta })));
+        items.extend(
+            split_chunks(text, chunk).map(|delta| Ok(ModelEvent::ToolCallArgs { id: id.clone(), delta })),
+        );
         items.push(Ok(ModelEvent::ToolCallEnd { id: id.clone() }));
         ToolCall { id, name: call.name.clone(), args }
     }

@@ -164,8 +164,8 @@ fn describe_mistake(error: &serde_json::Error) -> String {
 
 impl Script {
     pub(super) fn parse(text: &str) -> Result<Self, ScriptError> {
-        let file: ScriptFile<&RawValue> =
-            serde_json::from_str(text).map_err(|error| ScriptError::Script { reason: describe_mistake(&error) })?;
+        let file: ScriptFile<&RawValue> = serde_json::from_str(text)
+            .map_err(|error| ScriptError::Script { reason: describe_mistake(&error) })?;
         let steps = file.steps.iter().enumerate().map(|(index, raw)| {
             ScriptStep::parse(raw.get(), text).map_err(|reason| ScriptError::Step { step: index + 1, reason })
         });

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_providers::{
-    ChoiceReason, ModelChoice, ChooseError, ChosenModel, ApiDialect, SystemProbe, ModelConfig, ModelsFile, EnvironmentProbe, Timeouts,
-    ModelPreference, model_catalog, choose_model, local_servers, split_provider,
+    ApiDialect, ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, ModelChoice, ModelConfig,
+    ModelPreference, ModelsFile, SystemProbe, Timeouts, choose_model, local_servers, model_catalog,
+    split_provider,
 };
 use haft_test_support::model_server::{ModelServer, WireFormat};
 use secrecy::{ExposeSecret, SecretString};
@@ -274,7 +275,9 @@ async fn a_choice_opens_its_model() {
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
     assert_eq!(model.facts().window, Some(1_050_000));
     let chosen =
-        choose_model(wish(&[("model", "scripted//nonexistent.json")]), &ModelsFile::default(), &stage).await.unwrap();
+        choose_model(wish(&[("model", "scripted//nonexistent.json")]), &ModelsFile::default(), &stage)
+            .await
+            .unwrap();
     let error = chosen.choice.open().err().unwrap();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
 }

@@ -20,8 +20,11 @@ fn thoughtful() -> Scenario {
 async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel) -> Value {
     let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("Sunny.")]).await;
     let first = gather(start(&model(&server, wire), vec![user("weather?")]).await).await.1.unwrap();
-    let messages =
-        vec![user("weather?"), stored(first), result("call_a", "weather", vec![ContentBlock::text("sunny, 21°")])];
+    let messages = vec![
+        user("weather?"),
+        stored(first),
+        result("call_a", "weather", vec![ContentBlock::text("sunny, 21°")]),
+    ];
     gather(start(&second(&server), messages).await).await.1.unwrap();
     server.requests().last().unwrap().body.clone()
 }
@@ -48,7 +51,8 @@ async fn anthropic_gets_its_signed_thinking_back() {
 
 #[tokio::test]
 async fn responses_gets_its_items_back() {
-    let body = continued(WireFormat::OpenAiResponses, |server| model(server, WireFormat::OpenAiResponses)).await;
+    let body =
+        continued(WireFormat::OpenAiResponses, |server| model(server, WireFormat::OpenAiResponses)).await;
     let input = body["input"].as_array().unwrap();
     let find = |kind: &str| input.iter().find(|item| item["type"] == kind).unwrap_or(&Value::Null);
     assert_eq!(find("reasoning")["encrypted_content"], "c2lnbmF0dXJl", "{body}");
@@ -153,7 +157,8 @@ async fn arguments_that_are_no_object_do_not_break_the_next_request() {
                 let model = model(&server, wire);
                 let mut answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
                 answer.native = answer.native.filter(|_| keeps_native);
-                let told = result("call_a", "weather", vec![ContentBlock::text("the arguments are no object")]);
+                let told =
+                    result("call_a", "weather", vec![ContentBlock::text("the arguments are no object")]);
                 gather(start(&model, vec![user("weather?"), stored(answer), told]).await).await.1.unwrap();
                 let body = server.requests()[1].body.clone();
                 let sent = match wire {

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::session::Session;
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, Run};
 use haft_protocol::content::ToolCall;
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};

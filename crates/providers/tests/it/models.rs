@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::model::{Model, ThinkingLevel};
-use haft_providers::{ModelChoice, ModelsFile, ModelsError, choose_model, key_location};
+use haft_providers::{ModelChoice, ModelsError, ModelsFile, choose_model, key_location};
 use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
@@ -171,7 +171,10 @@ fn a_mistake_names_file_model_and_field() {
     );
     let error = load("{").unwrap_err().to_string();
     assert!(error.contains("models.json is not JSON") && error.contains("line 1"), "{error}");
-    assert_eq!(ModelsFile::load(std::path::Path::new("/no/such/models.json")).unwrap(), ModelsFile::default());
+    assert_eq!(
+        ModelsFile::load(std::path::Path::new("/no/such/models.json")).unwrap(),
+        ModelsFile::default()
+    );
 }
 
 #[test]

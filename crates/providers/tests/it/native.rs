@@ -114,7 +114,9 @@ async fn each_has_its_path_and_key_and_the_address_has_none() {
 
 #[tokio::test]
 async fn an_address_may_have_what_the_api_adds() {
-    for (wire, more) in [(WireFormat::Gemini, "/v1beta"), (WireFormat::Ollama, "/v1"), (WireFormat::Ollama, "/api/chat")] {
+    for (wire, more) in
+        [(WireFormat::Gemini, "/v1beta"), (WireFormat::Ollama, "/v1"), (WireFormat::Ollama, "/api/chat")]
+    {
         let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
         let mut config = config(&server, wire, "m");
         config.base_url = Some(format!("{}{more}", server.base_url()));
@@ -171,9 +173,11 @@ async fn thinking_takes_each_apis_form() {
     let budget = "/generationConfig/thinkingConfig/thinkingBudget";
     let body = thought(WireFormat::Gemini, "gemini-2.5-flash", ThinkingLevel::XHigh, None).await;
     assert_eq!(body.pointer(budget), Some(&json!(24_576)), "{body}");
-    for (wanted, sent) in
-        [(ThinkingLevel::Off, json!(false)), (ThinkingLevel::Minimal, json!("low")), (ThinkingLevel::XHigh, json!("high"))]
-    {
+    for (wanted, sent) in [
+        (ThinkingLevel::Off, json!(false)),
+        (ThinkingLevel::Minimal, json!("low")),
+        (ThinkingLevel::XHigh, json!("high")),
+    ] {
         assert_eq!(thought(WireFormat::Ollama, "qwen3", wanted, None).await["think"], sent);
     }
     let body = thought(WireFormat::Ollama, "qwen3", ThinkingLevel::Default, Some(65_536)).await;
@@ -194,7 +198,11 @@ async fn what_fails_is_told_apart() {
             Scenario::status(400, "INVALID_ARGUMENT", "API_KEY_INVALID {key}"),
             ModelErrorKind::Auth,
         ),
-        (WireFormat::Gemini, Scenario::text("Half").fault(AnswerFault::NoFinalEvent), ModelErrorKind::Truncated),
+        (
+            WireFormat::Gemini,
+            Scenario::text("Half").fault(AnswerFault::NoFinalEvent),
+            ModelErrorKind::Truncated,
+        ),
         (WireFormat::Gemini, event("INVALID_ARGUMENT", "bad"), ModelErrorKind::Rejected),
         (
             WireFormat::Ollama,
@@ -203,7 +211,11 @@ async fn what_fails_is_told_apart() {
         ),
         (WireFormat::Ollama, Scenario::status(404, "", "model 'm' not found"), ModelErrorKind::Rejected),
         (WireFormat::Ollama, event("", "exceeds the available context size"), ModelErrorKind::Overflow),
-        (WireFormat::Ollama, Scenario::text("Half").fault(AnswerFault::NoFinalEvent), ModelErrorKind::Truncated),
+        (
+            WireFormat::Ollama,
+            Scenario::text("Half").fault(AnswerFault::NoFinalEvent),
+            ModelErrorKind::Truncated,
+        ),
         (WireFormat::Ollama, Scenario::text("Half").fault(AnswerFault::Reset), ModelErrorKind::Connection),
         (WireFormat::Ollama, Scenario::new().fault(AnswerFault::Html), ModelErrorKind::Rejected),
     ];
@@ -226,6 +238,7 @@ async fn what_passes_is_tried_again() {
     let overloaded =
         AnswerFault::ErrorEvent { code: "UNAVAILABLE".into(), message: "The model is overloaded.".into() };
     let server =
-        ModelServer::start(WireFormat::Gemini, vec![Scenario::new().fault(overloaded), Scenario::text("hi")]).await;
+        ModelServer::start(WireFormat::Gemini, vec![Scenario::new().fault(overloaded), Scenario::text("hi")])
+            .await;
     assert_eq!(ask(&model(&server, WireFormat::Gemini), "hello").await.1.unwrap().content, [text("hi")]);
 }

@@ -30,7 +30,9 @@ async fn each_dialect_has_its_path_key_and_tools() {
         ask(&model, "hello").await.1.unwrap();
         let sent = sent(&server);
         let (path, key, tool, schema) = match wire {
-            WireFormat::Anthropic => ("/v1/messages", KEY.to_owned(), "/tools/0/name", "/tools/0/input_schema"),
+            WireFormat::Anthropic => {
+                ("/v1/messages", KEY.to_owned(), "/tools/0/name", "/tools/0/input_schema")
+            }
             WireFormat::OpenAiChat => (
                 "/v1/chat/completions",
                 format!("Bearer {KEY}"),
@@ -42,7 +44,10 @@ async fn each_dialect_has_its_path_key_and_tools() {
         assert_eq!(sent.path, path);
         let header = if wire == WireFormat::Anthropic { "x-api-key" } else { "authorization" };
         assert_eq!(sent.header(header), Some(key.as_str()), "{wire:?}");
-        assert_eq!(sent.header(if wire == WireFormat::Anthropic { "authorization" } else { "x-api-key" }), None);
+        assert_eq!(
+            sent.header(if wire == WireFormat::Anthropic { "authorization" } else { "x-api-key" }),
+            None
+        );
         assert_eq!(sent.body.pointer(tool), Some(&json!("weather")), "{wire:?}: {}", sent.body);
         assert_eq!(sent.body.pointer(schema).unwrap()["required"], json!(["city"]), "{wire:?}");
         assert_eq!(sent.body["stream"], json!(true));

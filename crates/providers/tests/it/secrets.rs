@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use haft_core::model::ModelEvent;
-use haft_providers::{ConfigError, ApiDialect, HttpModel, ModelConfig};
+use haft_providers::{ApiDialect, ConfigError, HttpModel, ModelConfig};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use crate::support::{DIALECTS, KEY, NATIVE, ask, config, impatient};

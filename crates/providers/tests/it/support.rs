@@ -31,7 +31,8 @@ pub(crate) fn impatient() -> Timeouts {
 }
 
 /// The dialects that give calls whole, with the model the tests use there.
-pub(crate) const NATIVE: [(WireFormat, &str); 2] = [(WireFormat::Gemini, "gemini-3.8-flash"), (WireFormat::Ollama, "qwen3")];
+pub(crate) const NATIVE: [(WireFormat, &str); 2] =
+    [(WireFormat::Gemini, "gemini-3.8-flash"), (WireFormat::Ollama, "qwen3")];
 
 pub(crate) fn config(server: &ModelServer, wire: WireFormat, model: &str) -> ModelConfig {
     let (dialect, provider) = match wire {

@@ -28,7 +28,9 @@ fn turn(desk: &mut CommandScheduler, line: &str) -> String {
         ["finish"] => desk.finish(),
         ["shutdown"] => desk.shutdown(),
         ["closed"] => desk.session_closed(),
-        ["done", ticket] => desk.complete(CommandTicket(ticket.parse().unwrap()), Ok(ReplyPayload::from_value(NoData {}))),
+        ["done", ticket] => {
+            desk.complete(CommandTicket(ticket.parse().unwrap()), Ok(ReplyPayload::from_value(NoData {})))
+        }
         ["failed", ticket] => {
             let failure = CommandFailure::new(ErrorCode::Failed, "no disk");
             desk.complete(CommandTicket(ticket.parse().unwrap()), Err(failure))
@@ -66,7 +68,9 @@ fn shown(effect: &SchedulerEffect) -> String {
         }
         SchedulerEffect::Do(CommandTicket(ticket), command) => format!("do {} as {ticket}", command.kind()),
         SchedulerEffect::Start(SessionJob::Prompt(prompt)) => format!("start {:?}", prompt.message),
-        SchedulerEffect::Start(SessionJob::Message(prompt)) => format!("start as it stands {:?}", prompt.message),
+        SchedulerEffect::Start(SessionJob::Message(prompt)) => {
+            format!("start as it stands {:?}", prompt.message)
+        }
         SchedulerEffect::Start(SessionJob::Compact(_)) => "start compact".to_owned(),
         SchedulerEffect::Stop => "stop".to_owned(),
         SchedulerEffect::Close => "close".to_owned(),

@@ -4,7 +4,7 @@ use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::message::Rfc3339Time;
-use haft_protocol::rpc::{ClientEvent, PanelContent, PingCommand, PongData, RpcResponse, RpcEvent};
+use haft_protocol::rpc::{ClientEvent, PanelContent, PingCommand, PongData, RpcEvent, RpcResponse};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -75,7 +75,9 @@ fn what_fits_comes_as_it_is() {
     let mut outbox = outbox();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(None, whole(2)).unwrap();
-    outbox.reply(RpcResponse::success::<PingCommand>(Some("1".into()), &PongData { pong: true }).unwrap()).unwrap();
+    outbox
+        .reply(RpcResponse::success::<PingCommand>(Some("1".into()), &PongData { pong: true }).unwrap())
+        .unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
     {"type":"text_delta","delta":"piece 1","session":"s"}
     {"type":"error","message":"whole 2"}

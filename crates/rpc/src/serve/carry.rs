@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use haft_protocol::rpc::{Command, ErrorCode, CommandFailure, PongData};
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, PongData};
 
 use super::hub::RpcServer;
-use super::outcome::{CommandExecution, catch_panics, reply_data, empty_reply};
-use super::work::{TaskEvent, CommandScope};
+use super::outcome::{CommandExecution, catch_panics, empty_reply, reply_data};
+use super::work::{CommandScope, TaskEvent};
 use super::{EndReason, extension, messages, session, setup};
 use crate::desk::CommandTicket;
 use crate::sessions::{OpenedSession, SessionProvider};
 
 impl<S: SessionProvider> RpcServer<S> {
     /// Does what a desk says. `about` is the session that the command is about, where it is not the desk's.
-    pub(super) fn execute_command(&mut self, place: &CommandScope, about: Option<&str>, ticket: CommandTicket, command: Command) {
+    pub(super) fn execute_command(
+        &mut self,
+        place: &CommandScope,
+        about: Option<&str>,
+        ticket: CommandTicket,
+        command: Command,
+    ) {
         let carried = match place {
             CommandScope::Process => self.run_process_command(about, ticket, command),
             CommandScope::Session(id) => self.run_session_command(id, ticket, command),
@@ -35,13 +41,22 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are a session's")]
-    fn run_process_command(&mut self, about: Option<&str>, ticket: CommandTicket, command: Command) -> Option<CommandExecution> {
+    fn run_process_command(
+        &mut self,
+        about: Option<&str>,
+        ticket: CommandTicket,
+        command: Command,
+    ) -> Option<CommandExecution> {
         let about = about.unwrap_or_default();
         Some(match command {
             Command::Ping(_) => CommandExecution::Now(reply_data(PongData { pong: true })),
             Command::Hello(hello) => {
                 self.questions.apply_hello(&hello);
-                CommandExecution::Now(setup::hello_data(&self.version, self.open_sessions.current_id(), self.open_sessions.opened_session(about)))
+                CommandExecution::Now(setup::hello_data(
+                    &self.version,
+                    self.open_sessions.current_id(),
+                    self.open_sessions.opened_session(about),
+                ))
             }
             Command::Shutdown(_) => {
                 self.complete_command(&CommandScope::Process, ticket, empty_reply());
@@ -72,7 +87,12 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are the process's, or the desk's")]
-    fn run_session_command(&mut self, id: &str, ticket: CommandTicket, command: Command) -> Option<CommandExecution> {
+    fn run_session_command(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        command: Command,
+    ) -> Option<CommandExecution> {
         let sessions = Arc::clone(&self.sessions);
         let Some(seat) = self.open_sessions.get_mut(id) else {
             return Some(CommandExecution::Now(Err(misplaced_command(&command))));
@@ -113,5 +133,8 @@ impl<S: SessionProvider> RpcServer<S> {
 
 /// A command at a desk that it does not belong to: a mistake of haft's own, and still answered.
 fn misplaced_command(command: &Command) -> CommandFailure {
-    CommandFailure::new(ErrorCode::Failed, format!("{} came to the wrong place; please report this", command.kind()))
+    CommandFailure::new(
+        ErrorCode::Failed,
+        format!("{} came to the wrong place; please report this", command.kind()),
+    )
 }

@@ -2,24 +2,29 @@
 
 use std::sync::Arc;
 
-use haft_host::{CommandError, ExtensionState, ExtensionStatus, Host, ExtensionOrigin, ReloadStats, RestartError};
+use haft_host::{
+    CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats, RestartError,
+};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
-    self, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData, ErrorCode,
-    ExtensionInfo, ExtensionsData, CommandFailure, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, ReplyPayload, PromptCommand, ReloadData,
-    ReloadExt, RunCommand, StatusItem,
+    self, CommandFailure, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData,
+    ErrorCode, ExtensionInfo, ExtensionsData, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
+    PromptCommand, ReloadData, ReloadExt, ReplyPayload, RunCommand, StatusItem,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{CommandExecution, ReplyResult, reply_data, empty_reply};
+use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data};
 use super::work::{self, CommandRun};
 use crate::desk::SessionJob;
 use crate::sessions::{OpenedSession, SessionProvider};
 use crate::shorten_name;
 
-pub(super) fn list_commands(session: &OpenedSession, sessions: Arc<impl SessionProvider>) -> CommandExecution {
+pub(super) fn list_commands(
+    session: &OpenedSession,
+    sessions: Arc<impl SessionProvider>,
+) -> CommandExecution {
     let of_extensions = session.host().map(Host::commands).unwrap_or_default().into_iter();
     let mut commands: Vec<CommandInfo> = of_extensions
         .map(|command| CommandInfo {
@@ -46,7 +51,10 @@ pub(super) async fn run_command(
     let RunCommand { name, args } = wish;
     let ran = work::run_command(&session, &sessions, &name, &args);
     let Some(ran) = closing.run_until_cancelled(ran).await else {
-        return Err(CommandFailure::new(ErrorCode::Shutdown, "the session was closed before the command was done"));
+        return Err(CommandFailure::new(
+            ErrorCode::Shutdown,
+            "the session was closed before the command was done",
+        ));
     };
     let (action, extension, job) = match ran {
         CommandRun::Message(message) => {
@@ -61,7 +69,11 @@ pub(super) async fn run_command(
     reply_data(CommandResult { action, extension }).map(|reply| (reply, job))
 }
 
-pub(super) fn complete(session: &Arc<OpenedSession>, closing: CancellationToken, wish: CompleteCommand) -> CommandExecution {
+pub(super) fn complete(
+    session: &Arc<OpenedSession>,
+    closing: CancellationToken,
+    wish: CompleteCommand,
+) -> CommandExecution {
     let session = Arc::clone(session);
     CommandExecution::from_future(async move {
         let CompleteCommand { name, prefix } = wish;

@@ -7,24 +7,25 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use haft_protocol::rpc::{
-    CommandKind, ErrorCode, CommandFailure, ForkCommand, NewSession, ReplyPayload, RpcRequest, RpcResponse, RpcEvent, SessionEnd,
+    CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent, RpcRequest,
+    RpcResponse, SessionEnd,
 };
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{CommandExecution, catch_panics};
-use super::seat::{self, SessionStage, ActiveSession};
+use super::seat::{self, ActiveSession, SessionStage};
 use super::work::{self, JobOutcome};
-use super::work::{SwitchMode, TaskEvent, CommandScope};
+use super::work::{CommandScope, SwitchMode, TaskEvent};
 use super::{EndReason, ServeOptions, route, session};
-use crate::desk::{CommandScheduler, SchedulerEffect, SessionJob, CommandTicket};
+use crate::desk::{CommandScheduler, CommandTicket, SchedulerEffect, SessionJob};
 use crate::door::{AuthGate, AuthRefusal};
 use crate::input::{IncomingLine, RequestSource};
 use crate::outlet::ClientSink;
 use crate::questions::QuestionBroker;
 use crate::roster::OpenSessions;
 use crate::screen::ScreenFactory;
-use crate::sessions::{OpenedSession, SessionProvider, SessionChoice};
+use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
 
 /// Why a client is not served any more.
 pub(super) enum ConnectionError {
@@ -158,7 +159,8 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 
     fn each_session(&mut self, turn: fn(&mut CommandScheduler) -> Vec<SchedulerEffect>) {
-        let places: Vec<CommandScope> = self.open_sessions.iter().map(|(id, _)| CommandScope::Session(id.to_owned())).collect();
+        let places: Vec<CommandScope> =
+            self.open_sessions.iter().map(|(id, _)| CommandScope::Session(id.to_owned())).collect();
         for place in places {
             let effects = self.scheduler(&place).map(turn).unwrap_or_default();
             self.apply_effects(&place, None, effects);
@@ -173,25 +175,39 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 
     /// Carries out what a desk says, in order. `about` is what the command that it comes from named as its session.
-    pub(super) fn apply_effects(&mut self, place: &CommandScope, about: Option<&str>, effects: Vec<SchedulerEffect>) {
+    pub(super) fn apply_effects(
+        &mut self,
+        place: &CommandScope,
+        about: Option<&str>,
+        effects: Vec<SchedulerEffect>,
+    ) {
         for effect in effects {
             match (effect, place) {
                 (SchedulerEffect::Reply(reply), _) => self.client_sink.reply(reply),
-                (SchedulerEffect::Do(ticket, command), place) => self.execute_command(place, about, ticket, command),
+                (SchedulerEffect::Do(ticket, command), place) => {
+                    self.execute_command(place, about, ticket, command)
+                }
                 (SchedulerEffect::Start(job), CommandScope::Session(id)) => self.start(id, job),
                 (SchedulerEffect::Stop, CommandScope::Session(id)) => {
                     self.open_sessions.get_mut(id).into_iter().for_each(|seat| seat.stop.cancel());
                 }
                 (SchedulerEffect::Close, CommandScope::Session(id)) => self.close(id),
                 (SchedulerEffect::Close, CommandScope::Process) if self.ending.is_cancelled() => {}
-                (SchedulerEffect::Close, CommandScope::Process) => self.each_session(CommandScheduler::finish),
+                (SchedulerEffect::Close, CommandScope::Process) => {
+                    self.each_session(CommandScheduler::finish)
+                }
                 // The process has nothing of its own to work on.
                 (SchedulerEffect::Start(_) | SchedulerEffect::Stop, CommandScope::Process) => {}
             }
         }
     }
 
-    pub(super) fn complete_command(&mut self, place: &CommandScope, ticket: CommandTicket, outcome: Result<ReplyPayload, CommandFailure>) {
+    pub(super) fn complete_command(
+        &mut self,
+        place: &CommandScope,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) {
         let effects = self.scheduler(place).map(|desk| desk.complete(ticket, outcome)).unwrap_or_default();
         self.apply_effects(place, None, effects);
     }
@@ -221,7 +237,8 @@ impl<S: SessionProvider> RpcServer<S> {
         self.work.spawn(async move {
             let left = catch_panics(session.end_extensions()).await;
             let kept =
-                catch_panics(async { session.agent.session().flush().await.map_err(CommandFailure::other) }).await;
+                catch_panics(async { session.agent.session().flush().await.map_err(CommandFailure::other) })
+                    .await;
             TaskEvent::Closed(id, kept.and(left).err().map(|failure| failure.error))
         });
     }
@@ -314,7 +331,12 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 
     /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
-    fn handle_command_run(&mut self, id: &str, ticket: CommandTicket, outcome: Result<(ReplyPayload, Option<SessionJob>), CommandFailure>) {
+    fn handle_command_run(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        outcome: Result<(ReplyPayload, Option<SessionJob>), CommandFailure>,
+    ) {
         let place = CommandScope::Session(id.to_owned());
         let (mut outcome, job) = match outcome {
             Ok((data, job)) => (Ok(data), job),
@@ -331,7 +353,11 @@ impl<S: SessionProvider> RpcServer<S> {
         self.apply_effects(&place, None, effects);
     }
 
-    pub(super) fn new_session(&mut self, ticket: CommandTicket, wish: NewSession) -> Option<CommandExecution> {
+    pub(super) fn new_session(
+        &mut self,
+        ticket: CommandTicket,
+        wish: NewSession,
+    ) -> Option<CommandExecution> {
         let which = SessionChoice::New { ephemeral: wish.ephemeral };
         self.open(ticket, SwitchMode::Stay, async move { Ok(which) }.boxed());
         None
@@ -339,7 +365,9 @@ impl<S: SessionProvider> RpcServer<S> {
 
     pub(super) fn switch_session(&mut self, ticket: CommandTicket, named: &str) -> Option<CommandExecution> {
         match self.open_sessions.find(Some(named)).map(str::to_owned) {
-            Ok(id) if self.open_sessions.is_closing(&id) => Some(CommandExecution::Now(Err(seat::session_closing_failure()))),
+            Ok(id) if self.open_sessions.is_closing(&id) => {
+                Some(CommandExecution::Now(Err(seat::session_closing_failure())))
+            }
             Ok(id) => {
                 drop(self.open_sessions.switch_to(&id));
                 Some(CommandExecution::Now(self.open_sessions.describe_session(&id)))
@@ -356,7 +384,12 @@ impl<S: SessionProvider> RpcServer<S> {
         }
     }
 
-    pub(super) fn fork(&mut self, ticket: CommandTicket, id: &str, wish: ForkCommand) -> Option<CommandExecution> {
+    pub(super) fn fork(
+        &mut self,
+        ticket: CommandTicket,
+        id: &str,
+        wish: ForkCommand,
+    ) -> Option<CommandExecution> {
         let Some(opened) = self.open_sessions.opened_session(id) else {
             return Some(CommandExecution::Now(Err(CommandFailure::other("no session"))));
         };
@@ -366,7 +399,12 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 
     /// Opens a session beside the others; [`opened`](Self::opened) goes on.
-    fn open(&mut self, ticket: CommandTicket, meant: SwitchMode, which: BoxFuture<'static, Result<SessionChoice, CommandFailure>>) {
+    fn open(
+        &mut self,
+        ticket: CommandTicket,
+        meant: SwitchMode,
+        which: BoxFuture<'static, Result<SessionChoice, CommandFailure>>,
+    ) {
         let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
         let screens = ScreenFactory::new(self.client_sink.clone(), self.questions.clone(), true);
         self.work.spawn(async move {
@@ -380,7 +418,12 @@ impl<S: SessionProvider> RpcServer<S> {
         });
     }
 
-    fn handle_session_opened(&mut self, ticket: CommandTicket, meant: SwitchMode, outcome: Result<OpenedSession, CommandFailure>) {
+    fn handle_session_opened(
+        &mut self,
+        ticket: CommandTicket,
+        meant: SwitchMode,
+        outcome: Result<OpenedSession, CommandFailure>,
+    ) {
         if meant == SwitchMode::Switch {
             self.holds = false;
         }

@@ -1,10 +1,11 @@
 //! Messages to the agent, and those of the conversation.
 
-use haft_core::{Prompt, QueueError, QueueDelivery, QueuedMessages, image};
+use haft_core::{Prompt, QueueDelivery, QueueError, QueuedMessages, image};
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    ErrorCode, CommandFailure, FollowUp, InterruptCommand, InterruptData, MessagesData, QueueData, QueuedData, SteerCommand,
+    CommandFailure, ErrorCode, FollowUp, InterruptCommand, InterruptData, MessagesData, QueueData,
+    QueuedData, SteerCommand,
 };
 
 use super::outcome::{ReplyResult, reply_data};

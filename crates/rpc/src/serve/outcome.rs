@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use haft_protocol::rpc::{ErrorCode, CommandFailure, NoData, ReplyPayload};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, NoData, ReplyPayload};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,9 @@ impl CommandExecution {
         work: impl Future<Output = ReplyResult> + Send + 'static,
     ) -> Self {
         let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process ends");
-        Self::from_future(async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) })
+        Self::from_future(
+            async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) },
+        )
     }
 
     /// Runs work that blocks the thread, because it reads the disk, and may have a long reply.
@@ -53,7 +55,9 @@ pub(super) fn empty_reply() -> ReplyResult {
 }
 
 /// Does it; when something panics in there, that is the answer.
-pub(super) async fn catch_panics<T>(work: impl Future<Output = Result<T, CommandFailure>>) -> Result<T, CommandFailure> {
+pub(super) async fn catch_panics<T>(
+    work: impl Future<Output = Result<T, CommandFailure>>,
+) -> Result<T, CommandFailure> {
     let panicked = |_| Err(CommandFailure::other("haft failed here; the log says where. All else goes on"));
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked)
 }

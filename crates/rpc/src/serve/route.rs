@@ -1,7 +1,7 @@
 //! Routes commands to sessions, and refuses those that are not allowed.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Command, CommandKind, CommandFailure};
+use haft_protocol::rpc::{Command, CommandFailure, CommandKind};
 
 use super::messages;
 use super::seat::ActiveSession;
@@ -24,7 +24,9 @@ pub(super) fn route_command(
         // It may name one that is not open.
         CommandKind::SwitchSession => Ok((CommandScope::Process, named.map(str::to_owned))),
         // What it opens does not go with the session that it is about.
-        CommandKind::Hello | CommandKind::GetModels | CommandKind::Fork => Ok((CommandScope::Process, Some(find()?))),
+        CommandKind::Hello | CommandKind::GetModels | CommandKind::Fork => {
+            Ok((CommandScope::Process, Some(find()?)))
+        }
         CommandKind::Prompt
         | CommandKind::Abort
         | CommandKind::Steer

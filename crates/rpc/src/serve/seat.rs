@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::rpc::{ErrorCode, CommandFailure, SessionData, SessionEnd};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, SessionData, SessionEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{ReplyResult, reply_data};

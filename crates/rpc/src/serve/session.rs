@@ -4,19 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::Agent;
-use haft_core::session::entry::{SessionEntry, EntryBody, Name};
+use haft_core::session::entry::{EntryBody, Name, SessionEntry};
 use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
 use haft_protocol::rpc::{
-    EntryInfo, ErrorCode, CommandFailure, ForkCommand, MoveTo, MovedData, SessionInfo, SessionsData, SetName, TreeData,
+    CommandFailure, EntryInfo, ErrorCode, ForkCommand, MoveTo, MovedData, SessionInfo, SessionsData, SetName,
+    TreeData,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{CommandExecution, ReplyResult, reply_data, empty_reply, run_blocking};
+use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data, run_blocking};
 use super::seat::ActiveSession;
 use crate::roster::OpenSessions;
-use crate::sessions::{OpenedSession, SessionProvider, SessionChoice};
+use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
 use crate::shorten_name;
 
 /// Lists the open sessions, then those on the disk.
@@ -26,8 +27,9 @@ pub(super) fn list_sessions(
     ending: CancellationToken,
 ) -> CommandExecution {
     let current = roster.current_id();
-    let described =
-        |(id, seat): (&str, &ActiveSession)| (session_info(id, seat, id == current), seat.opened.agent.session().clone());
+    let described = |(id, seat): (&str, &ActiveSession)| {
+        (session_info(id, seat, id == current), seat.opened.agent.session().clone())
+    };
     let open: Vec<_> = roster.iter().map(described).collect();
     CommandExecution::until_cancelled(ending, async move {
         let stored = sessions.stored().await?;
@@ -130,7 +132,10 @@ fn entry_before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Opti
     Ok((entry.and_then(|entry| entry.parent), text))
 }
 
-fn switch_branch(session: &OpenedSession, go: impl FnOnce(&Session) -> Result<(), SessionError>) -> Result<(), CommandFailure> {
+fn switch_branch(
+    session: &OpenedSession,
+    go: impl FnOnce(&Session) -> Result<(), SessionError>,
+) -> Result<(), CommandFailure> {
     // What the disk refused before belongs to what is left, and not to what comes.
     session.agent.reload().map_err(CommandFailure::other)?;
     go(session.agent.session()).map_err(|error| session_failure(&error))?;

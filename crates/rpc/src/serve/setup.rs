@@ -33,7 +33,8 @@ pub(super) fn get_models(
         {
             let thinks = facts.thinking.as_ref();
             models.push(rpc::ModelInfo {
-                reasoning: thinks.is_some_and(|levels| levels.iter().any(|level| *level != ThinkingLevel::Off)),
+                reasoning: thinks
+                    .is_some_and(|levels| levels.iter().any(|level| *level != ThinkingLevel::Off)),
                 id: model,
                 provider,
                 context_window: facts.window.unwrap_or_default(),
@@ -76,7 +77,8 @@ pub(super) fn get_tools(session: &OpenedSession) -> ReplyResult {
     session.offer_tools();
     let active = session.agent.tools();
     let tools = session.agent.all_tools();
-    let tools = tools.iter().map(|tool| tool_info(tool, active.iter().any(|active| active.name == tool.name)));
+    let tools =
+        tools.iter().map(|tool| tool_info(tool, active.iter().any(|active| active.name == tool.name)));
     reply_data(ToolsData { tools: tools.collect() })
 }
 
@@ -97,7 +99,7 @@ pub(super) fn set_tools(session: &OpenedSession, wish: SetTools) -> ReplyResult 
     reply_data(ToolsSet { active })
 }
 
-/// Answers `hello`. `current_id` is the session that commands mean which name none; provider and model are those of the
+/// Answers `hello`. `current` is the session that commands mean which name none; provider and model are those of the
 /// session that was asked for.
 pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSession>) -> ReplyResult {
     let model = session.map(|session| session.agent.model());

@@ -14,8 +14,8 @@ use haft_protocol::ext::CommandAction;
 use haft_protocol::rpc::{self, ClientEvent, CommandFailure, ReplyPayload, RpcEvent};
 use tokio_util::sync::CancellationToken;
 
-use crate::desk::{SessionJob, CommandTicket};
-use crate::sessions::{TemplateExpansion, SessionExtensions, OpenedSession, SessionProvider};
+use crate::desk::{CommandTicket, SessionJob};
+use crate::sessions::{OpenedSession, SessionExtensions, SessionProvider, TemplateExpansion};
 
 #[derive(Debug, Default)]
 pub(super) struct JobOutcome {
@@ -97,7 +97,12 @@ pub(super) enum CommandRun {
 }
 
 /// Runs an extension's command, or makes a message of a template.
-pub(super) async fn run_command(session: &OpenedSession, sessions: &Arc<impl SessionProvider>, name: &str, args: &str) -> CommandRun {
+pub(super) async fn run_command(
+    session: &OpenedSession,
+    sessions: &Arc<impl SessionProvider>,
+    name: &str,
+    args: &str,
+) -> CommandRun {
     if let Some(SessionExtensions { host, .. }) = &session.extensions {
         // Whoever asks drops this when nobody wants the answer any more.
         let cancel = CancellationToken::new();
@@ -128,7 +133,11 @@ pub(super) async fn run_command(session: &OpenedSession, sessions: &Arc<impl Ses
     }
 }
 
-async fn run_message(session: &OpenedSession, stop: &CancellationToken, said: rpc::PromptCommand) -> JobOutcome {
+async fn run_message(
+    session: &OpenedSession,
+    stop: &CancellationToken,
+    said: rpc::PromptCommand,
+) -> JobOutcome {
     session.offer_tools();
     let mut changes = session.extensions.as_ref().map(|extensions| extensions.host.changes());
     let mut run = session.agent.prompt(prompt_content(said.message, said.images));
@@ -159,7 +168,11 @@ async fn run_message(session: &OpenedSession, stop: &CancellationToken, said: rp
     JobOutcome { last, stopped }
 }
 
-async fn run_compaction(session: &OpenedSession, stop: &CancellationToken, wish: rpc::CompactCommand) -> JobOutcome {
+async fn run_compaction(
+    session: &OpenedSession,
+    stop: &CancellationToken,
+    wish: rpc::CompactCommand,
+) -> JobOutcome {
     session.screen.set_compacting(true);
     let outcome = session.agent.compact(stop.clone(), wish.instructions).await;
     session.screen.set_compacting(false);

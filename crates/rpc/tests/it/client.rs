@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use haft_core::hooks::CancellationToken;
-use haft_protocol::rpc::{CommandFailure, AuthToken};
-use haft_rpc::{EndReason, ServeOptions, OutboxLimits, ServeError, serve};
+use haft_protocol::rpc::{AuthToken, CommandFailure};
+use haft_rpc::{EndReason, OutboxLimits, ServeError, ServeOptions, serve};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};

@@ -4,7 +4,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{AssistantBlock, StopCause, Rfc3339Time, TokenUsage};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 use haft_rpc::line;
 
 fn id() -> ToolCallId {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures::future::{self, Either};
 use haft_core::hooks::CancellationToken;
-use haft_protocol::rpc::{BOUNDS, CommandFailure, ServerLine, RpcRequest, read_request};
-use haft_rpc::{EndReason, ServeOptions, ServeError, serve_local};
+use haft_protocol::rpc::{BOUNDS, CommandFailure, RpcRequest, ServerLine, read_request};
+use haft_rpc::{EndReason, ServeError, ServeOptions, serve_local};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 

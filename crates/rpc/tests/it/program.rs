@@ -9,15 +9,17 @@ use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision};
 use haft_core::model::{Model, ModelInfo};
-use haft_core::services::{ServiceReach, ExtensionToolSource};
+use haft_core::services::{ExtensionToolSource, ServiceReach};
 use haft_core::session::Session;
 use haft_core::session::store::SessionStore;
-use haft_core::tool::{ToolConcurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{Host, HostConfig};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::Rfc3339Time;
-use haft_protocol::rpc::{self, CommandInfo, ErrorCode, CommandFailure, SessionInfo};
-use haft_rpc::{TemplateExpansion, OpenedSession, ScreenFactory, SessionProvider, SessionChoice, stored_info};
+use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
+use haft_rpc::{
+    OpenedSession, ScreenFactory, SessionChoice, SessionProvider, TemplateExpansion, stored_info,
+};
 use haft_test_support::FakePeer;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
@@ -181,7 +183,11 @@ impl Program {
         }
     }
 
-    async fn begin(&self, session: Session, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
+    async fn begin(
+        &self,
+        session: Session,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure> {
         let clock = clock(&self.ticks);
         let session = session.with_clock(clock.clone());
         let screen = screens.open_screen(&session);
@@ -233,14 +239,19 @@ impl SessionProvider for Program {
         self.open(SessionChoice::New { ephemeral: None }, screens).await
     }
 
-    async fn open(&self, which: SessionChoice, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
+    async fn open(
+        &self,
+        which: SessionChoice,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure> {
         let session = match which {
             SessionChoice::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
             SessionChoice::Given(session) => session,
             SessionChoice::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
             SessionChoice::Stored(name) => {
-                let none =
-                    || CommandFailure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"));
+                let none = || {
+                    CommandFailure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"))
+                };
                 let store = SessionStore::new(self.sessions.as_ref().ok_or_else(none)?);
                 let found = store.find(&name).map_err(|_| none())?;
                 Session::open(&found.path)
@@ -268,9 +279,10 @@ impl SessionProvider for Program {
             "two" | "played/two" => Ok(Played::new("two", [])),
             "cursed" => panic!("the list of models is cursed"),
             "asleep" => std::future::pending().await,
-            _ => {
-                Err(CommandFailure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
-            }
+            _ => Err(CommandFailure::new(
+                ErrorCode::ModelNotFound,
+                format!("there is no model {name}; there is two"),
+            )),
         }
     }
 

@@ -46,7 +46,8 @@ pub(crate) async fn run(
 
 async fn handle_event(extension: &Extension, host: &Host, event: LifecycleEvent) {
     let tool = event.tool_name.as_deref().unwrap_or_default();
-    let wanted = extension.events.iter().filter(|(name, tools, _)| *name == event.event && tools.matches(tool));
+    let wanted =
+        extension.events.iter().filter(|(name, tools, _)| *name == event.event && tools.matches(tool));
     for (_, _, handler) in wanted {
         let outcome = handler.call(event.clone(), host.clone()).await;
         report(host, &event.event, outcome);

@@ -6,7 +6,7 @@
 
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    CallTool, QueryCompletions, EventInterceptResponse, InterceptToolCall, InvokeCommand,
+    CallTool, EventInterceptResponse, InterceptToolCall, InvokeCommand, QueryCompletions,
 };
 use haft_protocol::ids::RequestId;
 use serde::Deserialize;
@@ -45,5 +45,6 @@ pub(crate) fn answer_unreadable_line(line: &[u8], error: &DecodeError, outbox: &
 }
 
 fn refuse_question<Q: HostQuestion>(id: RequestId, error: &DecodeError, outbox: &FrameOutbox) {
-    QuestionResponder::<Q>::new(outbox.clone(), id).respond(Err(HandlerFailure(format!("request cannot be read: {error}"))));
+    QuestionResponder::<Q>::new(outbox.clone(), id)
+        .respond(Err(HandlerFailure(format!("request cannot be read: {error}"))));
 }

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CommandCompletionsResponse, QueryCompletions, EventInterceptResponse, ExtensionFrame, InterceptHook,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
-    InterceptTurnStart, InvokeCommand, ToolCallDecision, TurnStartDecision,
+    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
+    InvokeCommand, QueryCompletions, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -101,7 +101,8 @@ impl HostQuestion for GateQuestion {
             GateDecision::Allow => (false, String::new()),
             GateDecision::Block { reason } => (true, reason),
         };
-        EventInterceptResponse { block: Some(block), reason, ..EventInterceptResponse::pass_through(id) }.into()
+        EventInterceptResponse { block: Some(block), reason, ..EventInterceptResponse::pass_through(id) }
+            .into()
     }
 
     fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::codec::LineLimits;
 use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookHello, HelloReply, Method, HookMode, RawLine,
-    HookToolResult, UnreadableLine,
+    self, AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HelloReply, HookHello, HookMode,
+    HookToolResult, Method, RawLine, UnreadableLine,
 };
 use haft_protocol::limits::{MAX_DEPTH, MAX_NODES};
 use serde::Deserialize;
@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 
 use super::answer::{CallResponder, INVALID_PARAMS, INVALID_REQUEST, UNKNOWN_METHOD};
 use super::replies::AnswerableCall;
-use super::{HookEvent, Hook, HookHandler, ToolDecision};
-use crate::dispatch::{LineHandler, DispatchOutcome};
+use super::{Hook, HookEvent, HookHandler, ToolDecision};
+use crate::dispatch::{DispatchOutcome, LineHandler};
 use crate::error::ServeError;
 use crate::handler::{BoxFuture, HandlerFailure};
 use crate::logging::log;
@@ -25,7 +25,8 @@ use crate::work::RunningHandlers;
 use crate::work::runtimes::HandlerRuntimes;
 
 /// The bounds of a line of the host. PicoClaw has no limit, and every call of the model holds the conversation.
-const BOUNDS: LineLimits = LineLimits { line: 64 * 1024 * 1024, depth: MAX_DEPTH + 16, nodes: 16 * MAX_NODES };
+const BOUNDS: LineLimits =
+    LineLimits { line: 64 * 1024 * 1024, depth: MAX_DEPTH + 16, nodes: 16 * MAX_NODES };
 
 /// Gives every call to its handler, without ever waiting for one.
 #[derive(Debug)]
@@ -45,7 +46,9 @@ impl LineHandler for HookDispatcher {
     fn handle_line(&mut self, line: &[u8]) -> Result<DispatchOutcome, ServeError> {
         match RawLine::read(line, BOUNDS) {
             Ok(line) => self.handle_call(line)?,
-            Err(UnreadableLine { id: Some(id), detail, .. }) => self.responder(id).respond_error(INVALID_REQUEST, detail),
+            Err(UnreadableLine { id: Some(id), detail, .. }) => {
+                self.responder(id).respond_error(INVALID_REQUEST, detail)
+            }
             Err(unread) => log(format_args!("line from the host cannot be read: {unread}")),
         }
         Ok(DispatchOutcome::Continue)
@@ -57,8 +60,19 @@ impl LineHandler for HookDispatcher {
 }
 
 impl HookDispatcher {
-    pub(crate) fn new(hook: Hook, outbox: FrameOutbox, runtimes: HandlerRuntimes, handled: Option<&'static str>) -> Self {
-        Self { hook: Arc::new(hook), outbox, work: RunningHandlers::with_runtimes(runtimes), lane: None, handled }
+    pub(crate) fn new(
+        hook: Hook,
+        outbox: FrameOutbox,
+        runtimes: HandlerRuntimes,
+        handled: Option<&'static str>,
+    ) -> Self {
+        Self {
+            hook: Arc::new(hook),
+            outbox,
+            work: RunningHandlers::with_runtimes(runtimes),
+            lane: None,
+            handled,
+        }
     }
 
     fn handle_call(&mut self, RawLine { id, method: name, params }: RawLine) -> Result<(), ServeError> {
@@ -72,10 +86,16 @@ impl HookDispatcher {
         };
         match method {
             Some(Method::Hello) => self.handle_hello(id, &params),
-            Some(Method::BeforeLlm) => self.run_interceptor::<BeforeLlm>(id, params, |hook| hook.before_llm.as_ref()),
-            Some(Method::AfterLlm) => self.run_interceptor::<AfterLlm>(id, params, |hook| hook.after_llm.as_ref()),
+            Some(Method::BeforeLlm) => {
+                self.run_interceptor::<BeforeLlm>(id, params, |hook| hook.before_llm.as_ref())
+            }
+            Some(Method::AfterLlm) => {
+                self.run_interceptor::<AfterLlm>(id, params, |hook| hook.after_llm.as_ref())
+            }
             Some(Method::BeforeTool) => self.before_tool(id, params),
-            Some(Method::AfterTool) => self.run_interceptor::<AfterTool>(id, params, |hook| hook.after_tool.as_ref()),
+            Some(Method::AfterTool) => {
+                self.run_interceptor::<AfterTool>(id, params, |hook| hook.after_tool.as_ref())
+            }
             Some(Method::ApproveTool) => {
                 let Some((answer, deciding)) =
                     self.prepare_call::<ApproveTool>(id, params, |hook| hook.approve_tool.as_ref())
@@ -128,7 +148,10 @@ impl HookDispatcher {
         self.work.spawn_handler(async move {
             // The model reads why, as of any tool.
             let result = running.await.unwrap_or_else(|HandlerFailure(reason)| HookToolResult::error(reason));
-            answer.respond(BeforeTool::encode_reply(ToolDecision::Respond(result), &params, &hook).map_err(HandlerFailure));
+            answer.respond(
+                BeforeTool::encode_reply(ToolDecision::Respond(result), &params, &hook)
+                    .map_err(HandlerFailure),
+            );
         })
     }
 
@@ -163,7 +186,8 @@ impl HookDispatcher {
             return None;
         };
         let (deciding, hook) = (handler.call(question, ()), Arc::clone(&self.hook));
-        let replying = async move { Q::encode_reply(deciding.await?, &params, &hook).map_err(HandlerFailure) };
+        let replying =
+            async move { Q::encode_reply(deciding.await?, &params, &hook).map_err(HandlerFailure) };
         Some((answer, Box::pin(replying)))
     }
 
@@ -185,7 +209,12 @@ impl HookDispatcher {
             Some(lane) => lane,
             None => {
                 let (lane, queue) = mpsc::unbounded_channel();
-                self.work.spawn_handler(run_event_handlers(Arc::clone(&self.hook), queue, self.outbox.clone(), self.handled))?;
+                self.work.spawn_handler(run_event_handlers(
+                    Arc::clone(&self.hook),
+                    queue,
+                    self.outbox.clone(),
+                    self.handled,
+                ))?;
                 self.lane.insert(lane)
             }
         };

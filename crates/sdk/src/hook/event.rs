@@ -1,7 +1,9 @@
 //! Events, in whichever of PicoClaw's forms they come.
 
 use haft_protocol::RawJson;
-use haft_protocol::hook::{Call, HookEventKind, LegacyEvent, TurnMeta, Method, HookEventPayload, RuntimeEvent};
+use haft_protocol::hook::{
+    Call, HookEventKind, HookEventPayload, LegacyEvent, Method, RuntimeEvent, TurnMeta,
+};
 
 /// Something that happened.
 ///

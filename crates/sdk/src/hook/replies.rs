@@ -5,8 +5,8 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
-    self, HookAction, AfterLlm, AfterTool, ApprovalDecision, ApprovalReply, ApproveTool, BeforeLlm, BeforeTool,
-    HookQuestion, ResponseDecision, ResultDecision, ToolDecision, HookToolResult,
+    self, AfterLlm, AfterTool, ApprovalDecision, ApprovalReply, ApproveTool, BeforeLlm, BeforeTool,
+    HookAction, HookQuestion, HookToolResult, ResponseDecision, ResultDecision, ToolDecision,
 };
 use haft_protocol::limits::MAX_LINE;
 use serde::Serialize;
@@ -160,12 +160,18 @@ impl AnswerableCall for AfterLlm {
             ResponseDecision::Modify(response) => {
                 let change = |own: &mut Self| own.response = *response;
                 match changed_params(params, &["model", "response"], change)? {
-                    Some(response) => InterceptReply { response: Some(response), ..InterceptReply::with_modify_action() },
+                    Some(response) => {
+                        InterceptReply { response: Some(response), ..InterceptReply::with_modify_action() }
+                    }
                     None => InterceptReply::default(),
                 }
             }
-            ResponseDecision::AbortTurn { reason } => InterceptReply::with_reason(HookAction::AbortTurn, reason),
-            ResponseDecision::HardAbort { reason } => InterceptReply::with_reason(HookAction::HardAbort, reason),
+            ResponseDecision::AbortTurn { reason } => {
+                InterceptReply::with_reason(HookAction::AbortTurn, reason)
+            }
+            ResponseDecision::HardAbort { reason } => {
+                InterceptReply::with_reason(HookAction::HardAbort, reason)
+            }
         }
         .to_json()
     }
@@ -219,14 +225,21 @@ impl AnswerableCall for AfterTool {
         match answer {
             ResultDecision::Continue => InterceptReply::default(),
             ResultDecision::Modify(result) => {
-                match changed_params(params, &["tool", "arguments", "result"], |own: &mut Self| own.result = result)?
-                {
-                    Some(result) => InterceptReply { result: Some(result), ..InterceptReply::with_modify_action() },
+                match changed_params(params, &["tool", "arguments", "result"], |own: &mut Self| {
+                    own.result = result
+                })? {
+                    Some(result) => {
+                        InterceptReply { result: Some(result), ..InterceptReply::with_modify_action() }
+                    }
                     None => InterceptReply::default(),
                 }
             }
-            ResultDecision::AbortTurn { reason } => InterceptReply::with_reason(HookAction::AbortTurn, reason),
-            ResultDecision::HardAbort { reason } => InterceptReply::with_reason(HookAction::HardAbort, reason),
+            ResultDecision::AbortTurn { reason } => {
+                InterceptReply::with_reason(HookAction::AbortTurn, reason)
+            }
+            ResultDecision::HardAbort { reason } => {
+                InterceptReply::with_reason(HookAction::HardAbort, reason)
+            }
         }
         .to_json()
     }

@@ -133,7 +133,11 @@ impl StdoutWriter {
         }
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, StdoutState>, due: Option<Instant>) -> MutexGuard<'a, StdoutState> {
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, StdoutState>,
+        due: Option<Instant>,
+    ) -> MutexGuard<'a, StdoutState> {
         match due {
             Some(due) => {
                 let time = due.saturating_duration_since(Instant::now());

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Call, HookHello, InboundMessage,
-    CallLine, LlmDecision, LlmResponse, TurnMeta, HookMode, TurnEvent, HookEventPayload, HookQuestion, HookReply, ResponseDecision,
-    ResultDecision, RpcError, ToolDecision, HookToolResult, TurnContext,
+    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Call, CallLine,
+    HookEventPayload, HookHello, HookMode, HookQuestion, HookReply, HookToolResult, InboundMessage,
+    LlmDecision, LlmResponse, ResponseDecision, ResultDecision, RpcError, ToolDecision, TurnContext,
+    TurnEvent, TurnMeta,
 };
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream, WriteHalf};
@@ -66,8 +67,11 @@ struct HookRecord {
 impl HookHarness {
     /// Starts a hook that is called for everything.
     pub async fn start(hook: Hook) -> Self {
-        Self::start_with(hook, HookHello::new("hook", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]))
-            .await
+        Self::start_with(
+            hook,
+            HookHello::new("hook", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]),
+        )
+        .await
     }
 
     /// Starts a hook and says this hello.
@@ -165,7 +169,10 @@ impl HookHarness {
     ///
     /// # Errors
     /// The error that the hook replied with.
-    pub async fn ask<Q: HookQuestion + Clone + Into<Call>>(&self, question: Q) -> Result<Q::Decision, RpcError> {
+    pub async fn ask<Q: HookQuestion + Clone + Into<Call>>(
+        &self,
+        question: Q,
+    ) -> Result<Q::Decision, RpcError> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         self.send(CallLine::request(id, question.clone())).await;
         let reply =
@@ -179,7 +186,8 @@ impl HookHarness {
     /// Tells an event and returns when its handlers are done.
     pub async fn event(&self, payload: impl Into<HookEventPayload>) {
         let time = "2026-01-31T12:34:56Z".to_owned();
-        let occurrence = TurnEvent { time, meta: turn_meta(""), context: turn_context(), payload: payload.into() };
+        let occurrence =
+            TurnEvent { time, meta: turn_meta(""), context: turn_context(), payload: payload.into() };
         let event = occurrence.to_runtime_event(1).expect("every event has a JSON form");
         self.notify(event).await;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, RegisterCommand, RegisterTool, QueryResponse,
+    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, QueryResponse, RegisterCommand, RegisterTool,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;

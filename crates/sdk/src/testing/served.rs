@@ -23,7 +23,11 @@ pub(super) fn unavailable_services() -> ServiceHandler {
 }
 
 /// Answers all calls, one after the other, until the extension is gone.
-pub(super) async fn serve(seen: watch::Sender<ExtensionRecord>, input: ExtensionInput, answers: ServiceHandler) {
+pub(super) async fn serve(
+    seen: watch::Sender<ExtensionRecord>,
+    input: ExtensionInput,
+    answers: ServiceHandler,
+) {
     let (mut watching, mut answered) = (seen.subscribe(), 0);
     loop {
         let news = watching.wait_for(|seen| seen.host_calls().nth(answered).is_some()).await;

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{LifecycleEvent, Extension, Host, NoteLevel, NoArgs, ToolResult};
+use haft_sdk::{Extension, Host, LifecycleEvent, NoArgs, NoteLevel, ToolResult};
 use tokio::time::sleep;
 
 /// A tool that takes some time, one that never ends, and an event that takes some time.
@@ -109,9 +109,10 @@ async fn a_kept_host_handle_outlives_the_connection() {
 
 #[tokio::test]
 async fn a_handler_of_session_start_knows_the_session() {
-    let extension = Extension::new("knows", "1.0.0").on_event("session_start", |event, host: Host| async move {
-        host.notify(NoteLevel::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
-    });
+    let extension =
+        Extension::new("knows", "1.0.0").on_event("session_start", |event, host: Host| async move {
+            host.notify(NoteLevel::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
+        });
     let harness = Harness::start(extension).await;
     harness.event(LifecycleEvent::session_start_of("s1".into(), Some("/s/s1.jsonl".into()))).await;
     harness.event(LifecycleEvent::session_start()).await;

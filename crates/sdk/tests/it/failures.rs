@@ -2,8 +2,8 @@
 
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, LifecycleEvent, Extension, NoteLevel, NoArgs, Response,
-    ToolCallDecision, ToolResult, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, Extension, LifecycleEvent, NoArgs, NoteLevel,
+    Response, ToolCallDecision, ToolResult, TurnStartDecision,
 };
 use serde_json::json;
 

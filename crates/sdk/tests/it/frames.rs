@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    Extension, Host, HostInfo, NoteLevel, NoArgs, RawJson, RegisterRejected, Response, ToolCallDecision,
+    Extension, Host, HostInfo, NoArgs, NoteLevel, RawJson, RegisterRejected, Response, ToolCallDecision,
     ToolResult,
 };
 use serde_json::json;
@@ -87,7 +87,9 @@ async fn what_is_granted_and_what_is_not_is_told() {
     let extension = Extension::new("told", "1.0.0")
         .tool("granted", "", |_: NoArgs, host: Host| async move {
             ToolResult::text(
-                host.granted_permissions().await.map_or_else(String::new, |granted| granted.as_str().to_owned()),
+                host.granted_permissions()
+                    .await
+                    .map_or_else(String::new, |granted| granted.as_str().to_owned()),
             )
         })
         .on_rejected(move |rejected, _| {

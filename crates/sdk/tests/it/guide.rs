@@ -6,8 +6,8 @@ use std::{env, fs};
 use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    Completion, LifecycleEvent, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision,
-    ToolResult,
+    Completion, Extension, GateDecision, HostError, LifecycleEvent, Panel, PanelEvent, Response,
+    ToolCallDecision, ToolResult,
 };
 use serde_json::json;
 

@@ -2,12 +2,12 @@
 
 use haft_sdk::RawJson;
 use haft_sdk::hook::{
-    ApprovalDecision, HookEvent, Hook, HookEventKind, HookMessage, HookEventPayload, RequestDecision, ResponseDecision, ResultDecision,
-    ToolDecision, ToolDefinition, HookToolResult,
+    ApprovalDecision, Hook, HookEvent, HookEventKind, HookEventPayload, HookMessage, HookToolResult,
+    RequestDecision, ResponseDecision, ResultDecision, ToolDecision, ToolDefinition,
 };
 use haft_sdk::protocol::hook::{
-    BeforeLlm, Call, HookHello, LegacyEvent, LlmDecision, LlmEdit, MessageEdit, Method, HookMode, RuntimeEvent,
-    ToolExecEnd, TurnEnd,
+    BeforeLlm, Call, HookHello, HookMode, LegacyEvent, LlmDecision, LlmEdit, MessageEdit, Method,
+    RuntimeEvent, ToolExecEnd, TurnEnd,
 };
 use haft_sdk::testing::HookHarness;
 use serde_json::{Value, json};
@@ -185,7 +185,10 @@ async fn a_tool_of_its_own_is_offered_and_answered() {
     let sunny = ToolDecision::respond(HookToolResult::text("Bonn: sunny"));
     assert_eq!(result("weather", json!({"city": "Bonn"})).await, sunny);
     let wrong = "argument \"city\" does not fit: invalid type: integer `5`, expected a string";
-    assert_eq!(result("weather", json!({"city": 5})).await, ToolDecision::respond(HookToolResult::error(wrong)));
+    assert_eq!(
+        result("weather", json!({"city": 5})).await,
+        ToolDecision::respond(HookToolResult::error(wrong))
+    );
     let panicked = ToolDecision::respond(HookToolResult::error("handler panicked: nowhere"));
     assert_eq!(result("weather", json!({"city": ""})).await, panicked);
     assert_eq!(result("bash", json!({})).await, ToolDecision::deny("bash"));
@@ -342,8 +345,9 @@ fn refused(hook: Hook, expect: &str) {
 fn what_cannot_be_meant_is_refused_at_the_start() {
     let gate = |hook: Hook| hook.before_tool(|_| async { ToolDecision::Continue });
     refused(gate(gate(Hook::new())), "before_tool has two handlers");
-    let tool =
-        |hook: Hook, name: &str, schema| hook.raw_tool(name, "", schema, |_| async { HookToolResult::text("") });
+    let tool = |hook: Hook, name: &str, schema| {
+        hook.raw_tool(name, "", schema, |_| async { HookToolResult::text("") })
+    };
     let object = json!({"type": "object"});
     refused(tool(tool(Hook::new(), "a", object.clone()), "a", object), "tool \"a\" is registered twice");
     refused(

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{LifecycleEvent, Extension, NoArgs, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{Extension, LifecycleEvent, NoArgs, Response, ToolCallDecision, ToolResult};
 use serde_json::json;
 use tokio::sync::Notify;
 

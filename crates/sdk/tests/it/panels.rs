@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{LifecycleEvent, Extension, Host, NoteLevel, NoArgs, Panel, Response, ToolResult};
+use haft_sdk::{Extension, Host, LifecycleEvent, NoArgs, NoteLevel, Panel, Response, ToolResult};
 use serde_json::json;
 use tokio::time::sleep;
 

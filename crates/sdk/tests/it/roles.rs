@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::testing::{Harness, host_info};
-use haft_sdk::{LifecycleEvent, Extension, GateDecision, HostInfo, RawJson, ToolCallDecision, ToolSelection};
+use haft_sdk::{Extension, GateDecision, HostInfo, LifecycleEvent, RawJson, ToolCallDecision, ToolSelection};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

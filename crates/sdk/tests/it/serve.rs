@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, LifecycleEvent, Extension, Host, HostInfo, NoteLevel, NoArgs,
-    Panel, PanelEvent, RawJson, Response, ToolCallDecision, ToolResult, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, Extension, Host, HostInfo, LifecycleEvent, NoArgs,
+    NoteLevel, Panel, PanelEvent, RawJson, Response, ToolCallDecision, ToolResult, TurnStartDecision,
 };
 use serde_json::json;
 

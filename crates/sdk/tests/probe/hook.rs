@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::thread::sleep;
 
-use haft_sdk::hook::{ApprovalDecision, Hook, ToolDecision, HookToolResult};
+use haft_sdk::hook::{ApprovalDecision, Hook, HookToolResult, ToolDecision};
 use haft_sdk::{NoArgs, log};
 use tokio::sync::Notify;
 

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use haft_sdk::{Extension, Host, NoteLevel, NoArgs, Response, ToolCallDecision, ToolResult, TurnStartDecision};
+use haft_sdk::{
+    Extension, Host, NoArgs, NoteLevel, Response, ToolCallDecision, ToolResult, TurnStartDecision,
+};
 
 /// Longer than the test lasts: what waits for such a handler fails the test.
 const FOR_EVER: Duration = Duration::from_secs(3600);

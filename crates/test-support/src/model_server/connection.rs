@@ -80,9 +80,13 @@ async fn play_scenario(
             write_whole(stream, "200 OK", "", "text/html", "<html><body>Sign in</body></html>").await
         }
         Some(AnswerFault::Silent) => wait_for_hang_up(stream).await,
-        Some(AnswerFault::ErrorEvent { .. } | AnswerFault::Reset | AnswerFault::NoFinalEvent | AnswerFault::Hang) | None => {
-            play_stream(stream, shared, request, scenario).await
-        }
+        Some(
+            AnswerFault::ErrorEvent { .. }
+            | AnswerFault::Reset
+            | AnswerFault::NoFinalEvent
+            | AnswerFault::Hang,
+        )
+        | None => play_stream(stream, shared, request, scenario).await,
     }
 }
 

@@ -140,7 +140,11 @@ impl Scenario {
 
     /// Adds a tool call; `args` is sent as it is.
     pub fn tool(mut self, id: &str, name: &str, args: &str) -> Self {
-        self.blocks.push(AnswerBlock::Tool { id: id.to_owned(), name: name.to_owned(), args: args.to_owned() });
+        self.blocks.push(AnswerBlock::Tool {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            args: args.to_owned(),
+        });
         self
     }
 

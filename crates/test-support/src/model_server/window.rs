@@ -28,7 +28,8 @@ impl ServerState {
     /// The answer to a request with a proper transcript; none when there is none left.
     pub(super) fn next(&mut self, wire: WireFormat, request: &RecordedRequest) -> Option<Scenario> {
         let counted = self.window.map(|window| (window, input_tokens(&request.body)));
-        if let Some(refused) = counted.and_then(|(window, input)| overflow_refusal(wire, &request.body, input, window))
+        if let Some(refused) =
+            counted.and_then(|(window, input)| overflow_refusal(wire, &request.body, input, window))
         {
             self.overflows += 1;
             return Some(refused);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 
-use super::{TerminalResponder, TerminalInput, Pty, SharedTerminal, TerminalState};
+use super::{Pty, SharedTerminal, TerminalInput, TerminalResponder, TerminalState};
 
 /// Rows that have left the screen and can be read still.
 const SCROLLBACK: usize = 10_000;

@@ -56,7 +56,12 @@ impl SandboxProbe {
 }
 
 /// The same with every network.
-const fn probe(name: &'static str, free: ProbeOutcome, standard: ProbeOutcome, strict: ProbeOutcome) -> SandboxProbe {
+const fn probe(
+    name: &'static str,
+    free: ProbeOutcome,
+    standard: ProbeOutcome,
+    strict: ProbeOutcome,
+) -> SandboxProbe {
     SandboxProbe { name, expect: [free, standard, standard, strict, strict, strict] }
 }
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{ProbeConfinement, ProbeOutcome, PROBES};
+use super::{PROBES, ProbeConfinement, ProbeOutcome};
 
 /// Everything that is there, below one directory. Dropping it ends its process; the directory is the caller's.
 #[derive(Debug)]
@@ -92,7 +92,10 @@ impl SandboxScene {
 
     /// Compares the output with the expected one.
     pub fn judge_output(output: &str, column: ProbeConfinement) -> Vec<ProbeVerdict> {
-        PROBES.iter().map(|probe| judge_probe(probe.name, probe_result(output, probe.name), probe.expected(column))).collect()
+        PROBES
+            .iter()
+            .map(|probe| judge_probe(probe.name, probe_result(output, probe.name), probe.expected(column)))
+            .collect()
     }
 }
 

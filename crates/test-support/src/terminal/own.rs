@@ -52,7 +52,9 @@ pub fn forbidden_actions(bytes: &[u8], written: OutputKind) -> Vec<String> {
     let ActionLog { mut deeds, shown } = heard;
     let mut found = match written {
         OutputKind::Frame(columns, rows) => check_frame(&deeds, columns, rows),
-        OutputKind::Inline { columns, rows, before } => strip::check_inline_frame(&deeds, columns, rows, before),
+        OutputKind::Inline { columns, rows, before } => {
+            strip::check_inline_frame(&deeds, columns, rows, before)
+        }
         OutputKind::InlineRemoval(before) => strip::check_removal(&deeds, before),
         OutputKind::Rows => check_rows(&deeds),
         OutputKind::Title => check_title(&deeds, bytes),
@@ -60,8 +62,10 @@ pub fn forbidden_actions(bytes: &[u8], written: OutputKind) -> Vec<String> {
         OutputKind::Pictures(..) | OutputKind::Lines => Vec::new(),
     };
     found.extend(deeds.iter().filter_map(TerminalAction::always_forbidden));
-    let has_pens =
-        matches!(written, OutputKind::Frame(..) | OutputKind::Inline { .. } | OutputKind::InlineRemoval(_) | OutputKind::Rows);
+    let has_pens = matches!(
+        written,
+        OutputKind::Frame(..) | OutputKind::Inline { .. } | OutputKind::InlineRemoval(_) | OutputKind::Rows
+    );
     if has_pens {
         // A sequence that is cut off by the next one does nothing, and nobody wrote it.
         let escapes = bytes.iter().filter(|byte| **byte == 0x1b).count();
@@ -209,7 +213,9 @@ impl vte::Perform for ActionLog {
             (b"", [0, rest @ ..], 'm') if is_pen(rest) => Some(TerminalAction::Pen(rest.is_empty())),
             _ => None,
         };
-        self.push_action(deed.unwrap_or_else(|| TerminalAction::Other(format!("control sequence {numbers:?} {action}"))));
+        self.push_action(
+            deed.unwrap_or_else(|| TerminalAction::Other(format!("control sequence {numbers:?} {action}"))),
+        );
     }
 
     fn esc_dispatch(&mut self, intermediates: &[u8], _: bool, byte: u8) {
@@ -281,7 +287,10 @@ fn check_frame(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String>
         }
     }
     for deed in cells {
-        if !matches!(deed, TerminalAction::Show | TerminalAction::Go(..) | TerminalAction::Pen(_) | TerminalAction::Other(_)) {
+        if !matches!(
+            deed,
+            TerminalAction::Show | TerminalAction::Go(..) | TerminalAction::Pen(_) | TerminalAction::Other(_)
+        ) {
             found.push(format!("{deed:?} among cells"));
         }
     }
@@ -349,7 +358,13 @@ fn check_clipboard(deeds: &[TerminalAction]) -> Vec<String> {
         let [number, place, text] = params.as_slice() else { return false };
         *ended == bell && number == b"52" && place == b"c" && is_base64(text)
     };
-    let wrap = [TerminalAction::Pass, TerminalAction::Passed(b'm'), TerminalAction::Passed(b'u'), TerminalAction::Passed(b'x'), TerminalAction::Passed(b';')];
+    let wrap = [
+        TerminalAction::Pass,
+        TerminalAction::Passed(b'm'),
+        TerminalAction::Passed(b'u'),
+        TerminalAction::Passed(b'x'),
+        TerminalAction::Passed(b';'),
+    ];
     let fits = match deeds {
         [plain, TerminalAction::Terminator] => is_text(plain, false),
         [plain, TerminalAction::Terminator, wrapped @ .., again, TerminalAction::Terminator] => {

@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use atomic::{SharedWriteState, PathBoundary};
+use atomic::{PathBoundary, SharedWriteState};
 use collector::ScratchDir;
 use haft_core::file_queue::FileQueue;
 use haft_launch::EnvPolicy;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, ParentPolicy,
-    RunReport, ShellCommand, FileStat,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery, GrepHits,
+    GrepQuery, ParentPolicy, RunReport, ShellCommand,
 };
 use crate::environment::run_blocking;
 
@@ -184,7 +184,11 @@ impl Environment for HostEnvironment {
         run_blocking(move || files::list(&path)).await
     }
 
-    async fn claim(&self, path: &Path, parents: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+    async fn claim(
+        &self,
+        path: &Path,
+        parents: ParentPolicy,
+    ) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
         // Before anything is waited for: who asks first comes first.
         let place = self.queue.take_ticket();
         if parents == ParentPolicy::Create {

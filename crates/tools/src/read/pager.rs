@@ -1,6 +1,6 @@
 //! `LinePager`: a window of lines out of a stream of chunks. Pure.
 
-use haft_core::truncate::{self, TruncationLimits, MAX_BYTES};
+use haft_core::truncate::{self, MAX_BYTES, TruncationLimits};
 
 /// The size of a window that is kept: one byte more than fits is enough to know that it does not fit, and a byte order
 /// mark takes no room in the result.

@@ -39,7 +39,8 @@ impl Model for Wants {
         let args = RawJson::from_value(&json!({"command": self.command})).unwrap();
         let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
         let content = vec![AssistantBlock::ToolCall(call)];
-        let response = ModelResponse { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None };
+        let response =
+            ModelResponse { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None };
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use haft_tools::{ClaimedFile, Environment, HostEnvironment, ParentPolicy, FileWriteOutcome};
+use haft_tools::{ClaimedFile, Environment, FileWriteOutcome, HostEnvironment, ParentPolicy};
 use serde_json::json;
 
 use crate::ground::Ground;
@@ -29,7 +29,11 @@ impl Place {
     }
 
     async fn claim(&self, environment: HostEnvironment, name: &str) -> Box<dyn ClaimedFile> {
-        environment.with_backup_dir(self.path("state")).claim(&self.path(name), ParentPolicy::Exist).await.unwrap()
+        environment
+            .with_backup_dir(self.path("state"))
+            .claim(&self.path(name), ParentPolicy::Exist)
+            .await
+            .unwrap()
     }
 
     /// Puts something else where `in/dir` was.

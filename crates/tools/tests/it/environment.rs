@@ -10,8 +10,9 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{
-    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileKey, FileKind, FindHits, FindQuery, GrepHits,
-    GrepQuery, HostEnvironment, ParentPolicy, RunEnd, RunReport, ShellCommand, FileStat, FileWriteOutcome, builtin_tools,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileKey, FileKind, FileStat,
+    FileWriteOutcome, FindHits, FindQuery, GrepHits, GrepQuery, HostEnvironment, ParentPolicy, RunEnd,
+    RunReport, ShellCommand, builtin_tools,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -61,7 +62,10 @@ impl Environment for Memory {
     async fn list(&self, _: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
         let names: Vec<_> =
             self.files.lock().unwrap().keys().map(|path| path.display().to_string()).collect();
-        Ok(names.into_iter().map(|name| DirectoryEntry { name, kind: FileKind::File, target: None }).collect())
+        Ok(names
+            .into_iter()
+            .map(|name| DirectoryEntry { name, kind: FileKind::File, target: None })
+            .collect())
     }
 
     async fn claim(&self, path: &Path, _: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {

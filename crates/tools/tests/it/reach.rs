@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_core::tool::{ToolFailureKind, Tool, ToolContext, ToolOutput};
+use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_tools::{HostEnvironment, FileAccessRules, service_tools};
+use haft_tools::{FileAccessRules, HostEnvironment, service_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -49,8 +49,9 @@ impl Place {
             own: vec![at("home/haft/data/ext")],
             never: vec![at("home/haft")],
         };
-        let environment =
-            HostEnvironment::new(at("work")).with_backup_dir(at("state")).with_scratch(at("home/haft/results"));
+        let environment = HostEnvironment::new(at("work"))
+            .with_backup_dir(at("state"))
+            .with_scratch(at("home/haft/results"));
         service_tools(Arc::new(environment.with_access_rules(&reach).unwrap()))
     }
 

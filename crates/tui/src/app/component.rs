@@ -10,7 +10,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::keys::{Action, Context, Keymap, KeyPress};
+use crate::keys::{Action, Context, KeyPress, Keymap};
 use crate::look::DrawContext;
 
 use super::MouseAction;

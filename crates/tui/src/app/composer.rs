@@ -3,18 +3,20 @@
 use std::path::Path;
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{CompleteCommand, CompletionsData, CommandFailure, GetModels, GetTools, ListSessions};
+use haft_protocol::rpc::{
+    CommandFailure, CompleteCommand, CompletionsData, GetModels, GetTools, ListSessions,
+};
 
-use super::component::{CLOSE, Component, InputOutcome, InputContext};
+use super::component::{CLOSE, Component, InputContext, InputOutcome};
 use super::intent::ComponentIntent;
-use super::known::{ExtensionCompletions, CommandArgumentKind, CompletionCatalog};
+use super::known::{CommandArgumentKind, CompletionCatalog, ExtensionCompletions};
 use super::outbox::Outbox;
 use super::pastes::PendingPastes;
-use super::pending::{PendingRequest, ListUse};
+use super::pending::{ListUse, PendingRequest};
 use super::search::{SearchField, SearchKeyOutcome};
 use super::{BackendRequest, Effect};
 use crate::complete::{self, Completer, CompletionKind, CompletionPopup};
-use crate::editor::{EditorContent, Editor, EditOutcome, PasteOutcome, Submission};
+use crate::editor::{EditOutcome, Editor, EditorContent, PasteOutcome, Submission};
 use crate::history::{self, PromptHistory};
 use crate::keys::{Action, Completion, Context, Edit, KeyPress, Prompt};
 use crate::queue::DeliveryTime;
@@ -187,7 +189,12 @@ impl Composer {
     }
 
     /// Takes an image that was read, if it belongs to a paste. Returns false if it does not.
-    pub(super) fn handle_image(&mut self, number: u64, image: &Result<Image, CommandFailure>, out: &mut Outbox) -> bool {
+    pub(super) fn handle_image(
+        &mut self,
+        number: u64,
+        image: &Result<Image, CommandFailure>,
+        out: &mut Outbox,
+    ) -> bool {
         if !self.pastes.is_waiting_for(number) {
             return false;
         }
@@ -221,7 +228,8 @@ impl Composer {
             return;
         }
         self.request_extension_completions(out);
-        let wanted = complete::find_target(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
+        let wanted =
+            complete::find_target(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
         match wanted {
             Some(CompletionKind::File { .. }) if self.files == FileListState::Unknown => {
                 self.files = FileListState::Requested;
@@ -230,14 +238,17 @@ impl Composer {
             Some(CompletionKind::Argument { command, before }) if before.is_empty() => {
                 self.request_arguments(&command, out);
             }
-            Some(CompletionKind::File { .. } | CompletionKind::Argument { .. } | CompletionKind::Command) | None => {}
+            Some(CompletionKind::File { .. } | CompletionKind::Argument { .. } | CompletionKind::Command)
+            | None => {}
         }
     }
 
     fn request_arguments(&mut self, command: &str, out: &mut Outbox) {
         let known = &mut self.completions;
         match known.argument_kind(command) {
-            Some(CommandArgumentKind::Models) if known.models.is_none() && !out.is_pending(PendingRequest::is_models) => {
+            Some(CommandArgumentKind::Models)
+                if known.models.is_none() && !out.is_pending(PendingRequest::is_models) =>
+            {
                 out.send(GetModels {}, PendingRequest::Models(ListUse::CacheOnly));
             }
             Some(CommandArgumentKind::Sessions)
@@ -245,7 +256,9 @@ impl Composer {
             {
                 out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
             }
-            Some(CommandArgumentKind::Tools) if known.tools.is_none() && !out.is_pending(PendingRequest::is_tools) => {
+            Some(CommandArgumentKind::Tools)
+                if known.tools.is_none() && !out.is_pending(PendingRequest::is_tools) =>
+            {
                 out.send(GetTools {}, PendingRequest::Tools(ListUse::CacheOnly));
             }
             Some(CommandArgumentKind::Providers) if known.providers.is_none() => {
@@ -263,7 +276,11 @@ impl Composer {
             self.completions.extension_completions = None;
             return;
         };
-        let known = self.completions.extension_completions.as_ref().is_some_and(|said| said.query.0 == name && said.query.1 == prefix);
+        let known = self
+            .completions
+            .extension_completions
+            .as_ref()
+            .is_some_and(|said| said.query.0 == name && said.query.1 == prefix);
         if known || out.is_pending(PendingRequest::is_completions) {
             return;
         }
@@ -271,7 +288,12 @@ impl Composer {
         out.send(command, PendingRequest::Completions(name, prefix));
     }
 
-    pub(super) fn apply_completions(&mut self, of: (String, String), data: CompletionsData, out: &mut Outbox) {
+    pub(super) fn apply_completions(
+        &mut self,
+        of: (String, String),
+        data: CompletionsData,
+        out: &mut Outbox,
+    ) {
         let typed = self.typed_command();
         if typed.as_ref().is_none_or(|typed| typed.0 != of.0) {
             return self.request_extension_completions(out);
@@ -288,7 +310,9 @@ impl Composer {
     fn typed_command(&self) -> Option<(String, String)> {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
         let wanted = complete::find_target(text, cursor)?;
-        if !matches!(wanted.kind, CompletionKind::Argument { .. }) || self.history.shows_unedited_prompt(&self.editor.content()) {
+        if !matches!(wanted.kind, CompletionKind::Argument { .. })
+            || self.history.shows_unedited_prompt(&self.editor.content())
+        {
             return None;
         }
         let (command, behind) = text.get(1..cursor)?.split_once(char::is_whitespace)?;
@@ -306,7 +330,9 @@ impl Composer {
             }
             Prompt::Abort => scope.out.push_intent(ComponentIntent::Abort),
             Prompt::TakeBack => scope.out.push_intent(ComponentIntent::TakeBack),
-            Prompt::ClearOrQuit if self.editor.is_empty() => scope.out.push_intent(ComponentIntent::QuitTwice),
+            Prompt::ClearOrQuit if self.editor.is_empty() => {
+                scope.out.push_intent(ComponentIntent::QuitTwice)
+            }
             Prompt::ClearOrQuit => {
                 // The prompt that waited for its pastes would send the next text.
                 self.pastes.cancel_submit();

@@ -6,13 +6,13 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
 use ratatui_core::layout::Rect;
 
-use super::component::{Component, InputOutcome, InputContext};
+use super::component::{Component, InputContext, InputOutcome};
 use super::intent::ComponentIntent;
 use super::search::{SearchField, SearchKeyOutcome};
 use super::{Effect, MouseAction, MouseKind};
 use crate::keys::{Action, Browse, Context, KeyPress};
 use crate::timeouts;
-use crate::transcript::{BrowseOutcome, SearchOutcome, LocalMessage, Transcript};
+use crate::transcript::{BrowseOutcome, LocalMessage, SearchOutcome, Transcript};
 
 /// The rows that one turn of the wheel moves.
 const WHEEL: i32 = 3;

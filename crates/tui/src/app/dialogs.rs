@@ -7,11 +7,11 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::Effect;
-use super::component::{Component, InputOutcome, InputContext};
+use super::component::{Component, InputContext, InputOutcome};
 use super::intent::{AnswerUse, ComponentIntent};
 use super::late::StrayKeys;
 use super::outbox::Outbox;
-use crate::dialog::{Dialog, TypedLineOutcome, Question, DialogKeyOutcome};
+use crate::dialog::{Dialog, DialogKeyOutcome, Question, TypedLineOutcome};
 use crate::keys::{Context, KeyPress};
 use crate::look::DrawContext;
 
@@ -200,7 +200,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::update::update;
-    use super::super::{UiEvent, AppOptions, AppState};
+    use super::super::{AppOptions, AppState, UiEvent};
     use super::*;
     use crate::dialog::AnswerKind;
 

@@ -68,7 +68,12 @@ pub(super) enum QueueSyncState {
 impl DeferredInput {
     /// Before anything is known. What happens then would be gone when the conversation comes.
     pub(super) fn new() -> Self {
-        Self { session_switch: None, unsent: VecDeque::new(), queue_sync: QueueSyncState::Synced, queue_revision: 0 }
+        Self {
+            session_switch: None,
+            unsent: VecDeque::new(),
+            queue_sync: QueueSyncState::Synced,
+            queue_revision: 0,
+        }
     }
 }
 
@@ -76,7 +81,11 @@ impl UnsentMessage {
     /// Makes a message of the command line's prompt. None where that says nothing.
     pub(super) fn from_prompt(text: &str) -> Option<Self> {
         let submission = EditorContent::from_text(text).submission();
-        (!submission.text.is_empty()).then_some(Self { submission, when: DeliveryTime::Now, source: MessageSource::CommandLine })
+        (!submission.text.is_empty()).then_some(Self {
+            submission,
+            when: DeliveryTime::Now,
+            source: MessageSource::CommandLine,
+        })
     }
 }
 
@@ -88,7 +97,9 @@ impl SessionSwitch {
     pub(super) fn record_event(&mut self, session: String, event: ClientEvent) {
         match event {
             ClientEvent::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
-            ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => self.questions.retain(|(_, asked)| asked.id != id),
+            ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => {
+                self.questions.retain(|(_, asked)| asked.id != id)
+            }
             event @ (ClientEvent::Rpc(_) | ClientEvent::Agent(_)) => {
                 if self.events.len() < MOST_EVENTS {
                     self.events.push((session, event));

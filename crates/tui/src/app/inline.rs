@@ -59,7 +59,8 @@ impl InlineScreen {
 
     pub(super) fn announce_conversation(&mut self, name: &str) {
         if self.on && self.greeted {
-            let name = CleanLine::new(name.lines().next().unwrap_or_default()).truncate_to_width(LONGEST_NAME);
+            let name =
+                CleanLine::new(name.lines().next().unwrap_or_default()).truncate_to_width(LONGEST_NAME);
             self.next_title = Some(name.as_str().to_owned());
         }
     }

@@ -12,7 +12,7 @@ use crate::theme::{Appearance, Theme};
 
 use super::inline::InlineOutput;
 use super::view::below;
-use super::{Effect, UiEvent, LinearOutput, AppState, draw, start, update};
+use super::{AppState, Effect, LinearOutput, UiEvent, draw, start, update};
 
 /// An interface: its output, and the effects of events.
 pub trait UserInterface {

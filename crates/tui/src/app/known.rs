@@ -7,7 +7,7 @@ use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
 use haft_protocol::thinking::ThinkingLevel;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::complete::{CommandArgument, CompletionCandidate, CompletionCommand, CandidateSource};
+use crate::complete::{CandidateSource, CommandArgument, CompletionCandidate, CompletionCommand};
 
 use super::LoginProvider;
 use super::settings::SETTINGS;
@@ -83,7 +83,8 @@ impl CompletionCatalog {
 
     pub(super) fn argument_kind(&self, name: &str) -> Option<CommandArgumentKind> {
         let is_it = |known: &str| known.eq_ignore_ascii_case(name);
-        let is_named = |own: &&CompletableCommand| is_it(own.name) || own.aliases.iter().any(|alias| is_it(alias));
+        let is_named =
+            |own: &&CompletableCommand| is_it(own.name) || own.aliases.iter().any(|alias| is_it(alias));
         self.built_in.iter().find(is_named).and_then(|own| own.completes)
     }
 
@@ -131,7 +132,9 @@ impl CompletionCatalog {
                     .map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default()))
                     .collect()
             }
-            CommandArgumentKind::Levels => ThinkingLevel::NAMES.iter().map(|name| argument(name, "")).collect(),
+            CommandArgumentKind::Levels => {
+                ThinkingLevel::NAMES.iter().map(|name| argument(name, "")).collect()
+            }
             CommandArgumentKind::Sessions => {
                 let sessions = self.sessions.as_ref()?.iter();
                 sessions.map(|session| argument(&session.session, session_description(session))).collect()
@@ -141,13 +144,17 @@ impl CompletionCatalog {
                 let first = |tool: &ToolInfo| tool.description.lines().next().unwrap_or_default().to_owned();
                 self.tools.as_ref()?.iter().map(|tool| argument(&tool.name, &first(tool))).collect()
             }
-            CommandArgumentKind::Extensions => self.extensions.iter().map(|name| argument(name, "")).collect(),
+            CommandArgumentKind::Extensions => {
+                self.extensions.iter().map(|name| argument(name, "")).collect()
+            }
             CommandArgumentKind::Providers => {
                 let providers = self.providers.as_ref()?.iter();
                 let key = |provider: &LoginProvider| provider.key.clone().unwrap_or_default();
                 providers.map(|provider| argument(&provider.name, &key(provider))).collect()
             }
-            CommandArgumentKind::Settings => SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect(),
+            CommandArgumentKind::Settings => {
+                SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect()
+            }
         };
         Some(found)
     }
@@ -186,7 +193,9 @@ impl CandidateSource for CompletionCatalog {
 
     fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>> {
         let info = self.external_command(command).filter(|info| info.completes)?;
-        let Some(ExtensionCompletions { query: (of, before), items }) = &self.extension_completions else { return Some(Vec::new()) };
+        let Some(ExtensionCompletions { query: (of, before), items }) = &self.extension_completions else {
+            return Some(Vec::new());
+        };
         if of != &info.name || !prefix.starts_with(before.as_str()) {
             return Some(Vec::new());
         }

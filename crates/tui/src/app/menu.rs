@@ -6,14 +6,14 @@ use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{CLOSE, Component, InputOutcome, LIST, InputContext};
+use super::component::{CLOSE, Component, InputContext, InputOutcome, LIST};
 use super::intent::{ChoiceUse, ComponentIntent};
 use super::known::session_description;
 use super::outbox::Outbox;
 use super::{BackendRequest, MouseAction, SettingRow};
 use crate::keys::{Context, KeyPress};
 use crate::look::DrawContext;
-use crate::picker::{PickerAbilities, PickerOutcome, Picker, PickerRow};
+use crate::picker::{Picker, PickerAbilities, PickerOutcome, PickerRow};
 
 /// A list to pick from.
 #[derive(Debug)]
@@ -84,7 +84,9 @@ fn handle_pick(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox)
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {
         PickerOutcome::Open => {}
-        PickerOutcome::Moved(key) if *purpose == ChoiceUse::Theme => out.push_intent(ComponentIntent::PreviewTheme(key)),
+        PickerOutcome::Moved(key) if *purpose == ChoiceUse::Theme => {
+            out.push_intent(ComponentIntent::PreviewTheme(key))
+        }
         PickerOutcome::Moved(_) => {}
         PickerOutcome::Taken(key) => {
             out.push_intent(ComponentIntent::Pick(purpose.clone(), key));

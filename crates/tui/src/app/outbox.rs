@@ -55,7 +55,12 @@ impl Outbox {
         self.send_to(command, session, pending);
     }
 
-    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: PendingRequest) {
+    pub(super) fn send_to(
+        &mut self,
+        command: impl Into<Command>,
+        session: Option<String>,
+        pending: PendingRequest,
+    ) {
         self.requests += 1;
         let id = format!("ui-{}", self.requests);
         self.open.insert(id.clone(), pending);
@@ -76,7 +81,9 @@ impl Outbox {
     /// far as they were not heard. `goes_on` is a session with the same conversation.
     pub(super) fn leave_session(&mut self, queue: &MessageQueue, goes_on: Option<&str>) {
         let open = std::mem::take(&mut self.open).into_iter();
-        self.open = open.filter_map(|(id, pending)| Some((id, pending.into_previous_session(queue, goes_on)?))).collect();
+        self.open = open
+            .filter_map(|(id, pending)| Some((id, pending.into_previous_session(queue, goes_on)?)))
+            .collect();
     }
 
     pub(super) fn push_intent(&mut self, intent: ComponentIntent) {

@@ -5,7 +5,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use super::component::draw_line;
-use super::component::{Component, InputOutcome, LIST, InputContext};
+use super::component::{Component, InputContext, InputOutcome, LIST};
 use super::{MouseAction, MouseKind};
 use crate::clean::{CleanLine, span};
 use crate::keys::{Action, App, Browse, Context, KeyPress, Scroll};

@@ -8,7 +8,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::MouseAction;
-use super::component::{CLOSE, Component, InputOutcome, InputContext};
+use super::component::{CLOSE, Component, InputContext, InputOutcome};
 use super::intent::ComponentIntent;
 use super::outbox::Outbox;
 use super::pending::PendingRequest;

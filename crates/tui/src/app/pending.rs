@@ -77,9 +77,15 @@ impl PendingRequest {
     pub(super) fn into_previous_session(self, queue: &MessageQueue, goes_on: Option<&str>) -> Option<Self> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
         match self {
-            Self::Prompt(said) | Self::QueuedMessage(said) | Self::Command(said) => Some(Self::PreviousSessionMessage(said)),
-            Self::TakeQueued(_) => Some(Self::PreviousSessionQueue(Box::new(queue.clone()), goes_on.map(str::to_owned))),
-            kept @ (Self::PreviousSessionMessage(_) | Self::PreviousSessionQueue(..) | Self::ModelCarriedOver(_)) => Some(kept),
+            Self::Prompt(said) | Self::QueuedMessage(said) | Self::Command(said) => {
+                Some(Self::PreviousSessionMessage(said))
+            }
+            Self::TakeQueued(_) => {
+                Some(Self::PreviousSessionQueue(Box::new(queue.clone()), goes_on.map(str::to_owned)))
+            }
+            kept @ (Self::PreviousSessionMessage(_)
+            | Self::PreviousSessionQueue(..)
+            | Self::ModelCarriedOver(_)) => Some(kept),
             kept @ (Self::Hello | Self::ErrorsOnly | Self::Ignored | Self::Answered) => Some(kept),
             _ => None,
         }

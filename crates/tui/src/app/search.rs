@@ -69,8 +69,8 @@ impl SearchField {
         let layout = self.editor.layout(self.text_area(area).width);
         let row = self.editor.row_pieces(&layout, layout.row).into_iter();
         let typed = row.map(|piece| span(CleanLine::new(&piece.text), theme.style(Role::Text)));
-        let found =
-            describe_outcome(found).map(|(text, role)| span(CleanLine::new(&format!("  {text}")), theme.style(role)));
+        let found = describe_outcome(found)
+            .map(|(text, role)| span(CleanLine::new(&format!("  {text}")), theme.style(role)));
         let label = span(CleanLine::from(self.label), theme.style(Role::Prompt));
         let line: Line<'_> = std::iter::once(label).chain(typed).chain(found).collect();
         draw_line(buffer, area, 0, &line);

@@ -38,7 +38,11 @@ impl ImagePromptQueue {
         self.open.push(ImagePrompt { submission, when, plain, images });
     }
 
-    pub(super) fn accept_image(&mut self, number: u64, image: Result<Image, CommandFailure>) -> ImageLoadOutcome {
+    pub(super) fn accept_image(
+        &mut self,
+        number: u64,
+        image: Result<Image, CommandFailure>,
+    ) -> ImageLoadOutcome {
         let is_its = |sending: &ImagePrompt| sending.images.iter().any(|(of, _)| *of == number);
         let Some(at) = self.open.iter().position(is_its) else { return ImageLoadOutcome::Waiting };
         let image = match image {

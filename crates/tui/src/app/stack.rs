@@ -5,7 +5,7 @@ use std::time::Instant;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{Component, InputOutcome, InputContext};
+use super::component::{Component, InputContext, InputOutcome};
 use super::composer::Composer;
 use super::conversation::ConversationView;
 use super::dialogs::DialogQueue;

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use haft_protocol::rpc::{
-    AbortCommand, ClientInfo, GetState, HelloCommand, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
+    AbortCommand, ClientInfo, GetState, HelloCommand, ListCommands, ListExtensions, ListSessions, ReloadExt,
+    TakeQueued,
 };
 
-use crate::dialog::{Question, AnswerKind};
+use crate::dialog::{AnswerKind, Question};
 use crate::keys::Keymap;
 use crate::look::DrawContext;
 use crate::picker::{PickerAbilities, PickerRow};
@@ -15,18 +16,18 @@ use crate::theme::{Appearance, Theme};
 use crate::transcript::{LocalMessage, Transcript};
 
 use super::areas::ScreenAreas;
-use super::component::{Component, InputOutcome, InputContext};
+use super::component::{Component, InputContext, InputOutcome};
 use super::composer::MARK;
 use super::held::{DeferredInput, QueueSyncState, UnsentMessage};
 use super::inline::InlineScreen;
 use super::intent::{AnswerUse, ChoiceUse};
 use super::known::CompletionCatalog;
 use super::lines::{LinearPrinter, PrintSources};
-use super::menu::{PendingPicker, Menu};
+use super::menu::{Menu, PendingPicker};
 use super::notes::ExtensionNotes;
 use super::outbox::Outbox;
 use super::page::MarkdownPage;
-use super::pending::{PendingRequest, ListUse, TakeBackUse};
+use super::pending::{ListUse, PendingRequest, TakeBackUse};
 use super::sending::ImagePromptQueue;
 use super::session::CurrentSession;
 use super::settings::Settings;
@@ -211,7 +212,10 @@ impl AppState {
     }
 
     /// Offers input to the components, until one of them takes it or leaves it unclaimed.
-    pub(super) fn offer_input(&mut self, give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome) -> InputOutcome {
+    pub(super) fn offer_input(
+        &mut self,
+        give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome,
+    ) -> InputOutcome {
         let (now, width, main) = (self.now, self.text_width(), self.areas.main);
         let Self { stack, out, keymap, .. } = self;
         stack.offer_input(&mut InputContext { now, keymap, width, main, out }, give)
@@ -294,7 +298,13 @@ impl AppState {
         }
     }
 
-    pub(super) fn open_menu(&mut self, title: &str, rows: Vec<PickerRow>, can: PickerAbilities, purpose: ChoiceUse) {
+    pub(super) fn open_menu(
+        &mut self,
+        title: &str,
+        rows: Vec<PickerRow>,
+        can: PickerAbilities,
+        purpose: ChoiceUse,
+    ) {
         self.linear.list_changed();
         (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }

@@ -94,20 +94,32 @@ impl StatusBar {
         [word, self.quits_until].into_iter().flatten().min()
     }
 
-    pub(super) fn draw(&self, facts: StatusBarSources<'_>, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+    pub(super) fn draw(
+        &self,
+        facts: StatusBarSources<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        look: &DrawContext,
+    ) {
         if area.is_empty() {
             return;
         }
         let theme = &look.theme;
         let width = usize::from(area.width);
         let word = facts.searching.map(progress_text).or_else(|| Some(self.flash.as_ref()?.text.clone()));
-        let hint =
-            |text: &str, role: Role| vec![span(CleanLine::new(text).truncate_to_width(width), theme.style(role))];
+        let hint = |text: &str, role: Role| {
+            vec![span(CleanLine::new(text).truncate_to_width(width), theme.style(role))]
+        };
         let left = match word {
             Some(word) => hint(&word, Role::Accent),
             None if self.quits_until.is_some() => hint(&quit_hint(facts.keymap, facts.works), Role::Accent),
             None if facts.browses => hint(&browsing_hint(facts.keymap), Role::Status),
-            None => append_extension_items(fit_items(self.left_items(facts, theme), width), facts.session, width, theme),
+            None => append_extension_items(
+                fit_items(self.left_items(facts, theme), width),
+                facts.session,
+                width,
+                theme,
+            ),
         };
         let left = join_items(left, theme);
         let used = total_columns(&left);
@@ -128,7 +140,10 @@ impl StatusBar {
         let mut items = Vec::new();
         let mut item = |matters: u8, text: String, role: Role| {
             if !text.is_empty() {
-                items.push((matters, span(CleanLine::new(&text).truncate_to_width(LONGEST), theme.style(role))));
+                items.push((
+                    matters,
+                    span(CleanLine::new(&text).truncate_to_width(LONGEST), theme.style(role)),
+                ));
             }
         };
         match facts.questions {

@@ -14,13 +14,13 @@ mod switch;
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{ServerLine, ListCommands, ListExtensions, UiAnswer, UiResponse};
+use haft_protocol::rpc::{ListCommands, ListExtensions, ServerLine, UiAnswer, UiResponse};
 use secrecy::SecretString;
 
 use super::dialogs::CLOSED;
 use super::held::QueueSyncState;
 use super::intent::AnswerUse;
-use super::pending::{PendingRequest, ListUse, TakeBackUse};
+use super::pending::{ListUse, PendingRequest, TakeBackUse};
 use super::state::AppState;
 use super::{BackendRequest, Effect, UiEvent, commands, view};
 use crate::clean::CleanLine;
@@ -73,7 +73,11 @@ pub fn update(state: &mut AppState, now: Instant, event: UiEvent) -> Vec<Effect>
 
 fn is_user_input(event: &UiEvent) -> bool {
     match event {
-        UiEvent::Key(_) | UiEvent::TypedLine(_) | UiEvent::Interrupt | UiEvent::Paste(_) | UiEvent::Mouse(_) => true,
+        UiEvent::Key(_)
+        | UiEvent::TypedLine(_)
+        | UiEvent::Interrupt
+        | UiEvent::Paste(_)
+        | UiEvent::Mouse(_) => true,
         UiEvent::Resize(..) | UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) => false,
         UiEvent::Edited(_) | UiEvent::Copied(_) | UiEvent::Tick => false,
     }
@@ -107,7 +111,8 @@ fn finish_event(state: &mut AppState) {
 }
 
 fn set_title(state: &mut AppState) {
-    let about = CleanLine::new(state.session.description().unwrap_or_default()).truncate_to_width(LONGEST_TITLE);
+    let about =
+        CleanLine::new(state.session.description().unwrap_or_default()).truncate_to_width(LONGEST_TITLE);
     let title = match about.as_str().trim() {
         "" => "haft".to_owned(),
         about => format!("haft – {about}"),
@@ -166,10 +171,17 @@ fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
         }
         (AnswerUse::Key { provider }, UiAnswer::Value(key)) if !key.trim().is_empty() => {
             state.show_info(format!("the key is tried at {provider}…"));
-            state.out.ask_backend(BackendRequest::Login { provider, key: SecretString::from(key.trim().to_owned()) });
+            state.out.ask_backend(BackendRequest::Login {
+                provider,
+                key: SecretString::from(key.trim().to_owned()),
+            });
         }
-        (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => state.out.ask_backend(BackendRequest::Grant { digest }),
-        (AnswerUse::Setting { name }, UiAnswer::Value(value)) => state.out.ask_backend(BackendRequest::Set { name, value }),
+        (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => {
+            state.out.ask_backend(BackendRequest::Grant { digest })
+        }
+        (AnswerUse::Setting { name }, UiAnswer::Value(value)) => {
+            state.out.ask_backend(BackendRequest::Set { name, value })
+        }
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
         (AnswerUse::Grant { .. }, _) => state.show_info("project not trusted"),
         (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing was changed"),

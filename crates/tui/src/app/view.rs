@@ -50,7 +50,10 @@ pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawCo
     let below = draw_input_area(state, areas, buffer, look);
     let searching = match state.stack.conversation.transcript().search_outcome() {
         SearchOutcome::Searching(done) if active_search(state).is_none() => Some(done),
-        SearchOutcome::Searching(_) | SearchOutcome::Match | SearchOutcome::Nothing | SearchOutcome::Stopped => None,
+        SearchOutcome::Searching(_)
+        | SearchOutcome::Match
+        | SearchOutcome::Nothing
+        | SearchOutcome::Stopped => None,
     };
     let facts = StatusBarSources {
         session: &state.session,
@@ -78,7 +81,12 @@ pub(super) fn inline_rows(state: &mut AppState, screen: Rect, look: &DrawContext
     layout::inline_requested_rows(state, screen, look).total_rows()
 }
 
-fn draw_main(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+fn draw_main(
+    state: &mut AppState,
+    area: Rect,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) -> Option<(u16, u16)> {
     if area.is_empty() {
         return None;
     }
@@ -93,7 +101,12 @@ fn draw_main(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawC
     None
 }
 
-fn draw_input_area(state: &mut AppState, areas: ScreenAreas, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+fn draw_input_area(
+    state: &mut AppState,
+    areas: ScreenAreas,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) -> Option<(u16, u16)> {
     if !state.stack.dialogs.is_empty() {
         return state.stack.dialogs.draw(areas.ask, buffer, look);
     }

@@ -1,6 +1,6 @@
 //! The person's messages that wait for the agent, as they are shown.
 
-use crate::queue::{MessageQueue, DeliveryTime};
+use crate::queue::{DeliveryTime, MessageQueue};
 
 use super::held::DeferredInput;
 
@@ -14,7 +14,11 @@ pub(super) enum DeliveryPoint {
 
 /// Returns everything that waits, in the order in which it is read. A command of the person's is shown as it was typed,
 /// without its output.
-pub(super) fn list_waiting_messages(queue: &MessageQueue, held: &DeferredInput, works: bool) -> Vec<(DeliveryPoint, String)> {
+pub(super) fn list_waiting_messages(
+    queue: &MessageQueue,
+    held: &DeferredInput,
+    works: bool,
+) -> Vec<(DeliveryPoint, String)> {
     let at_agent = queue.waiting_messages().map(|waiting| {
         let until = match (waiting.when, waiting.shell) {
             (DeliveryTime::FollowUp, _) => DeliveryPoint::Done,

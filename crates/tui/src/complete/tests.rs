@@ -247,8 +247,11 @@ fn what_is_told_stands_for_all_that_follows_a_command() {
         let typed = popup.is_typed();
         Some((values.join(","), typed, completer.accept(&text)?))
     };
-    let accepted =
-        |range: Range<usize>, text: &str| AcceptedCompletion { range, text: text.to_owned(), complete: false };
+    let accepted = |range: Range<usize>, text: &str| AcceptedCompletion {
+        range,
+        text: text.to_owned(),
+        complete: false,
+    };
     assert_eq!(shown("/todo |"), Some(("add,done 1".to_owned(), true, accepted(6..6, "add "))));
     assert_eq!(shown("/todo d|x rest"), Some(("done 1,drop 1".to_owned(), true, accepted(6..8, "done 1"))));
     assert_eq!(shown("/todo   done |"), Some(("done 1".to_owned(), true, accepted(8..13, "done 1 "))));

@@ -73,7 +73,11 @@ fn parse_file_mention(text: &str, before: &str) -> Option<CompletionTarget> {
         None if !typed.contains(char::is_whitespace) => (false, typed, word_length(rest)),
         Some(_) | None => return None,
     };
-    Some(CompletionTarget { kind: CompletionKind::File { quoted }, range: at..before.len() + length, query: query.to_owned() })
+    Some(CompletionTarget {
+        kind: CompletionKind::File { quoted },
+        range: at..before.len() + length,
+        query: query.to_owned(),
+    })
 }
 
 /// True if a word may begin here: an address of mail has its sign in the middle.
@@ -88,7 +92,8 @@ fn parse_command(text: &str, before: &str) -> Option<CompletionTarget> {
     let end = before.len() + word_length(rest);
     let Some((name, arguments)) = typed.split_once(char::is_whitespace) else {
         // A path is no command.
-        let wanted = CompletionTarget { kind: CompletionKind::Command, range: 0..end, query: typed.to_owned() };
+        let wanted =
+            CompletionTarget { kind: CompletionKind::Command, range: 0..end, query: typed.to_owned() };
         return (!typed.contains('/')).then_some(wanted);
     };
     // Some blanks are longer than a byte.

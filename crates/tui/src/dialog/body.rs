@@ -16,8 +16,8 @@ use crate::frame::{draw_line, row_area};
 use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
-pub(super) use lay::GATE;
 use lay::BodyLayout;
+pub(super) use lay::GATE;
 
 /// Columns that say how much more there is, where only one row is there to say anything.
 const MARGIN: u16 = 7;
@@ -154,14 +154,17 @@ impl DialogBody {
             self.top.row = laid.rows_within(self.top.before);
         }
         let top = if self.top.ends { last } else { self.top.row.min(last) };
-        self.top = BodyScroll { row: top, width: area.width, before: laid.characters_before(top), ..self.top };
+        self.top =
+            BodyScroll { row: top, width: area.width, before: laid.characters_before(top), ..self.top };
         self.shown = height;
         for (y, line) in (0..area.height).zip(laid.rows_from(top)) {
             draw_line(line, row_area(area, y), buffer);
         }
         let below = last - top;
-        let (from, upto) = (laid.characters_before(top), laid.characters_before((top + height).min(laid.len())));
-        self.drawn = Some(VisibleRange { from, upto, total: laid.character_count(), ends: below == 0 && !narrow });
+        let (from, upto) =
+            (laid.characters_before(top), laid.characters_before((top + height).min(laid.len())));
+        self.drawn =
+            Some(VisibleRange { from, upto, total: laid.character_count(), ends: below == 0 && !narrow });
         below
     }
 }

@@ -6,9 +6,9 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::Line;
 
-use super::{Question, AnswerKind};
+use super::{AnswerKind, Question};
 use crate::clean::{CleanLine, span};
-use crate::frame::{truncate_spans, draw_line, row_area};
+use crate::frame::{draw_line, row_area, truncate_spans};
 use crate::look::DrawContext;
 use crate::theme::Role;
 

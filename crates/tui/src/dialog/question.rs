@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 
-use super::{Question, AnswerKind, call};
+use super::{AnswerKind, Question, call};
 
 impl Question {
     /// As the agent's side asks it.

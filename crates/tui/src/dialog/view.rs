@@ -4,7 +4,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
-use super::{AnswerControl, Dialog, AnswerKind};
+use super::{AnswerControl, AnswerKind, Dialog};
 use crate::clean::{CleanLine, span};
 use crate::frame::{self, BorderFrame, draw_line};
 use crate::look::DrawContext;
@@ -97,7 +97,11 @@ impl Dialog {
             AnswerControl::Choices(choices) => choices.rows(width),
             AnswerControl::Field(field) => {
                 let rows = field.rows(width.saturating_sub(2)).min(MOST_TYPED);
-                if matches!(self.question.wanted, AnswerKind::Editor(_)) { rows.max(FEWEST_TYPED) } else { rows }
+                if matches!(self.question.wanted, AnswerKind::Editor(_)) {
+                    rows.max(FEWEST_TYPED)
+                } else {
+                    rows
+                }
             }
         }
     }
@@ -146,7 +150,9 @@ impl Dialog {
             AnswerKind::Confirm => "y yes · n no · enter what is chosen · esc leaves it",
             AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter answers · esc leaves it",
             AnswerKind::Input { .. } => "enter answers · esc leaves it",
-            AnswerKind::Editor(_) => "enter answers · shift+enter new line · ctrl+g your editor · esc leaves it",
+            AnswerKind::Editor(_) => {
+                "enter answers · shift+enter new line · ctrl+g your editor · esc leaves it"
+            }
         }
     }
 }

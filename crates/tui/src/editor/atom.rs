@@ -136,7 +136,11 @@ impl AtomTable {
 }
 
 /// A text with something else for each of its atoms.
-pub(super) fn expand_atoms(text: &str, atoms: &BTreeMap<char, EditorAtom>, with: impl Fn(&EditorAtom) -> String) -> String {
+pub(super) fn expand_atoms(
+    text: &str,
+    atoms: &BTreeMap<char, EditorAtom>,
+    with: impl Fn(&EditorAtom) -> String,
+) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match atoms.get(&c) {

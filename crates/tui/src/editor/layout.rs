@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::atom::{EditorAtom, AtomTable};
+use super::atom::{AtomTable, EditorAtom};
 use super::unit::{columns, columns_at, lines, units};
 
 /// The narrowest width; a narrower one counts as this.
@@ -159,8 +159,12 @@ impl<'t> TextWithAtoms<'t> {
             let columns = self.unit_columns(unit, column, layout.width);
             column += columns;
             let (text, kind) = match self.atom_of(unit) {
-                Some(atom @ EditorAtom::Paste { .. }) => (shorten_label(&atom.label(), columns), PieceKind::Paste),
-                Some(atom @ EditorAtom::Image { .. }) => (shorten_label(&atom.label(), columns), PieceKind::Image),
+                Some(atom @ EditorAtom::Paste { .. }) => {
+                    (shorten_label(&atom.label(), columns), PieceKind::Paste)
+                }
+                Some(atom @ EditorAtom::Image { .. }) => {
+                    (shorten_label(&atom.label(), columns), PieceKind::Image)
+                }
                 None if unit == "\t" => (" ".repeat(columns), PieceKind::Text),
                 None => (unit.to_owned(), PieceKind::Text),
             };

@@ -55,14 +55,18 @@ impl TextChange {
             ChangeKind::Typed if joins && next.removed.is_empty() && self.continues_with(&next.inserted) => {
                 self.inserted.push_str(&next.inserted);
             }
-            ChangeKind::Back if joins && next.inserted.is_empty() && next.at + next.removed.len() == self.at => {
+            ChangeKind::Back
+                if joins && next.inserted.is_empty() && next.at + next.removed.len() == self.at =>
+            {
                 self.removed.insert_str(0, &next.removed);
                 self.at = next.at;
             }
             ChangeKind::Forward if joins && next.inserted.is_empty() && next.at == self.at => {
                 self.removed.push_str(&next.removed);
             }
-            ChangeKind::Typed | ChangeKind::Back | ChangeKind::Forward | ChangeKind::Whole => return Some(next),
+            ChangeKind::Typed | ChangeKind::Back | ChangeKind::Forward | ChangeKind::Whole => {
+                return Some(next);
+            }
         }
         self.after = next.after;
         None

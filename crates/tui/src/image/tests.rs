@@ -14,7 +14,11 @@ fn png(across: u32, down: u32) -> Arc<Image> {
 fn check(pixels: (u32, u32), columns: u16, rows: u16, expect: Option<(u16, u16)>) {
     let image = png(pixels.0, pixels.1);
     let images = ImageDisplay::new(CellSize::USUAL);
-    assert_eq!(images.image_cells(&image, &ImageFacts::from_image(&image), columns, rows), expect, "{pixels:?}");
+    assert_eq!(
+        images.image_cells(&image, &ImageFacts::from_image(&image), columns, rows),
+        expect,
+        "{pixels:?}"
+    );
 }
 
 #[test]
@@ -100,7 +104,11 @@ fn what_is_no_base64_has_no_pixels() {
     let image = Image { mime_type: "image/gif".to_owned(), data: "????".into() };
     assert_eq!(ImageFacts::from_image(&image).pixels, None);
     assert_eq!(
-        ImageFacts::from_mime_type("image/webp", u64::MAX).label_line(&Theme::dark()).to_string().chars().next(),
+        ImageFacts::from_mime_type("image/webp", u64::MAX)
+            .label_line(&Theme::dark())
+            .to_string()
+            .chars()
+            .next(),
         Some('[')
     );
 }

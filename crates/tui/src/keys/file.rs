@@ -123,7 +123,11 @@ impl KeybindingsReader<'_> {
             };
             match chord {
                 Ok(chord) if chords.contains(&chord) => {
-                    self.push_problem(item, entry.name, &format!("`{chord}` stands there twice; write it once"));
+                    self.push_problem(
+                        item,
+                        entry.name,
+                        &format!("`{chord}` stands there twice; write it once"),
+                    );
                 }
                 Ok(chord) => chords.push(chord),
                 Err(detail) => self.push_problem(item, entry.name, &detail),
@@ -143,7 +147,11 @@ impl KeybindingsReader<'_> {
     fn finish(mut self) -> Result<Keymap, KeysError> {
         let own = |(at, entry)| self.keys.remove(&at).unwrap_or_else(|| default_keys(entry));
         let keymap = Keymap::from_keys(ACTIONS.iter().enumerate().map(own).collect());
-        let clashes = keymap.find_clashes().into_iter().filter_map(|clash| self.clash_problem(clash)).collect::<Vec<_>>();
+        let clashes = keymap
+            .find_clashes()
+            .into_iter()
+            .filter_map(|clash| self.clash_problem(clash))
+            .collect::<Vec<_>>();
         self.problems.extend(clashes);
         self.problems.sort();
         match self.problems.is_empty() {
@@ -153,7 +161,10 @@ impl KeybindingsReader<'_> {
     }
 
     /// Told at the line that makes it; when both are in the file, at the one further down.
-    fn clash_problem(&self, KeyClash { chord, first, second, context }: KeyClash) -> Option<KeybindingProblem> {
+    fn clash_problem(
+        &self,
+        KeyClash { chord, first, second, context }: KeyClash,
+    ) -> Option<KeybindingProblem> {
         let line = |at| self.lines.get(&at).copied();
         let (here, other) = if line(first) > line(second) { (first, second) } else { (second, first) };
         let [here_entry, other] = [ACTIONS.get(here)?, ACTIONS.get(other)?];

@@ -95,7 +95,10 @@ impl Keymap {
     }
 
     /// The keys of a layer's actions, with their places in the table.
-    fn layer_chords(&self, layer: &'static [Section]) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
+    fn layer_chords(
+        &self,
+        layer: &'static [Section],
+    ) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
         let rows = self.rows().enumerate().filter(|(_, (entry, _))| layer.contains(&entry.section));
         rows.flat_map(|(at, (entry, keys))| keys.iter().map(move |chord| (at, entry, *chord)))
     }

@@ -146,7 +146,10 @@ impl<'t> BlockRenderer<'t> {
             Event::HardBreak => self.inline.lines.push(Vec::new()),
             Event::Rule => {
                 self.begin_block();
-                let rule = span(CleanLine::from_repeated_char('─', self.text_columns()), self.theme.style(Role::Rule));
+                let rule = span(
+                    CleanLine::from_repeated_char('─', self.text_columns()),
+                    self.theme.style(Role::Rule),
+                );
                 self.push_line(&[rule], WrapMode::Columns);
             }
             Event::TaskListMarker(done) => {
@@ -204,7 +207,9 @@ impl<'t> BlockRenderer<'t> {
     fn begin_code(&mut self, kind: CodeBlockKind<'_>, source: &str, range: &Range<usize>, goes_on: bool) {
         self.begin_block();
         self.code = Some(match kind {
-            CodeBlockKind::Fenced(label) => CodeBlock::new_fenced(label.to_string(), line_at(source, range), goes_on),
+            CodeBlockKind::Fenced(label) => {
+                CodeBlock::new_fenced(label.to_string(), line_at(source, range), goes_on)
+            }
             CodeBlockKind::Indented => CodeBlock::default(),
         });
     }
@@ -220,7 +225,8 @@ impl<'t> BlockRenderer<'t> {
     fn begin_item(&mut self, at: usize) {
         self.flush();
         if let Some((number, loose)) = self.containers.only_list() {
-            let mark = ResumePoint { at, lines: self.made.lines.len(), resume: ResumeState::List { number, loose } };
+            let mark =
+                ResumePoint { at, lines: self.made.lines.len(), resume: ResumeState::List { number, loose } };
             self.made.mark = self.item.replace(mark);
         }
         if self.containers.open_item() {

@@ -5,7 +5,7 @@ use pulldown_cmark::Alignment;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-use crate::clean::{CleanLine, span_columns, span};
+use crate::clean::{CleanLine, span, span_columns};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
@@ -39,7 +39,7 @@ impl MarkdownTable {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Its lines, none wider than `text_columns` where that is possible.
+    /// Its lines, none wider than `room` where that is possible.
     pub(super) fn into_rows(self, room: usize, theme: &Theme) -> Vec<Vec<Span<'static>>> {
         match self.column_widths(room) {
             Some(widths) => self.render_grid(&widths, theme),
@@ -80,7 +80,8 @@ impl MarkdownTable {
         for (at, row) in self.rows.iter().enumerate() {
             lines.extend(self.render_row(row, widths, theme));
             if at == 0 {
-                let dashes = widths.iter().map(|width| span(CleanLine::from_repeated_char('─', *width), style));
+                let dashes =
+                    widths.iter().map(|width| span(CleanLine::from_repeated_char('─', *width), style));
                 lines.push(join_parts(dashes.map(|dashes| vec![dashes]), &span(CROSSING, style)));
             }
         }
@@ -91,7 +92,12 @@ impl MarkdownTable {
         let bar = span(BETWEEN, theme.style(Role::Rule));
         let wrapped = |(at, width): (usize, &usize)| -> Vec<Line<'static>> {
             let width = u16::try_from(*width).unwrap_or(u16::MAX);
-            wrap(row.get(at).map(Vec::as_slice).unwrap_or_default(), width, &RowPrefixes::default(), WrapMode::Words)
+            wrap(
+                row.get(at).map(Vec::as_slice).unwrap_or_default(),
+                width,
+                &RowPrefixes::default(),
+                WrapMode::Words,
+            )
         };
         let cells: Vec<Vec<Line<'static>>> = widths.iter().enumerate().map(wrapped).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or_default();
@@ -128,7 +134,10 @@ impl MarkdownTable {
     }
 }
 
-fn join_parts(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'static>) -> Vec<Span<'static>> {
+fn join_parts(
+    parts: impl Iterator<Item = Vec<Span<'static>>>,
+    between: &Span<'static>,
+) -> Vec<Span<'static>> {
     let mut line = Vec::new();
     for (at, part) in parts.enumerate() {
         if at > 0 {

@@ -252,8 +252,10 @@ mod tests {
 
     #[track_caller]
     fn check(depths: &[usize], most: usize, expect: &str) {
-        let rows: Vec<PickerRow> = depths.iter().map(|depth| PickerRow { depth: *depth, ..PickerRow::default() }).collect();
-        let drawn = rows.iter().zip(tree_branches(&rows)).map(|(row, bits)| tree_prefix(row.depth, bits, most));
+        let rows: Vec<PickerRow> =
+            depths.iter().map(|depth| PickerRow { depth: *depth, ..PickerRow::default() }).collect();
+        let drawn =
+            rows.iter().zip(tree_branches(&rows)).map(|(row, bits)| tree_prefix(row.depth, bits, most));
         assert_eq!(drawn.collect::<Vec<_>>().join("/"), expect);
     }
 

@@ -7,9 +7,9 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::list::{PickerLine as ListLine, tree_prefix};
-use super::{PickerMode, Picker};
+use super::{Picker, PickerMode};
 use crate::clean::{CleanLine, columns, span};
-use crate::frame::{BorderFrame, truncate_spans, draw_line, row_area};
+use crate::frame::{BorderFrame, draw_line, row_area, truncate_spans};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
@@ -47,7 +47,9 @@ impl Picker {
                 lower.extend(self.can.rename.then(|| span(" · alt+r renames", muted)));
                 lower.extend(self.can.delete.then(|| span(" · alt+d deletes", muted)));
             }
-            PickerMode::Rename(_) => lower = vec![span("enter renames · esc leaves the name as it is", muted)],
+            PickerMode::Rename(_) => {
+                lower = vec![span("enter renames · esc leaves the name as it is", muted)]
+            }
             PickerMode::Delete => lower = vec![span("y deletes · any other key does not", muted)],
         }
         BorderFrame { style, left, right, lower }
@@ -79,7 +81,8 @@ impl Picker {
         let (fitting, all) = self.list.match_counts();
         if fitting == 0 {
             let words = if all == 0 { "there is nothing here" } else { "nothing fits what is typed" };
-            let words = truncate_spans(vec![span(words, look.theme.style(Role::Muted))], usize::from(area.width));
+            let words =
+                truncate_spans(vec![span(words, look.theme.style(Role::Muted))], usize::from(area.width));
             draw_line(&words, row_area(area, 0), buffer);
             return None;
         }
@@ -89,7 +92,11 @@ impl Picker {
             match line {
                 Some(ListLine::Heading(at)) => {
                     let words = span(self.list.heading(at), look.theme.style(Role::Heading));
-                    draw_line(&truncate_spans(vec![words], usize::from(area.width)), row_area(area, y), buffer);
+                    draw_line(
+                        &truncate_spans(vec![words], usize::from(area.width)),
+                        row_area(area, y),
+                        buffer,
+                    );
                 }
                 Some(ListLine::Row(place)) => {
                     let place = self.draw_row(place, row_area(area, y), buffer, look);
@@ -101,7 +108,13 @@ impl Picker {
         cursor
     }
 
-    fn draw_row(&mut self, place: usize, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+    fn draw_row(
+        &mut self,
+        place: usize,
+        area: Rect,
+        buffer: &mut Buffer,
+        look: &DrawContext,
+    ) -> Option<(u16, u16)> {
         let is_chosen = self.list.is_chosen(place);
         let (this, shown, branches) = self.list.row(place)?;
         let (depth, is_current) = (this.depth, this.current);

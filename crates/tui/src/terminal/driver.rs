@@ -20,11 +20,14 @@ use super::modes::TerminalModes;
 use super::pace::FrameLimiter;
 use super::paint::ScreenPainter;
 use super::perform::EffectPerformer;
-use super::reply::{self, ReplyOutcome, BackgroundReplyParser};
+use super::reply::{self, BackgroundReplyParser, ReplyOutcome};
 use super::signals::{Signal, Signals};
 use super::strip::InlineViewport;
 use super::{ANSWERS, MOST_LINES, osc};
-use super::{Connection, ExitReason, Environment, UserInterface, ProgramServices, TerminalSetup, TerminalError, out, tail};
+use super::{
+    Connection, Environment, ExitReason, ProgramServices, TerminalError, TerminalSetup, UserInterface, out,
+    tail,
+};
 use crate::app::{BackendReply, BackendRequest, Effect, UiEvent};
 use crate::image::CellSize;
 use crate::look::DrawContext;
@@ -315,7 +318,8 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
 
     /// When there is something to do though nothing happens.
     fn wakes_at(&self) -> Option<Instant> {
-        let frame = self.frame_limiter.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
+        let frame =
+            self.frame_limiter.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
         [frame, self.tick_due, self.replies.gives_up_at()].into_iter().flatten().min()
     }
 
@@ -392,9 +396,13 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
 impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I, P> {
     fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         match event {
-            UiEvent::Key(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) | UiEvent::Resize(..) => self.frame_limiter.request_frame_now(now),
+            UiEvent::Key(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) | UiEvent::Resize(..) => {
+                self.frame_limiter.request_frame_now(now)
+            }
             UiEvent::Edited(_) | UiEvent::Copied(_) => self.frame_limiter.request_frame_now(now),
-            UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) | UiEvent::Tick => self.frame_limiter.request_frame(now),
+            UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) | UiEvent::Tick => {
+                self.frame_limiter.request_frame(now)
+            }
             UiEvent::TypedLine(_) | UiEvent::Interrupt => self.frame_limiter.request_frame(now),
         }
         self.interface.update(now, event)
@@ -433,7 +441,10 @@ fn cell_size() -> Option<CellSize> {
 }
 
 /// The number of lines that have come; none once none comes any more.
-async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>, batch: &mut Vec<rpc::ServerLine>) -> usize {
+async fn receive_lines(
+    lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>,
+    batch: &mut Vec<rpc::ServerLine>,
+) -> usize {
     match lines {
         Some(lines) => lines.recv_many(batch, MOST_LINES).await,
         None => std::future::pending().await,

@@ -76,7 +76,11 @@ impl EditorFile {
     }
 }
 
-pub(super) fn read_edited_text(draft: &EditorFile, command: &str, ended: io::Result<Option<i32>>) -> Result<String, String> {
+pub(super) fn read_edited_text(
+    draft: &EditorFile,
+    command: &str,
+    ended: io::Result<Option<i32>>,
+) -> Result<String, String> {
     let why = match ended {
         Ok(Some(0)) => match draft.read_text() {
             Ok(text) => {

@@ -18,4 +18,4 @@ mod wall;
 pub(super) use gallery::ImageCache;
 pub use pictures::ImagePainter;
 pub use protocol::ImageProtocol;
-pub(super) use wall::{PlacedImage, ImageLayer};
+pub(super) use wall::{ImageLayer, PlacedImage};

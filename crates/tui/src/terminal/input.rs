@@ -8,7 +8,7 @@ use crossterm::event::{Event as Raw, EventStream, MouseButton, MouseEvent, Mouse
 use futures::StreamExt as _;
 
 use super::TerminalError;
-use crate::app::{UiEvent, MouseAction, MouseKind};
+use crate::app::{MouseAction, MouseKind, UiEvent};
 use crate::keys::from_crossterm;
 
 /// The most that is read before anything else has its turn: a paste into a terminal that does not mark pastes.
@@ -72,7 +72,11 @@ impl InputReader {
     }
 }
 
-fn collect_event(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -> Result<(), TerminalError> {
+fn collect_event(
+    all: &mut Vec<Raw>,
+    errors: &mut usize,
+    next: Option<io::Result<Raw>>,
+) -> Result<(), TerminalError> {
     match next {
         Some(Ok(event)) => {
             *errors = 0;

@@ -15,8 +15,10 @@ use tokio::task::{JoinError, JoinSet};
 use self::typed::{Echo, TimedLine};
 use super::perform::EffectPerformer;
 use super::signals::{Signal, Signals};
-use super::{ANSWERS, Connection, ExitReason, MOST_LINES, LinearInterface, ProgramServices, TerminalError, out};
-use crate::app::{BackendReply, Effect, UiEvent, LinearOutput};
+use super::{
+    ANSWERS, Connection, ExitReason, LinearInterface, MOST_LINES, ProgramServices, TerminalError, out,
+};
+use crate::app::{BackendReply, Effect, LinearOutput, UiEvent};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
@@ -129,10 +131,14 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
                     self.send_event_at(Instant::now(), UiEvent::Interrupt).await?
                 }
                 LinearEvent::Signal(Signal::Continued) | LinearEvent::Done(Ok(())) => {}
-                LinearEvent::Typed(Some(TimedLine { line, at })) => self.send_event_at(at, UiEvent::TypedLine(line)).await?,
+                LinearEvent::Typed(Some(TimedLine { line, at })) => {
+                    self.send_event_at(at, UiEvent::TypedLine(line)).await?
+                }
                 LinearEvent::Typed(None) => self.end = Some(ExitReason::Quit),
                 LinearEvent::Lines(lines) => self.handle_lines(lines).await?,
-                LinearEvent::Answer(answer) => self.send_event_at(Instant::now(), UiEvent::Answer(answer)).await?,
+                LinearEvent::Answer(answer) => {
+                    self.send_event_at(Instant::now(), UiEvent::Answer(answer)).await?
+                }
                 LinearEvent::Done(Err(error)) if error.is_panic() => {
                     std::panic::resume_unwind(error.into_panic());
                 }
@@ -187,7 +193,8 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
     }
 
     fn print_new_rows(&mut self) -> Result<(), TerminalError> {
-        let LinearOutput { rows, asks_for_grant: asks } = self.interface.take_output(Instant::now(), self.cells.0);
+        let LinearOutput { rows, asks_for_grant: asks } =
+            self.interface.take_output(Instant::now(), self.cells.0);
         if asks {
             self.echo.forget_typed();
         }

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
-        let again = TerminalModes { inline: false, alternate: true, mouse: true, modern: true }.reenter_sequence();
+        let again =
+            TerminalModes { inline: false, alternate: true, mouse: true, modern: true }.reenter_sequence();
         for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
             assert!(!again.contains(pushed), "{again:?}");
         }

@@ -10,8 +10,8 @@ const MOST: usize = 100_000;
 
 /// Returns the text that puts this text on the terminal's clipboard; the error is for the person.
 ///
-/// tmux takes it from programs only with its option `set-clipboard` `enabled`, and hands it on wrapped only with
-/// `allow-passthrough` `enabled`. Neither can be asked about, and what is off is left out. So tmux is sent both.
+/// tmux takes it from programs only with its option `set-clipboard` `on`, and hands it on wrapped only with
+/// `allow-passthrough` `on`. Neither can be asked about, and what is off is left out. So tmux is sent both.
 ///
 /// # Errors
 /// When the text is longer than terminals take.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use ratatui_core::buffer::{Buffer, Cell, CellWidth as _};
 use ratatui_core::layout::{Position, Rect};
 
-use super::images::{PlacedImage, ImageLayer};
+use super::images::{ImageLayer, PlacedImage};
 use super::sgr::CellStyle;
 
 /// A frame begins: nothing of it is shown before its end.

@@ -80,7 +80,11 @@ impl BackgroundReplyParser {
                 self.hold_event(now, part, event);
                 ReplyOutcome::default()
             }
-            ReplyToken::Escape | ReplyToken::Escaped(_) | ReplyToken::Char(_) | ReplyToken::Bell | ReplyToken::Other => {
+            ReplyToken::Escape
+            | ReplyToken::Escaped(_)
+            | ReplyToken::Char(_)
+            | ReplyToken::Bell
+            | ReplyToken::Other => {
                 let mut events = self.give_up();
                 events.push(event);
                 ReplyOutcome { events, appearance: None }
@@ -128,7 +132,8 @@ impl BackgroundReplyParser {
     }
 
     fn finish_reply(&mut self) -> ReplyOutcome {
-        let color = self.text.strip_prefix(BEGIN).and_then(|text| parse_appearance(text.trim_end_matches('\x1b')));
+        let color =
+            self.text.strip_prefix(BEGIN).and_then(|text| parse_appearance(text.trim_end_matches('\x1b')));
         self.give_up();
         self.expected_until = None;
         ReplyOutcome { events: Vec::new(), appearance: color }

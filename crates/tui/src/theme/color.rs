@@ -79,7 +79,7 @@ pub(super) fn parse_object(fields: &Map<String, Value>) -> Option<Color> {
     }
 }
 
-/// The colour of a terminal with fewer; `None` where it has none. `waiting_count` is for what stands behind a text: only the
+/// The colour of a terminal with fewer; `None` where it has none. `behind` is for what stands behind a text: only the
 /// colours that a theme names itself stay there, because what is nearest to a faint tint hides the text.
 pub(super) fn reduce_color(color: Color, depth: ColorDepth, behind: bool) -> Option<Color> {
     let rgb = if let Color::Rgb(red, green, blue) = color {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ratatui_core::style::Style;
 use serde_json::{Map, Value};
 
-use super::problem::{ThemeProblem, FieldError, short_excerpt};
-use super::{ThemeStyles, Role, spec};
+use super::problem::{FieldError, ThemeProblem, short_excerpt};
+use super::{Role, ThemeStyles, spec};
 use crate::clean::CleanLine;
 use crate::timeouts::{SPINNER_MAX, SPINNER_MIN};
 
@@ -55,7 +55,8 @@ impl ThemeBuilder {
     pub(super) fn read_spinner(&mut self, at: &str, value: &Value) {
         for (name, value) in value.as_object().into_iter().flatten() {
             if !self.read_spinner_field(&[at, name], name, value) {
-                let wrong = FieldError::unknown_field(name, ["frames", "messages", "interval_ms"].into_iter());
+                let wrong =
+                    FieldError::unknown_field(name, ["frames", "messages", "interval_ms"].into_iter());
                 self.push_problem(&[at, name], wrong);
             }
         }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::draft::ThemeBuilder;
-use super::problem::{MAX_BYTES, ThemeProblem, ThemeError, FieldError};
-use super::{Appearance, ThemeStyles, ParsedTheme, Theme, resolve_styles, zot};
+use super::problem::{FieldError, MAX_BYTES, ThemeError, ThemeProblem};
+use super::{Appearance, ParsedTheme, Theme, ThemeStyles, resolve_styles, zot};
 
 /// The fields of haft's own at the top.
 const FIELDS: &[&str] = &["name", "description", "base", "styles", "dark", "light", "spinner"];

@@ -69,7 +69,9 @@ fn parse_object(fields: &Map<String, Value>) -> Result<Style, (Option<&str>, Fie
             (_, Some(modifier), Some(true)) => style.add_modifier(modifier),
             (_, Some(modifier), Some(false)) => style.remove_modifier(modifier),
             (_, Some(_), None) => return Err(at(FieldError::NoBool)),
-            (_, None, _) => return Err(at(FieldError::unknown_field(name, ATTRIBUTES.iter().map(|(known, _)| *known)))),
+            (_, None, _) => {
+                return Err(at(FieldError::unknown_field(name, ATTRIBUTES.iter().map(|(known, _)| *known))));
+            }
         };
     }
     Ok(style)

@@ -61,11 +61,16 @@ pub(super) fn is_field(name: &str) -> bool {
 pub(super) fn read_fields(draft: &mut ThemeBuilder, top: &Map<String, Value>, appearance: Appearance) {
     read_layer(draft, &[], top);
     let Some(colors) = top.get("colors") else { return };
-    let Some(colors) = colors.as_object() else { return draft.push_problem(&["colors"], FieldError::NoObject) };
+    let Some(colors) = colors.as_object() else {
+        return draft.push_problem(&["colors"], FieldError::NoObject);
+    };
     read_layer(draft, &["colors"], colors);
     let known = |name: &str| matches!(name, "dark" | "light") || is_field(name) && name != "colors";
     for name in colors.keys().filter(|name| !known(name)) {
-        draft.push_problem(&["colors", name], FieldError::unknown_field(name, COLORS.iter().map(|(color, ..)| *color)));
+        draft.push_problem(
+            &["colors", name],
+            FieldError::unknown_field(name, COLORS.iter().map(|(color, ..)| *color)),
+        );
     }
     let (this, other) = match appearance {
         Appearance::Dark => ("dark", "light"),
@@ -106,7 +111,10 @@ fn read_layer(draft: &mut ThemeBuilder, at: &[&str], fields: &Map<String, Value>
         } else if let Some(part) = name.strip_prefix("spinner_") {
             draft.read_spinner_field(&field, part, value);
         } else if at.len() > 1 && !is_field(name) {
-            draft.push_problem(&field, FieldError::unknown_field(name, COLORS.iter().map(|(color, ..)| *color)));
+            draft.push_problem(
+                &field,
+                FieldError::unknown_field(name, COLORS.iter().map(|(color, ..)| *color)),
+            );
         }
     }
 }

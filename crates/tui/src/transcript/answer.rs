@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use haft_protocol::message::AssistantBlock;
 
-use super::call::{CallItem, CallOrigin, CallPhase, ArgumentSummary};
+use super::call::{ArgumentSummary, CallItem, CallOrigin, CallPhase};
 use super::calls::OpenCalls;
-use super::document::{TranscriptDocument, ItemMoves};
-use super::item::{TranscriptItem, ItemKind, ModelText, ThinkingItem};
+use super::document::{ItemMoves, TranscriptDocument};
+use super::item::{ItemKind, ModelText, ThinkingItem, TranscriptItem};
 use super::note::NoteItem;
 use super::notes::push_note;
 use crate::clean::CleanText;
@@ -44,7 +44,13 @@ impl AnswerInProgress {
         self.items.contains(&at)
     }
 
-    pub(super) fn push_delta(&mut self, doc: &mut TranscriptDocument, delta: &str, words: AnswerTextKind, now: Instant) {
+    pub(super) fn push_delta(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        delta: &str,
+        words: AnswerTextKind,
+        now: Instant,
+    ) {
         if delta.is_empty() {
             return;
         }
@@ -96,7 +102,12 @@ impl AnswerInProgress {
     }
 
     /// The model begins its answer anew: what was shown of it does not count.
-    pub(super) fn restart(&mut self, doc: &mut TranscriptDocument, calls: &mut OpenCalls, now: Instant) -> ItemMoves {
+    pub(super) fn restart(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        calls: &mut OpenCalls,
+        now: Instant,
+    ) -> ItemMoves {
         self.close(doc, now);
         let moved = self.replace_items(doc, calls, &[]);
         *self = Self::default();
@@ -137,7 +148,12 @@ impl AnswerInProgress {
     }
 
     /// Puts blocks in the place of the answer's items. What stands between those stands behind them from then on.
-    fn replace_items(&mut self, doc: &mut TranscriptDocument, calls: &mut OpenCalls, content: &[AssistantBlock]) -> ItemMoves {
+    fn replace_items(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        calls: &mut OpenCalls,
+        content: &[AssistantBlock],
+    ) -> ItemMoves {
         let from = self.items.first().copied().unwrap_or(doc.items.len()).min(doc.items.len());
         let mut old: Vec<Option<TranscriptItem>> = doc.items.split_off(from).into_iter().map(Some).collect();
         let mut places = vec![None; old.len()];
@@ -189,7 +205,8 @@ impl AnswerInProgress {
             AssistantBlock::ToolCall(call) => return calls.of_run.get(&call.id)?.checked_sub(from),
         };
         let of_answer = |at: &usize| self.items.contains(&(from + at));
-        let is = |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.matches_item(item));
+        let is =
+            |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.matches_item(item));
         (0..old.len()).filter(of_answer).find(is)
     }
 }
@@ -197,14 +214,19 @@ impl AnswerInProgress {
 /// A block as an item, made of the old one where there is one. None for what says nothing.
 pub(super) fn item_from_block(old: Option<TranscriptItem>, block: &AssistantBlock) -> Option<TranscriptItem> {
     let new = || match block {
-        AssistantBlock::Text { .. } => ItemKind::Text(Box::new(ModelText::from_finished(CleanText::default()))),
+        AssistantBlock::Text { .. } => {
+            ItemKind::Text(Box::new(ModelText::from_finished(CleanText::default())))
+        }
         AssistantBlock::Thinking { .. } => {
             let text = ModelText::from_finished(CleanText::default());
             ItemKind::Thinking(Box::new(ThinkingItem { text, over: true, ..ThinkingItem::default() }))
         }
-        AssistantBlock::ToolCall(call) => {
-            ItemKind::Call(Box::new(CallItem::new(CallOrigin::Model, &call.name, ArgumentSummary::default(), CallPhase::Waiting)))
-        }
+        AssistantBlock::ToolCall(call) => ItemKind::Call(Box::new(CallItem::new(
+            CallOrigin::Model,
+            &call.name,
+            ArgumentSummary::default(),
+            CallPhase::Waiting,
+        ))),
     };
     let mut item = old.unwrap_or_else(|| TranscriptItem::new(new()));
     match block {
@@ -219,7 +241,9 @@ pub(super) fn item_from_block(old: Option<TranscriptItem>, block: &AssistantBloc
         }
         AssistantBlock::ToolCall(call) => {
             item.mark_changed();
-            if let Some(shown) = item.call().filter(|shown| shown.phase == CallPhase::Writing || shown.is_new()) {
+            if let Some(shown) =
+                item.call().filter(|shown| shown.phase == CallPhase::Writing || shown.is_new())
+            {
                 shown.set_waiting(&call.name, &call.args);
             }
         }

@@ -1,6 +1,6 @@
 //! The cursor of the keyboard in the transcript, and the text that is selected by the keyboard or by the mouse.
 
-use super::document::{TranscriptDocument, CellPosition, RowPosition};
+use super::document::{CellPosition, RowPosition, TranscriptDocument};
 use super::view::TranscriptView;
 use crate::keys::Browse;
 

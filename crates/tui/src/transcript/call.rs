@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::row::AttachedImage;
-use crate::clean::{CleanText, CleanLine, StreamCleaner};
+use crate::clean::{CleanLine, CleanText, StreamCleaner};
 use crate::diff::Diff;
 use crate::theme::Role;
 
@@ -92,7 +92,12 @@ impl CallItem {
     }
 
     pub(super) fn from_shell(command: &str, kept: bool, now: Instant) -> Self {
-        let mut call = Self::new(CallOrigin::Shell { kept }, "shell", ArgumentSummary::from_text(command), CallPhase::Running);
+        let mut call = Self::new(
+            CallOrigin::Shell { kept },
+            "shell",
+            ArgumentSummary::from_text(command),
+            CallPhase::Running,
+        );
         call.began = Some(now);
         call
     }
@@ -136,8 +141,9 @@ impl CallItem {
         self.phase = if failed { CallPhase::Failed } else { CallPhase::Done };
         self.output = CallOutput::from_text(&joined_text(content));
         self.images = AttachedImage::from_content(content);
-        self.exit =
-            details.and_then(|details| details.read::<ExitDetails>().ok()?.exit_code).filter(|code| *code != 0);
+        self.exit = details
+            .and_then(|details| details.read::<ExitDetails>().ok()?.exit_code)
+            .filter(|code| *code != 0);
         self.counts = details.and_then(Diff::from_details).map(|diff| (diff.added, diff.removed));
         self.details = details.filter(|_| self.counts.is_some()).cloned();
     }
@@ -259,7 +265,8 @@ impl CallOutput {
     }
 
     pub(super) fn last_lines(&self, most: usize) -> Vec<CleanLine> {
-        let mut lines: Vec<CleanLine> = self.trimmed_text().lines().rev().take(most).map(CleanLine::from_clean_part).collect();
+        let mut lines: Vec<CleanLine> =
+            self.trimmed_text().lines().rev().take(most).map(CleanLine::from_clean_part).collect();
         lines.reverse();
         lines
     }

@@ -7,9 +7,9 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 
-use super::call::{CallItem, CallOrigin, CallPhase, ArgumentSummary};
-use super::document::{TranscriptDocument, ItemMoves};
-use super::item::{TranscriptItem, ItemKind};
+use super::call::{ArgumentSummary, CallItem, CallOrigin, CallPhase};
+use super::document::{ItemMoves, TranscriptDocument};
+use super::item::{ItemKind, TranscriptItem};
 use crate::clean::CleanLine;
 use crate::theme::Role;
 
@@ -44,7 +44,9 @@ impl OpenCalls {
         id: &ToolCallId,
         name: &str,
     ) -> Option<&'d mut CallItem> {
-        let at = self.item_of(id).unwrap_or_else(|| self.add(doc, id, name, ArgumentSummary::default(), CallPhase::Waiting));
+        let at = self
+            .item_of(id)
+            .unwrap_or_else(|| self.add(doc, id, name, ArgumentSummary::default(), CallPhase::Waiting));
         doc.change_item(at)?.call()
     }
 
@@ -61,7 +63,13 @@ impl OpenCalls {
         at
     }
 
-    pub(super) fn set_waiting(&mut self, doc: &mut TranscriptDocument, id: &ToolCallId, name: &str, args: &RawJson) {
+    pub(super) fn set_waiting(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        id: &ToolCallId,
+        name: &str,
+        args: &RawJson,
+    ) {
         match self.call(doc, id) {
             Some(call) if call.phase == CallPhase::Writing || call.is_new() => call.set_waiting(name, args),
             Some(call) if !call.is_over() => {}
@@ -167,7 +175,11 @@ impl OpenCalls {
         self.shells.insert(number, at);
     }
 
-    pub(super) fn shell_call<'d>(&self, doc: &'d mut TranscriptDocument, number: u64) -> Option<&'d mut CallItem> {
+    pub(super) fn shell_call<'d>(
+        &self,
+        doc: &'d mut TranscriptDocument,
+        number: u64,
+    ) -> Option<&'d mut CallItem> {
         doc.change_item(self.shells.get(&number).copied()?)?.call()
     }
 

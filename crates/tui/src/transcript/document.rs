@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 
 use ratatui_core::text::Line;
 
-use super::item::{FoldDefaults, TranscriptItem, ItemKind};
+use super::item::{FoldDefaults, ItemKind, TranscriptItem};
 use super::layout::LayoutCache;
-use super::row::{ItemRows, ImageScreen, full_line};
+use super::row::{ImageScreen, ItemRows, full_line};
 use crate::theme::Theme;
 
 /// The number of items that are printed of a conversation that goes on: the last ones.

@@ -5,7 +5,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::Transcript;
-use super::document::{TranscriptDocument, RowPosition};
+use super::document::{RowPosition, TranscriptDocument};
 use super::row::{ImageScreen, RowView};
 use super::view::TranscriptView;
 use crate::clean::{CleanLine, span};
@@ -71,7 +71,13 @@ impl Transcript {
     }
 }
 
-pub(super) fn paint_row(doc: &mut TranscriptDocument, at: RowPosition, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+pub(super) fn paint_row(
+    doc: &mut TranscriptDocument,
+    at: RowPosition,
+    area: Rect,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) {
     let is_head = doc.items.get(at.item).is_some_and(|item| item.running_call().is_some())
         && at.row == doc.gap_rows(at.item);
     let head = is_head.then(|| doc.items.get(at.item)?.running_call()).flatten();
@@ -88,7 +94,13 @@ pub(super) fn paint_row(doc: &mut TranscriptDocument, at: RowPosition, area: Rec
     }
 }
 
-fn paint_below(doc: &TranscriptDocument, view: &TranscriptView, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+fn paint_below(
+    doc: &TranscriptDocument,
+    view: &TranscriptView,
+    area: Rect,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) {
     if area.height < 2 {
         return;
     }
@@ -113,7 +125,12 @@ fn paint_below(doc: &TranscriptDocument, view: &TranscriptView, area: Rect, buff
 }
 
 /// Places the images that are seen whole. Of one that is cut off above, the words stand in its first row.
-fn place_images(doc: &mut TranscriptDocument, shown: &[RowPosition], area: Rect, buffer: &mut Buffer) -> Vec<ImagePlacement> {
+fn place_images(
+    doc: &mut TranscriptDocument,
+    shown: &[RowPosition],
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Vec<ImagePlacement> {
     let mut placements = Vec::new();
     for (nth, (y, at)) in (area.y..).zip(shown).enumerate() {
         let row = doc.rows(at.item).get(at.row);

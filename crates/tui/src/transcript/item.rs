@@ -7,7 +7,7 @@ use haft_protocol::content::{ContentBlock, joined_text};
 use super::call::{CallItem, CallPhase};
 use super::note::NoteItem;
 use super::row::AttachedImage;
-use crate::clean::{CleanText, CleanLine};
+use crate::clean::{CleanLine, CleanText};
 use crate::markdown::StreamingMarkdown;
 
 #[derive(Debug)]
@@ -62,7 +62,10 @@ pub(super) struct FoldDefaults {
 
 impl UserItem {
     pub(super) fn new(content: &[ContentBlock]) -> Self {
-        Self { text: CleanText::new(joined_text(content).trim_end()), images: AttachedImage::from_content(content) }
+        Self {
+            text: CleanText::new(joined_text(content).trim_end()),
+            images: AttachedImage::from_content(content),
+        }
     }
 }
 
@@ -218,7 +221,8 @@ impl ModelText {
 
     /// Forgets what has been rendered, unless it still grows or is printed by its blocks.
     pub(super) fn drop_rendering(&mut self) {
-        let may_go = |rendered: &mut Box<RenderedText>| rendered.streaming.is_finished() && rendered.printed == 0;
+        let may_go =
+            |rendered: &mut Box<RenderedText>| rendered.streaming.is_finished() && rendered.printed == 0;
         if let Some(rendered) = self.rendered.take_if(may_go) {
             self.whole = rendered.streaming.text().clone();
         }
@@ -262,7 +266,11 @@ mod tests {
 
     #[test]
     fn an_item_is_small() {
-        assert!(size_of::<TranscriptItem>() <= 24, "there may be a hundred thousand: {}", size_of::<TranscriptItem>());
+        assert!(
+            size_of::<TranscriptItem>() <= 24,
+            "there may be a hundred thousand: {}",
+            size_of::<TranscriptItem>()
+        );
         assert!(size_of::<ModelText>() <= 32, "{}", size_of::<ModelText>());
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-use super::item::{TranscriptItem, ItemKind, PageItem, ThinkingItem, UserItem};
-use super::row::{INDENT, LayoutConstraints, TranscriptRow, ItemRows, ImageScreen, owner_label};
+use super::item::{ItemKind, PageItem, ThinkingItem, TranscriptItem, UserItem};
+use super::row::{INDENT, ImageScreen, ItemRows, LayoutConstraints, TranscriptRow, owner_label};
 use crate::clean::{CleanLine, span};
 use crate::figures::format_elapsed;
 use crate::markdown;
@@ -51,9 +51,16 @@ impl Default for LayoutCache {
 }
 
 impl LayoutCache {
-    pub(super) fn rows_of<'a>(&'a mut self, at: usize, item: &'a mut TranscriptItem, open: bool, gap: bool) -> ItemRows<'a> {
+    pub(super) fn rows_of<'a>(
+        &'a mut self,
+        at: usize,
+        item: &'a mut TranscriptItem,
+        open: bool,
+        gap: bool,
+    ) -> ItemRows<'a> {
         let key = LayoutKey { version: item.version, open, gap };
-        let room = LayoutConstraints { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
+        let room =
+            LayoutConstraints { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
         let made = &mut self.made;
         let mut make = |item: &TranscriptItem| {
             *made += 1;
@@ -73,7 +80,12 @@ impl LayoutCache {
 }
 
 impl ItemLayout {
-    fn from_item(item: &TranscriptItem, room: LayoutConstraints<'_>, gap: bool, now: Option<Instant>) -> Self {
+    fn from_item(
+        item: &TranscriptItem,
+        room: LayoutConstraints<'_>,
+        gap: bool,
+        now: Option<Instant>,
+    ) -> Self {
         let mut layout = match &item.kind {
             ItemKind::User(user) => Self { rows: user_rows(user, room), ..Self::default() },
             ItemKind::Text(text) if text.is_blank() => return Self::default(),
@@ -121,8 +133,12 @@ fn user_rows(user: &UserItem, room: LayoutConstraints<'_>) -> Vec<TranscriptRow>
     let mut rows: Vec<TranscriptRow> = lines.into_iter().map(row).collect();
     for picture in &user.images {
         let hang = if rows.is_empty() { hang.clone() } else { RowPrefixes::repeated(rest.clone()) };
-        let words =
-            wrap(&picture.facts.label_line(room.theme).patch_style(ground).spans, room.width, &hang, WrapMode::Words);
+        let words = wrap(
+            &picture.facts.label_line(room.theme).patch_style(ground).spans,
+            room.width,
+            &hang,
+            WrapMode::Words,
+        );
         let words = words.into_iter().map(row).collect();
         rows.extend(picture.rows(words, &row(Line::default()), room));
     }

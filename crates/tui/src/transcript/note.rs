@@ -3,7 +3,7 @@
 use haft_protocol::event::CompactReason;
 
 use super::row::{LayoutConstraints, TranscriptRow, owner_label};
-use crate::clean::{CleanText, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::Role;
 use crate::wrap::{RowPrefixes, WrapMode, wrap, wrap_lines};
 
@@ -92,10 +92,13 @@ impl NoteItem {
             first.splice(..0, [owner_label(extension, room.theme), span(" ", style)]);
         }
         let rows = wrap_lines(lines, room.width, RowPrefixes::with_mark(self.mark, style), WrapMode::Words);
-        let mut rows: Vec<_> = rows.into_iter().map(|line| TranscriptRow { frame: 2, ..TranscriptRow::new(line) }).collect();
+        let mut rows: Vec<_> =
+            rows.into_iter().map(|line| TranscriptRow { frame: 2, ..TranscriptRow::new(line) }).collect();
         if !room.open && self.more.is_some() {
             let hint = span("  … (ctrl+o)", room.theme.style(Role::Muted));
-            rows.push(TranscriptRow::new(wrap(&[hint], room.width, &RowPrefixes::default(), WrapMode::Columns).swap_remove(0)));
+            rows.push(TranscriptRow::new(
+                wrap(&[hint], room.width, &RowPrefixes::default(), WrapMode::Columns).swap_remove(0),
+            ));
         }
         rows
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
 use super::document::TranscriptDocument;
-use super::item::{TranscriptItem, ItemKind, PageItem};
+use super::item::{ItemKind, PageItem, TranscriptItem};
 use super::note::{NoteItem, NoteTag};
-use crate::clean::{CleanText, CleanLine};
+use crate::clean::{CleanLine, CleanText};
 use crate::figures::{format_elapsed, format_tokens};
 
 /// Puts a note at the end, or in the place of the one that it goes on with.
@@ -58,7 +58,8 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
                 Some(1) => ", 1 message".to_owned(),
                 Some(many) => format!(", {many} messages"),
             };
-            let after = tokens_after.map(|after: u64| format!(" → {}", format_tokens(after))).unwrap_or_default();
+            let after =
+                tokens_after.map(|after: u64| format!(" → {}", format_tokens(after))).unwrap_or_default();
             let before = format_tokens(*tokens_before);
             let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
             let but = if shorter { "" } else { ", and is no shorter by that" };
@@ -84,7 +85,8 @@ fn event_note(event: &E) -> Option<NoteItem> {
     Some(match event {
         E::Retry { attempt, delay_ms, message, max_attempts, .. } => {
             let of = max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
-            let wait = format_elapsed(Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
+            let wait =
+                format_elapsed(Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
             let text = format!("attempt {attempt}{of} in {wait}: {message}");
             NoteItem { tag: NoteTag::Retry, ..NoteItem::warning(&text) }
         }
@@ -95,7 +97,9 @@ fn event_note(event: &E) -> Option<NoteItem> {
         E::TurnDiscarded { by, reason } => NoteItem::warning(&format!("{by} discarded this turn: {reason}")),
         E::CompactionStart { reason } => NoteItem::compacting(*reason),
         E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
-        E::SessionRepaired { message, .. } => NoteItem::warning(&format!("the session was repaired: {message}")),
+        E::SessionRepaired { message, .. } => {
+            NoteItem::warning(&format!("the session was repaired: {message}"))
+        }
         // What to do is another thing here than where no one is there to ask.
         E::TrustRequired { project, skipped, message: _ } => {
             let skipped = skipped.join(", ");

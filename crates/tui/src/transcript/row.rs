@@ -8,7 +8,7 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, grapheme_columns, span};
-use crate::image::{ImageFacts, ImageDisplay};
+use crate::image::{ImageDisplay, ImageFacts};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap_lines};
 
@@ -159,10 +159,17 @@ impl AttachedImage {
             ContentBlock::Image(image) => Some(image),
             ContentBlock::Text { .. } => None,
         });
-        images.map(|image| Self { facts: ImageFacts::from_image(image), image: Arc::new(image.clone()) }).collect()
+        images
+            .map(|image| Self { facts: ImageFacts::from_image(image), image: Arc::new(image.clone()) })
+            .collect()
     }
 
-    pub(super) fn rows(&self, words: Vec<TranscriptRow>, blank: &TranscriptRow, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
+    pub(super) fn rows(
+        &self,
+        words: Vec<TranscriptRow>,
+        blank: &TranscriptRow,
+        room: LayoutConstraints<'_>,
+    ) -> Vec<TranscriptRow> {
         let used = blank.indent.saturating_add(blank.frame);
         let columns = room.width.saturating_sub(used);
         let size =

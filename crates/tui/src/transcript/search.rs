@@ -16,11 +16,11 @@ mod needle;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::document::{TranscriptDocument, CellPosition, RowPosition};
+use super::document::{CellPosition, RowPosition, TranscriptDocument};
 use super::item::TranscriptItem;
 use super::view::TranscriptView;
-use hunt::{SearchBudget, ScanRange, PASSED, READ};
-use needle::{SearchNeedle, MatchPlace};
+use hunt::{PASSED, READ, ScanRange, SearchBudget};
+use needle::{MatchPlace, SearchNeedle};
 
 /// The most items whose matches are kept.
 const KEPT: usize = 512;
@@ -75,7 +75,12 @@ pub(super) struct MatchMark {
 }
 
 impl TranscriptFinder {
-    pub(super) fn search(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView, text: &str) -> SearchOutcome {
+    pub(super) fn search(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+        text: &str,
+    ) -> SearchOutcome {
         if text.trim().is_empty() {
             self.end();
             return SearchOutcome::Nothing;
@@ -107,14 +112,23 @@ impl TranscriptFinder {
         self.continue_scan(doc, view)
     }
 
-    pub(super) fn next_match(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView, older: bool) -> SearchOutcome {
+    pub(super) fn next_match(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+        older: bool,
+    ) -> SearchOutcome {
         if let Some(search) = &mut self.search {
             search.start_scan(doc, view, older);
         }
         self.continue_scan(doc, view)
     }
 
-    pub(super) fn continue_scan(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView) -> SearchOutcome {
+    pub(super) fn continue_scan(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+    ) -> SearchOutcome {
         let Some(search) = &mut self.search else { return SearchOutcome::Nothing };
         let mut budget = SearchBudget::default();
         while search.scan_item(doc, view, &mut budget) && !budget.is_spent() {}
@@ -160,7 +174,11 @@ impl TranscriptFinder {
     }
 
     /// The parts of the rows that are seen which were searched for.
-    pub(super) fn visible_marks(&mut self, doc: &mut TranscriptDocument, shown: &[RowPosition]) -> Vec<MatchMark> {
+    pub(super) fn visible_marks(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        shown: &[RowPosition],
+    ) -> Vec<MatchMark> {
         let Some(search) = &mut self.search else { return Vec::new() };
         let mut items: Vec<usize> = shown.iter().map(|at| at.item).collect();
         items.dedup();
@@ -208,7 +226,12 @@ impl ActiveSearch {
     }
 
     /// Looks at one item. Returns false if nothing more is looked for.
-    fn scan_item(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView, budget: &mut SearchBudget) -> bool {
+    fn scan_item(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+        budget: &mut SearchBudget,
+    ) -> bool {
         let Some(hunt) = &mut self.scan else { return false };
         let older = hunt.is_older();
         let Some((item, upto)) = hunt.next() else {
@@ -298,7 +321,8 @@ impl ActiveSearch {
 
     fn unfold_item(&mut self, doc: &mut TranscriptDocument, at: usize) -> bool {
         let folds = doc.folds;
-        let Some(item) = doc.items.get_mut(at).filter(|item| item.is_foldable() && !item.is_open(folds)) else {
+        let Some(item) = doc.items.get_mut(at).filter(|item| item.is_foldable() && !item.is_open(folds))
+        else {
             return false;
         };
         let before = item.unfolded.replace(true);

@@ -11,9 +11,9 @@ use ratatui_core::text::Line;
 
 use super::answer::AnswerInProgress;
 use super::call::CallOrigin;
-use super::document::{TranscriptDocument, MOST_AT_ONCE, RowPosition};
+use super::document::{MOST_AT_ONCE, RowPosition, TranscriptDocument};
 use super::draw::paint_row;
-use super::item::{TranscriptItem, ItemKind};
+use super::item::{ItemKind, TranscriptItem};
 use super::row::full_line;
 use super::view::TranscriptView;
 use crate::clean::{CleanLine, span};
@@ -63,7 +63,12 @@ impl PrintedScrollback {
         rows
     }
 
-    pub(super) fn take_remaining_rows(&mut self, doc: &mut TranscriptDocument, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
+    pub(super) fn take_remaining_rows(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        width: u16,
+        look: &DrawContext,
+    ) -> Vec<Line<'static>> {
         lay_out(doc, width, look);
         let mut rows = self.skip_old(doc);
         for at in live_items(doc, self.past) {

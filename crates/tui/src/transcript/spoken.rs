@@ -15,11 +15,11 @@ use ratatui_core::text::Line;
 
 use super::answer::AnswerInProgress;
 use super::call::{CallItem, CallOrigin, CallPhase};
-use super::document::{TranscriptDocument, MOST_AT_ONCE, ItemMoves};
-use super::item::{FoldDefaults, TranscriptItem, ItemKind, PageItem, ThinkingItem};
+use super::document::{ItemMoves, MOST_AT_ONCE, TranscriptDocument};
+use super::item::{FoldDefaults, ItemKind, PageItem, ThinkingItem, TranscriptItem};
 use super::note::{NoteItem, NoteTag};
 use super::row::AttachedImage;
-use crate::clean::{CleanText, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::diff::{Diff, DiffLineKind as Change};
 use crate::theme::Role;
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
@@ -72,7 +72,12 @@ impl LinearTranscript {
         self.typed.push(text.trim_end().to_owned());
     }
 
-    pub(super) fn take_rows(&mut self, doc: &TranscriptDocument, answer: &AnswerInProgress, width: u16) -> Vec<CleanLine> {
+    pub(super) fn take_rows(
+        &mut self,
+        doc: &TranscriptDocument,
+        answer: &AnswerInProgress,
+        width: u16,
+    ) -> Vec<CleanLine> {
         let mut rows = Vec::new();
         let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
         if self.seen == 0 && skipped > 0 {
@@ -143,12 +148,18 @@ pub(crate) fn wrap_rows(text: &CleanLine, indent: usize, width: u16) -> Vec<Clea
 
 impl PrintedItem {
     /// Returns the new words of it.
-    fn new_lines(&mut self, item: &TranscriptItem, folds: FoldDefaults, typed: &mut Vec<String>) -> Vec<LinearLine> {
+    fn new_lines(
+        &mut self,
+        item: &TranscriptItem,
+        folds: FoldDefaults,
+        typed: &mut Vec<String>,
+    ) -> Vec<LinearLine> {
         match &item.kind {
             ItemKind::User(user) => {
                 self.over = true;
                 let known = typed.iter().position(|typed| typed.as_str() == user.text.as_str());
-                let mut words = if known.is_none() { prefixed_lines("you: ", &user.text) } else { Vec::new() };
+                let mut words =
+                    if known.is_none() { prefixed_lines("you: ", &user.text) } else { Vec::new() };
                 typed.drain(..known.map_or(0, |at| at + 1));
                 words.extend(user.images.iter().map(image_line));
                 words
@@ -200,7 +211,8 @@ impl PrintedItem {
         if was_over || !thinking.over || thinking.text.is_blank() {
             return Vec::new();
         }
-        let time = thinking.took.and_then(format_duration).map(|time| format!(" for {time}")).unwrap_or_default();
+        let time =
+            thinking.took.and_then(format_duration).map(|time| format!(" for {time}")).unwrap_or_default();
         vec![LinearLine::new(CleanLine::new(&format!("the assistant thought{time}")))]
     }
 
@@ -231,7 +243,11 @@ impl PrintedItem {
 fn prefixed_lines(before: &str, text: &CleanText) -> Vec<LinearLine> {
     let lines = text.lines().enumerate();
     lines
-        .map(|(at, line)| if at == 0 { LinearLine::with_prefix(before, &line) } else { LinearLine::indented(line) })
+        .map(
+            |(at, line)| {
+                if at == 0 { LinearLine::with_prefix(before, &line) } else { LinearLine::indented(line) }
+            },
+        )
         .collect()
 }
 
@@ -311,7 +327,9 @@ fn call_end_lines(call: &CallItem) -> Vec<LinearLine> {
         (_, Some(code)) => format!("ended with status {code}"),
         (CallPhase::Failed, None) => "failed".to_owned(),
         (CallPhase::Gone, None) => "did not come to an end".to_owned(),
-        (CallPhase::Writing | CallPhase::Waiting | CallPhase::Running | CallPhase::Done, None) => "done".to_owned(),
+        (CallPhase::Writing | CallPhase::Waiting | CallPhase::Running | CallPhase::Done, None) => {
+            "done".to_owned()
+        }
     };
     let time = call.took.and_then(format_duration).map(|time| format!(" in {time}")).unwrap_or_default();
     let counts = call.counts.map(|(added, removed)| format!(", {added} added, {removed} removed"));

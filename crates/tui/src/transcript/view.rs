@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::document::{TranscriptDocument, CellPosition, RowPosition};
+use super::document::{CellPosition, RowPosition, TranscriptDocument};
 use crate::image::ImagePlacement;
 use crate::keys::Scroll;
 

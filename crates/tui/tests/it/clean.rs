@@ -2,7 +2,7 @@
 
 use haft_protocol::RawJson;
 use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, terminal_actions};
-use haft_tui::clean::{CleanText, CleanLine, StreamCleaner, span};
+use haft_tui::clean::{CleanLine, CleanText, StreamCleaner, span};
 use haft_tui::diff::Diff;
 use haft_tui::highlight::highlight;
 use haft_tui::image::ImageFacts;
@@ -28,7 +28,12 @@ fn all(text: &str) -> Vec<Line<'static>> {
     lines.extend(diff.lines(30, &theme));
     lines.extend(highlight("rust", &CleanText::new(text), &theme).unwrap().into_iter().map(Line::from));
     lines.push(ImageFacts::from_mime_type(text, 1).label_line(&theme));
-    lines.extend(wrap(&[span(CleanLine::new(text), Style::new())], 7, &RowPrefixes::default(), WrapMode::Words));
+    lines.extend(wrap(
+        &[span(CleanLine::new(text), Style::new())],
+        7,
+        &RowPrefixes::default(),
+        WrapMode::Words,
+    ));
     let file =
         serde_json::json!({"name": text, "styles": {text: text}, text: 1, "spinner": {"messages": [text]}});
     let parsed = Theme::parse(&file.to_string(), Appearance::Dark).unwrap();

@@ -10,7 +10,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
-use haft_tui::dialog::{Dialog, Question, DialogKeyOutcome, AnswerKind};
+use haft_tui::dialog::{AnswerKind, Dialog, DialogKeyOutcome, Question};
 use haft_tui::keys::Keymap;
 use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
@@ -97,7 +97,12 @@ fn approve(args: &str) -> Question {
     let args = RawJson::parse(args).unwrap();
     let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
     let title = "Run bash?".to_owned();
-    Question::from_request(&UiRequest { extension: None, title, call: Some(call), ..request(UiKind::Approve) })
+    Question::from_request(&UiRequest {
+        extension: None,
+        title,
+        call: Some(call),
+        ..request(UiKind::Approve)
+    })
 }
 
 fn gate() -> Question {

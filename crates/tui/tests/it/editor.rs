@@ -4,7 +4,7 @@ mod images;
 
 use std::path::Path;
 
-use haft_tui::editor::{Editor, EditOutcome, PasteOutcome};
+use haft_tui::editor::{EditOutcome, Editor, PasteOutcome};
 use haft_tui::keys::{ACTIONS, Action, Edit};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use haft_test_support::terminal::{ATTACKS, HostileTexts};
 use haft_tui::keys::{ACTIONS, Chord, Keymap};
 use haft_tui::look::DrawContext;
-use haft_tui::picker::{PickerAbilities, PickerOutcome, Picker, PickerRow};
+use haft_tui::picker::{Picker, PickerAbilities, PickerOutcome, PickerRow};
 use haft_tui::theme::Theme;
 use proptest::prelude::*;
 
@@ -14,7 +14,12 @@ use crate::shown::{harmless, screen};
 const ALL: PickerAbilities = PickerAbilities { rename: true, delete: true };
 
 fn row(text: &str, detail: &str) -> PickerRow {
-    PickerRow { key: text.to_owned(), text: text.to_owned(), detail: detail.to_owned(), ..PickerRow::default() }
+    PickerRow {
+        key: text.to_owned(),
+        text: text.to_owned(),
+        detail: detail.to_owned(),
+        ..PickerRow::default()
+    }
 }
 
 fn sessions() -> Vec<PickerRow> {
@@ -205,7 +210,10 @@ fn another_name() {
     │     session 6  6 days ago                      │
     ╰─ enter renames · esc leaves the name as it is ─╯
     ");
-    assert_eq!(keys(&mut picker, "enter"), PickerOutcome::Rename("session 5".to_owned(), "session X".to_owned()));
+    assert_eq!(
+        keys(&mut picker, "enter"),
+        PickerOutcome::Rename("session 5".to_owned(), "session X".to_owned())
+    );
     assert_eq!(keys(&mut picker, "alt+r a esc enter"), PickerOutcome::Taken("session 5".to_owned()));
     let mut picker = Picker::new("Sessions", sessions(), PickerAbilities::default());
     assert_eq!(keys(&mut picker, "alt+r enter"), PickerOutcome::Taken("session 5".to_owned()));
@@ -278,8 +286,8 @@ fn other_rows_keep_what_is_typed_and_chosen() {
 
 #[test]
 fn the_chosen_row_is_always_shown() {
-    let rows =
-        (0..10_000).map(|at| PickerRow { group: format!("group {}", at / 7), ..row(&format!("row {at}"), "") });
+    let rows = (0..10_000)
+        .map(|at| PickerRow { group: format!("group {}", at / 7), ..row(&format!("row {at}"), "") });
     let mut picker = Picker::new("Many", rows.collect(), ALL);
     for step in [
         "down",

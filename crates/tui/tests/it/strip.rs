@@ -172,7 +172,8 @@ fn a_terminal_obeys_nothing_but_the_strip_itself() {
             texts += 6;
             let text =
                 page.frame(&printed.each_ref().map(String::as_str), &live.each_ref().map(String::as_str));
-            let deeds: Vec<String> = terminal_actions(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
+            let deeds: Vec<String> =
+                terminal_actions(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
             assert_eq!(deeds, [""; 0], "{printed:?} {live:?}");
             let shown = text.split('\x1b').map(|part| part.trim_start_matches(|c: char| c.is_ascii()));
             assert!(!shown.into_iter().any(is_deceptive), "{printed:?} {live:?}");

@@ -9,7 +9,11 @@ use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 use rustix::process::Signal;
 
 pub(crate) static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
-    example_path("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
+    example_path(
+        "haft-tui",
+        "terminal-peer",
+        &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"],
+    )
 });
 
 pub(crate) fn peer(args: &[&str]) -> PtySetup {

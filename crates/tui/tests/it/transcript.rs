@@ -17,7 +17,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, StopCause, Rfc3339Time};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause};
 use haft_tui::image::ImageDisplay;
 use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;

@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{AbortCommand, CommandKind, ServerLine, NoData, ReplyPayload, RpcRequest, RpcResponse};
-use haft_tui::app::{BackendReply, BackendRequest, Effect, UiEvent, LinearOutput};
+use haft_protocol::rpc::{
+    AbortCommand, CommandKind, NoData, ReplyPayload, RpcRequest, RpcResponse, ServerLine,
+};
+use haft_tui::app::{BackendReply, BackendRequest, Effect, LinearOutput, UiEvent};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::image::{ImageFacts, ImagePlacement};
 use haft_tui::look::DrawContext;
 use haft_tui::terminal::{
-    InlineOutput, Connection, ExitReason, Environment, UserInterface, LinearInterface, ProgramServices, TerminalSetup, run, run_linear,
+    Connection, Environment, ExitReason, InlineOutput, LinearInterface, ProgramServices, TerminalSetup,
+    UserInterface, run, run_linear,
 };
 use haft_tui::theme::{Appearance, Role, Theme};
 use ratatui_core::buffer::Buffer;
@@ -256,8 +259,18 @@ impl ProgramServices for Knows {
 }
 
 /// Replies to each request, and sends so many lines before.
-async fn serve(mut requests: mpsc::UnboundedReceiver<RpcRequest>, lines: mpsc::Sender<ServerLine>, flood: usize) {
-    let reply = |id| ServerLine::from(RpcResponse::success_of_kind(id, CommandKind::Abort, ReplyPayload::from_value(NoData {})));
+async fn serve(
+    mut requests: mpsc::UnboundedReceiver<RpcRequest>,
+    lines: mpsc::Sender<ServerLine>,
+    flood: usize,
+) {
+    let reply = |id| {
+        ServerLine::from(RpcResponse::success_of_kind(
+            id,
+            CommandKind::Abort,
+            ReplyPayload::from_value(NoData {}),
+        ))
+    };
     for _ in 0..flood {
         let _ = lines.send(reply(None)).await;
     }

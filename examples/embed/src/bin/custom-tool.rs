@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::protocol::content::ToolCall;
-use haft_core::tool::{ToolFailureKind, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
 use haft_example_embed::scripted;
 use serde_json::json;
 

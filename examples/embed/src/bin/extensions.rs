@@ -22,7 +22,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     // Which extensions: directories with an `extension.json`. They are found anew at every `host.reload()`.
     let py_guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../extensions/py-guide");
-    let search = DiscoveryOptions { explicit: vec![py_guide], path: std::env::var_os("PATH"), ..DiscoveryOptions::default() };
+    let search = DiscoveryOptions {
+        explicit: vec![py_guide],
+        path: std::env::var_os("PATH"),
+        ..DiscoveryOptions::default()
+    };
     // What goes wrong with one of them comes as an event, and harms nobody else.
     let config = HostConfig::new("1.0.0", model.info(), std::env::current_dir()?);
     let tell = Arc::new(|event: AgentEvent| println!("{event:?}"));

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use haft_sdk::{LifecycleEvent, Extension, GateDecision, Host, InterceptToolCall};
+use haft_sdk::{Extension, GateDecision, Host, InterceptToolCall, LifecycleEvent};
 use serde::Deserialize;
 
 mod audit;

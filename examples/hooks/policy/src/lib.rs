@@ -4,7 +4,7 @@
 //! It stops accidents, not attackers: a rule can always be written around. What must not happen needs a sandbox.
 
 use haft_sdk::RawJson;
-use haft_sdk::hook::{ApprovalDecision, Hook, ResultDecision, HookToolResult};
+use haft_sdk::hook::{ApprovalDecision, Hook, HookToolResult, ResultDecision};
 use serde::Deserialize;
 
 mod rules;

@@ -110,8 +110,13 @@ impl<'ast> Visit<'ast> for SourceNames {
         if !self.comment.as_ref().is_some_and(continues) {
             self.end_comment();
         }
-        let new =
-            DocComment { first_line: at, last_line: at, is_inner, paragraph: String::new(), is_complete: false };
+        let new = DocComment {
+            first_line: at,
+            last_line: at,
+            is_inner,
+            paragraph: String::new(),
+            is_complete: false,
+        };
         let comment = self.comment.get_or_insert(new);
         comment.last_line = at;
         comment.is_complete |= text.is_empty();

@@ -30,7 +30,8 @@ pub(super) fn check(one: &CrateModules) -> Vec<String> {
 
 fn import_graph(one: &CrateModules) -> ImportGraph {
     let index = |module: &SourceModule| one.modules.iter().position(|other| other.name == module.name);
-    let is_related = |a: &SourceModule, b: &SourceModule| a.name.starts_with(&b.name) || b.name.starts_with(&a.name);
+    let is_related =
+        |a: &SourceModule, b: &SourceModule| a.name.starts_with(&b.name) || b.name.starts_with(&a.name);
     let edges = |module: &SourceModule| {
         let others = one.imported_modules(module).into_iter().filter(|other| !is_related(module, other));
         others.filter_map(index).collect()

@@ -294,8 +294,10 @@ fn upward_imports(one: &CrateModules, order: &[&str]) -> Vec<String> {
             ));
             continue;
         };
-        let higher =
-            one.imported_modules(module).into_iter().filter(|other| self::layer_index(&other.name, order) > Some(place));
+        let higher = one
+            .imported_modules(module)
+            .into_iter()
+            .filter(|other| self::layer_index(&other.name, order) > Some(place));
         findings.extend(higher.map(|other| {
             format!(
                 "crates/{}/src/{}: imports upwards, from {}; see xtask/src/tidy/structure/layers.rs",

@@ -14,8 +14,8 @@ use tokio::runtime::Runtime;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{watcher_host_config, event, watcher_specs};
-use crate::asking::{runtime, extension_spec};
+use super::{event, watcher_host_config, watcher_specs};
+use crate::asking::{extension_spec, runtime};
 use crate::children::ChildProgram;
 use crate::method::{RepetitionPlan, compare, median};
 use crate::peers;

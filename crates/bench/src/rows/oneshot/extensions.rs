@@ -8,12 +8,12 @@ use haft_host::Host;
 use haft_launch::Launcher;
 use haft_packages::ExtensionSpec;
 use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{InstallSource, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallSource};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::{OneShotBench, PLAN};
-use crate::asking::{bench_host_config, runtime, extension_spec};
+use crate::asking::{bench_host_config, extension_spec, runtime};
 use crate::children::ChildProgram;
 use crate::method::{Comparison, compare};
 use crate::peers;
@@ -45,7 +45,8 @@ pub(super) fn measure(report: &mut Report, bench: &OneShotBench) -> Result<()> {
 /// The host alone, in this process: start to ready, and its orderly end.
 fn measure_host_alone(report: &mut Report, bench: &OneShotBench) -> Result<()> {
     let program = ChildProgram::in_role(peers::GUARD)?;
-    let specs: Vec<_> = (0..EXTENSIONS).map(|number| extension_spec(&format!("guard-{number}"), &program)).collect();
+    let specs: Vec<_> =
+        (0..EXTENSIONS).map(|number| extension_spec(&format!("guard-{number}"), &program)).collect();
     let launcher = Launcher { program: bench.haft.clone(), args: vec!["__launch".into()] };
     let runtime = runtime()?;
     let none = || time_start(&runtime, &[], None);
@@ -81,8 +82,11 @@ fn time_start(runtime: &Runtime, specs: &[ExtensionSpec], launcher: Option<&Laun
 /// Puts extensions into a home of haft: guards, or toolboxes that wait for their first use.
 fn install(bench: &OneShotBench, home: &str, waits: bool) -> Result<()> {
     for number in 0..EXTENSIONS {
-        let role =
-            if waits { peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?) } else { peers::GUARD.into() };
+        let role = if waits {
+            peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?)
+        } else {
+            peers::GUARD.into()
+        };
         let ChildProgram { path, args } = ChildProgram::in_role(&role)?;
         let name = format!("{}-{number}", if waits { "box" } else { "guard" });
         let dir = bench.dir.path().join(home).join("sources").join(&name);

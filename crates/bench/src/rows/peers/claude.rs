@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{PeerAgent, AgentHome, AgentInvocation, words};
+use super::{AgentHome, AgentInvocation, PeerAgent, words};
 
 pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "claude",

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use haft_host::LastFailure;
 use haft_packages::ExtensionOrigin;
-use haft_packages::install::{InstalledExtension, InstallStatus};
+use haft_packages::install::{InstallStatus, InstalledExtension};
 use haft_packages::manifest::ExecCommand;
 
 use super::super::list::problem_lines;
@@ -66,7 +66,10 @@ fn columns_are_aligned_and_nothing_escapes() {
         row("n", ExtensionOrigin::Global, InstallStatus::NotApproved, "/u/ext/n"),
         failed(row("crash", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/crash"), "exited"),
         failed(row("q", ExtensionOrigin::Project, InstallStatus::Enabled, "/w/q"), "exited"),
-        failed(row("pinned", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/pinned"), "pin_mismatch"),
+        failed(
+            row("pinned", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/pinned"),
+            "pin_mismatch",
+        ),
     ];
     insta::assert_snapshot!(render_table(&rows, &places(), 80), @"
     NAME        VERSION  SCOPE    STATE       SANDBOX   FROM
@@ -95,7 +98,12 @@ fn columns_are_aligned_and_nothing_escapes() {
 
 #[test]
 fn every_line_fits_the_terminal() {
-    let mut long = row(&"n".repeat(64), ExtensionOrigin::Project, InstallStatus::NotApproved, "/w/.haft/extensions/long");
+    let mut long = row(
+        &"n".repeat(64),
+        ExtensionOrigin::Project,
+        InstallStatus::NotApproved,
+        "/w/.haft/extensions/long",
+    );
     long.row.version = Some("1.0.0-alpha.20261122".into());
     let deep = row(
         "deep",

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use haft_core::session::Session;
 use haft_core::session::entry::Name;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, CommandFailure};
+use haft_protocol::rpc::{CommandFailure, ErrorCode};
 
 use super::UiContext;
 use super::files::resolve_path;
@@ -46,7 +46,8 @@ impl OpenSessions {
             known.current = Some(id.to_owned());
             Some(session)
         });
-        let gone = || CommandFailure::new(ErrorCode::SessionNotFound, format!("session {id} is not open any more"));
+        let gone =
+            || CommandFailure::new(ErrorCode::SessionNotFound, format!("session {id} is not open any more"));
         Ok(Arc::new(session.ok_or_else(gone)?.context().messages))
     }
 
@@ -78,7 +79,11 @@ pub(super) async fn export(
 }
 
 /// Names a session that is not open, and says what it is called then.
-pub(super) fn rename(ground: &UiContext, session: &str, name: &str) -> anyhow::Result<(String, Option<String>)> {
+pub(super) fn rename(
+    ground: &UiContext,
+    session: &str,
+    name: &str,
+) -> anyhow::Result<(String, Option<String>)> {
     let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
     // The screen is the interface's: what was mended goes into the log.
     add_entry(&found, Name { name: name.to_owned() }, |repair| tracing::warn!("{repair}"))?;

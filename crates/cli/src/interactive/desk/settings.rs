@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::{
-    AuthFile, Config, ExposeSecret as _, Home, ConfigKey, ConfigLayer, LayerSource, ConfigRow, SecretString, all_keys, read_text,
-    value_text,
+    AuthFile, Config, ConfigKey, ConfigLayer, ConfigRow, ExposeSecret as _, Home, LayerSource, SecretString,
+    all_keys, read_text, value_text,
 };
 use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
@@ -27,12 +27,16 @@ pub(super) fn setting_rows(ground: &UiContext) -> Vec<SettingRow> {
 pub(super) fn set(ground: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
     haft_config::set_key(&ground.home.config_file(), name, value)?;
     let rows = effective_config(ground)?.rows();
-    rows.iter().find(|row| row.key == name).map(setting_row).context("the setting is written and not found again")
+    rows.iter()
+        .find(|row| row.key == name)
+        .map(setting_row)
+        .context("the setting is written and not found again")
 }
 
 pub(super) fn effective_config(ground: &UiContext) -> anyhow::Result<Config> {
     let project = ground.trust_decision()?.project;
-    let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
+    let env = ConfigLayer::from_env(|name| std::env::var(name).ok())
+        .unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
     let flags = ground.args.model.layer(&ground.args.agent);
     Ok(setup::read_leniently(&ground.home, &project, flags, env).0)
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::rpc::{ErrorCode, CommandFailure};
+use haft_protocol::rpc::{CommandFailure, ErrorCode};
 use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
 use haft_tui::app::BackendReply;
 use tokio::sync::mpsc;
@@ -51,7 +51,12 @@ const PIECES: usize = 64;
 
 impl UiBackend {
     /// Runs a command as the tool `bash` would.
-    pub(super) async fn run_shell(&self, number: u64, command: String, answers: &mpsc::Sender<BackendReply>) -> BackendReply {
+    pub(super) async fn run_shell(
+        &self,
+        number: u64,
+        command: String,
+        answers: &mpsc::Sender<BackendReply>,
+    ) -> BackendReply {
         let (cancel, environment) = (self.shells.begin(number), host_environment(&self.context));
         let (told, mut pieces) = mpsc::channel(PIECES);
         let running = self.runtime.spawn(async move {
@@ -75,7 +80,9 @@ fn host_environment(ground: &UiContext) -> HostEnvironment {
         .without_variables(TOKEN_VARIABLES)
 }
 
-fn shell_result(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), CommandFailure> {
+fn shell_result(
+    outcome: Result<RunReport, EnvironmentError>,
+) -> Result<(String, Option<i32>), CommandFailure> {
     let report = outcome.map_err(|error| {
         let code =
             if matches!(error, EnvironmentError::Cancelled) { ErrorCode::Aborted } else { ErrorCode::Failed };

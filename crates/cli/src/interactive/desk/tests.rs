@@ -26,7 +26,8 @@ impl World {
             args: Arc::default(),
             open: Arc::default(),
         };
-        let desk = UiBackend { runtime: Handle::current(), context: Arc::new(ground), shells: Arc::default() };
+        let desk =
+            UiBackend { runtime: Handle::current(), context: Arc::new(ground), shells: Arc::default() };
         Self { dir, desk }
     }
 
@@ -55,7 +56,9 @@ impl World {
 #[tokio::test]
 async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
     let world = World::new();
-    let answers = world.ask(BackendRequest::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
+    let answers = world
+        .ask(BackendRequest::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() })
+        .await;
     let (end, pieces) = answers.split_last().unwrap();
     assert!(matches!(end, BackendReply::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
     assert!(pieces.iter().all(|piece| matches!(piece, BackendReply::ShellOutput(7, _))), "{pieces:?}");
@@ -65,7 +68,9 @@ async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
 async fn a_command_can_be_stopped() {
     let world = World::new();
     let (answers, mut told) = mpsc::channel(64);
-    let asked = world.desk.answer(BackendRequest::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
+    let asked = world
+        .desk
+        .answer(BackendRequest::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
     let stopping = async {
         let begun = told.recv().await;
         assert!(matches!(&begun, Some(BackendReply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
@@ -101,7 +106,8 @@ async fn a_session_is_shown_written_and_deleted() {
     world.desk.context.open.add(&session);
     let shown = world.shown(BackendRequest::Conversation { session: id.clone() }).await;
     assert!(shown.ends_with("Ok([]))"), "{shown}");
-    let written = world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    let written =
+        world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert_eq!(written, "Export(Ok(\"DIR/project/x.jsonl\"))");
     let text = fs::read_to_string(world.desk.context.cwd.join("x.jsonl")).unwrap();
     assert!(text.starts_with('{'), "{text}");
@@ -153,13 +159,16 @@ async fn exactly_what_was_shown_is_trusted() {
 #[tokio::test]
 async fn a_setting_is_written_and_shown_as_it_holds() {
     let world = World::new();
-    let set =
-        |name: &str, value: &str| world.shown(BackendRequest::Set { name: name.to_owned(), value: value.to_owned() });
+    let set = |name: &str, value: &str| {
+        world.shown(BackendRequest::Set { name: name.to_owned(), value: value.to_owned() })
+    };
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
-    let Some(BackendReply::Settings(rows)) = world.ask(BackendRequest::Settings).await.pop() else { panic!("no settings") };
+    let Some(BackendReply::Settings(rows)) = world.ask(BackendRequest::Settings).await.pop() else {
+        panic!("no settings")
+    };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
     assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
 }
@@ -167,14 +176,17 @@ async fn a_setting_is_written_and_shown_as_it_holds() {
 #[tokio::test]
 async fn a_key_that_is_none_is_not_asked_about() {
     let world = World::new();
-    let login =
-        |key: &str| world.shown(BackendRequest::Login { provider: "anthropic".into(), key: key.to_owned().into() });
+    let login = |key: &str| {
+        world.shown(BackendRequest::Login { provider: "anthropic".into(), key: key.to_owned().into() })
+    };
     assert!(
         login("a b").await.contains("the key has blanks or control characters in it; nothing was stored")
     );
     assert!(login(" ").await.contains("no key was given"));
     let removed = world.shown(BackendRequest::Logout { provider: "anthropic".into() }).await;
     assert!(removed.contains("no key of anthropic is stored in "), "{removed}");
-    let Some(BackendReply::Providers(providers)) = world.ask(BackendRequest::Providers).await.pop() else { panic!("none") };
+    let Some(BackendReply::Providers(providers)) = world.ask(BackendRequest::Providers).await.pop() else {
+        panic!("none")
+    };
     assert!(providers.iter().any(|provider| provider.name == "anthropic" && !provider.stored));
 }

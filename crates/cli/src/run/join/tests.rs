@@ -32,7 +32,8 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
         global: (!no_ext).then(|| root.join("extensions")),
         ..DiscoveryOptions::default()
     };
-    let plain = RunParts::with_defaults(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
+    let plain =
+        RunParts::with_defaults(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
     let parts = RunParts { tools, ..plain };
     let (ends, _) = SessionOutputs::for_printing(None);
     build_agent(parts, ends).await.unwrap()

@@ -9,7 +9,7 @@ use haft_core::session::store::SessionFile;
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::session::{SessionRow, truncate, id_digits};
+use crate::session::{SessionRow, id_digits, truncate};
 
 /// The number of sessions that are seen at a time.
 const VISIBLE: usize = 15;
@@ -44,7 +44,8 @@ pub(super) fn pick_session(rows: &[SessionRow]) -> anyhow::Result<Option<Session
         at: 0,
     };
     let keys = RawModeGuard::enable();
-    let chosen = run_picker(&term, &mut picker).context("cannot ask which session is meant; name one with -r ID");
+    let chosen =
+        run_picker(&term, &mut picker).context("cannot ask which session is meant; name one with -r ID");
     drop(keys);
     let chosen = chosen?;
     Ok(chosen.and_then(|at| rows.get(at)).map(|row| row.found.clone()))
@@ -157,7 +158,9 @@ impl SessionPicker {
         match key {
             Key::Escape | Key::CtrlC => return PickerAction::Cancelled,
             Key::Enter => {
-                return matching.get(self.at).map_or(PickerAction::Continue, |index| PickerAction::Selected(*index));
+                return matching
+                    .get(self.at)
+                    .map_or(PickerAction::Continue, |index| PickerAction::Selected(*index));
             }
             Key::ArrowUp => self.at = self.at.saturating_sub(1),
             Key::ArrowDown => self.at = last.min(self.at + 1),
@@ -223,7 +226,10 @@ mod tests {
         }
         picker.typed = "x".to_owned();
         press(&mut picker, &[Key::Backspace, Key::ArrowDown]);
-        assert_eq!((picker.matching_items().len(), picker.handle_key(&Key::Enter)), (3, PickerAction::Selected(1)));
+        assert_eq!(
+            (picker.matching_items().len(), picker.handle_key(&Key::Enter)),
+            (3, PickerAction::Selected(1))
+        );
         assert!(picker.render().1.ends_with("to leave):"), "{}", picker.render().1);
     }
 

@@ -46,7 +46,8 @@ fn check_gone(pids: &[String]) {
 
 #[test]
 fn a_model_that_hangs_is_left() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("witness", WITNESS);
+    let scene =
+        Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("witness", WITNESS);
     let running = scene.start(&["--json", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -118,7 +119,8 @@ for frame in frames():
 mark("asked")
 time.sleep(600)  # sleep: longer than the test
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("stubborn", stubborn);
+    let scene =
+        Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("stubborn", stubborn);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));

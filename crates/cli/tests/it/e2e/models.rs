@@ -82,8 +82,10 @@ fn the_list_has_a_model_a_line() {
 fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
     let refused = Scenario::status(401, "authentication_error", "expired key {key}");
     let first = ModelServer::spawn_thread(WireFormat::Anthropic, vec![refused]);
-    let second =
-        ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Here."), Scenario::text("Here.")]);
+    let second = ModelServer::spawn_thread(
+        WireFormat::OpenAiChat,
+        vec![Scenario::text("Here."), Scenario::text("Here.")],
+    );
     let world = lab(&second);
     let file = "provider = 'anthropic'\nmodel = 'm'\nfallback = ['lab/small']\n";
     fs::write(world.home().join("config.toml"), file).unwrap();

@@ -114,7 +114,8 @@ fn an_overloaded_provider_is_asked_four_times() {
 #[test]
 fn an_error_in_mid_answer_is_told() {
     for wire in WIRES {
-        let fault = AnswerFault::ErrorEvent { code: "server_error".into(), message: "the cook is ill".into() };
+        let fault =
+            AnswerFault::ErrorEvent { code: "server_error".into(), message: "the cook is ill".into() };
         let ran = fails(wire, vec![Scenario::text("Half an ans").fault(fault)], 5);
         assert!(message(&ran).contains("the cook is ill"), "{wire:?}: {}", message(&ran));
         assert_eq!(deltas(&ran), "Half an ans", "{wire:?}");

@@ -107,8 +107,7 @@ impl Scene {
 
     /// With the extension that has this fault, with the usual deadlines and this in its manifest.
     pub(crate) fn misbehaving_as(self, fault: &str, more: &Value) -> Self {
-        let mut manifest =
-            json!({"name": fault, "exec": haft_test_support::test_binary("misbehave"), "args": [fault, fault]});
+        let mut manifest = json!({"name": fault, "exec": haft_test_support::test_binary("misbehave"), "args": [fault, fault]});
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let dir = self.world.extension(fault, &manifest.to_string());
         self.grant(fault, "HAFT_MARKER");

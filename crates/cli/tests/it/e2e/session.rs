@@ -117,7 +117,8 @@ fn where_nobody_can_choose_there_is_a_list() {
 
 #[test]
 fn without_a_prompt_an_unanswered_message_is_answered() {
-    let scene = Scene::new(vec![Scenario::text("never seen").fault(AnswerFault::Hang), Scenario::text("At last.")]);
+    let scene =
+        Scene::new(vec![Scenario::text("never seen").fault(AnswerFault::Hang), Scenario::text("At last.")]);
     let running = scene.start(&["-p", "first"], None);
     assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
     running.kill();
@@ -147,8 +148,10 @@ fn a_tool_that_was_killed_is_not_run_again() {
 
 #[test]
 fn a_session_that_is_open_elsewhere_can_be_forked() {
-    let scene =
-        Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang), Scenario::text("From the fork.")]);
+    let scene = Scene::new(vec![
+        Scenario::text("I begin").fault(AnswerFault::Hang),
+        Scenario::text("From the fork."),
+    ]);
     let running = scene.start(&["-p", "first"], None);
     assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
     let id = only(&scene);

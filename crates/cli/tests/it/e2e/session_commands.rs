@@ -54,7 +54,10 @@ fn a_session_is_listed_and_shown() {
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines[0], "ID        WHEN         MESSAGES     COST  SESSION");
     assert_eq!(lines[1], format!("{}  just now            4        -  Say", &id[..8]));
-    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80) && terminal_actions(list.as_bytes()).is_empty());
+    assert!(
+        lines[1..].iter().all(|line| line.chars().count() <= 80)
+            && terminal_actions(list.as_bytes()).is_empty()
+    );
     let shown = session(&scene, &["show", &id[..4]]).stdout.replace(&id, "ID");
     let (head, rest) = shown.split_once("\n\n").unwrap();
     assert!(head.starts_with("session   ID\n") && head.contains("\nmodel     openai-chat/m\n"), "{head}");

@@ -149,7 +149,8 @@ fn what_cannot_be_summed_up_is_told() {
 
 #[test]
 fn a_provider_that_fails_changes_nothing() {
-    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::status(400, "bad", "no"), Scenario::text(" ")]);
+    let scene =
+        counted(WireFormat::OpenAiChat, vec![Scenario::status(400, "bad", "no"), Scenario::text(" ")]);
     let before = shown(&scene)["leaf"].clone();
     let ran = compact(&scene, &["last"]);
     ran.expect(5);

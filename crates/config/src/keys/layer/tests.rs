@@ -7,7 +7,12 @@ use haft_protocol::thinking::ThinkingLevel;
 use super::*;
 use crate::file::ParsedConfigFile;
 
-fn layer(place: LayerSource, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> ConfigLayer {
+fn layer(
+    place: LayerSource,
+    provider: Option<&str>,
+    model: Option<&str>,
+    base_url: Option<&str>,
+) -> ConfigLayer {
     let values = ConfigFile {
         provider: provider.map(Into::into),
         model: model.map(Into::into),
@@ -66,8 +71,12 @@ fn another_providers_model_and_address_are_left_out() {
 
 #[test]
 fn the_rest_has_defaults() {
-    let got = merge(ConfigLayer::from_env(|name| (name == "HAFT_THINKING").then(|| "low".to_owned())).unwrap());
-    assert_eq!(got.thinking, SourcedValue { value: ThinkingLevel::Low, origin: SettingOrigin::Env("HAFT_THINKING") });
+    let got =
+        merge(ConfigLayer::from_env(|name| (name == "HAFT_THINKING").then(|| "low".to_owned())).unwrap());
+    assert_eq!(
+        got.thinking,
+        SourcedValue { value: ThinkingLevel::Low, origin: SettingOrigin::Env("HAFT_THINKING") }
+    );
     assert_eq!(got.max_steps, None);
 }
 
@@ -84,7 +93,10 @@ fn the_environment_is_read_and_checked() {
     assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
     assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(ThinkingLevel::XHigh));
     let former = merge(with("HAFT_REASONING", "low").unwrap()).thinking;
-    assert_eq!(former, SourcedValue { value: ThinkingLevel::Low, origin: SettingOrigin::Env("HAFT_REASONING") });
+    assert_eq!(
+        former,
+        SourcedValue { value: ThinkingLevel::Low, origin: SettingOrigin::Env("HAFT_REASONING") }
+    );
     let error = with("HAFT_REASONING", "lots").unwrap_err().to_string();
     assert!(
         error.starts_with("HAFT_REASONING") && error.contains(&ThinkingLevel::NAMES[..6].join("`, `")),
@@ -120,7 +132,10 @@ fn a_models_own_provider_beats_a_weaker_ones_and_its_address() {
     );
     let in_file = layer(in_file(), None, Some("dn/x"), None);
     check_apart(vec![in_file.clone()], ["dn (config.toml:2)", "x (config.toml:2)", "-"]);
-    check_apart(vec![layer(LayerSource::Flags, Some("lab"), None, None), in_file], ["lab (--provider)", "-", "-"]);
+    check_apart(
+        vec![layer(LayerSource::Flags, Some("lab"), None, None), in_file],
+        ["lab (--provider)", "-", "-"],
+    );
 }
 
 #[test]

@@ -96,8 +96,9 @@ impl<'a> ProjectWalk<'a> {
 
     pub(super) fn add_named(&mut self, who: &str, all: &[NamedFile]) -> Result<(), SnapshotError> {
         let mut files = all.iter().filter(|named| named.path.is_file());
-        files
-            .try_for_each(|named| self.add(&named.path, &format!("{who} runs {}", escaped_name(named.word.as_ref()))))
+        files.try_for_each(|named| {
+            self.add(&named.path, &format!("{who} runs {}", escaped_name(named.word.as_ref())))
+        })
     }
 
     fn add_entry(
@@ -173,7 +174,12 @@ impl<'a> ProjectWalk<'a> {
         Ok(())
     }
 
-    fn hash_content(&mut self, path: &Path, metadata: &Metadata, into: &mut Sha256) -> Result<(), SnapshotError> {
+    fn hash_content(
+        &mut self,
+        path: &Path,
+        metadata: &Metadata,
+        into: &mut Sha256,
+    ) -> Result<(), SnapshotError> {
         if metadata.len() > self.room {
             return Err(SnapshotError::TooLarge { path: path.into() });
         }

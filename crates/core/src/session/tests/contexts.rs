@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::lines::chain;
 use crate::session::entry::*;
-use crate::session::{SessionContext, EntryId, INTERRUPTED, NOT_RUN, build_context};
+use crate::session::{EntryId, INTERRUPTED, NOT_RUN, SessionContext, build_context};
 
 fn time() -> Rfc3339Time {
     Rfc3339Time("t".to_owned())

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
-use crate::session::disk::{Disk, DiskFile, RealDisk, FileStatus};
+use crate::session::disk::{Disk, DiskFile, FileStatus, RealDisk};
 use crate::session::entry::*;
-use crate::session::{Durability, EntryId, RecoveredSession, SessionRepair, Session, SessionError, recover};
+use crate::session::{Durability, EntryId, RecoveredSession, Session, SessionError, SessionRepair, recover};
 
 /// What happens instead of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -260,8 +260,9 @@ fn check(ran: &Ran, what: &str) {
     assert!(lost.is_empty(), "{what}: lost {lost:?}; {:?}", ran.errors);
     let order: Vec<_> = there.iter().filter(|id| ran.acknowledged.contains(id)).collect();
     assert_eq!(order, ran.acknowledged.iter().collect::<Vec<_>>(), "{what}");
-    let lost_parent =
-        |repair: &&SessionRepair| matches!(repair, SessionRepair::Reattached { .. } | SessionRepair::NoHeader { .. });
+    let lost_parent = |repair: &&SessionRepair| {
+        matches!(repair, SessionRepair::Reattached { .. } | SessionRepair::NoHeader { .. })
+    };
     assert_eq!(ran.recovered.repairs.iter().find(lost_parent), None, "{what}");
 }
 

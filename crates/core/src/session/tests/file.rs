@@ -8,7 +8,7 @@ use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use crate::session::entry::*;
-use crate::session::{Durability, SessionRepair, Session, SessionError, store};
+use crate::session::{Durability, Session, SessionError, SessionRepair, store};
 
 fn user(text: &str) -> EntryBody {
     Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()

@@ -3,7 +3,9 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage, TokenUsage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage,
+};
 
 use crate::session::entry::*;
 use crate::session::{EntryId, SessionId, line};
@@ -132,7 +134,10 @@ fn what_was_written_is_read_again() {
         let reading = line::read(line).unwrap();
         assert_eq!((&reading.entry, reading.unread), (&entry, None));
     }
-    let fork = SessionHeader { forked_from: Some(ForkOrigin { session: SessionId::from(1), entry: None }), ..header() };
+    let fork = SessionHeader {
+        forked_from: Some(ForkOrigin { session: SessionId::from(1), entry: None }),
+        ..header()
+    };
     for header in [header(), fork] {
         let written = header.to_line().unwrap();
         assert_eq!(line::read_header(written.strip_suffix(b"\n").unwrap()), Ok(header));

@@ -64,8 +64,7 @@ fn a_damaged_line_costs_no_other() {
                 orphan.parent = gone.parent;
             }
             assert_eq!(recovered.entries, expect, "line {at}, harm {number}");
-            let bad =
-                |repair: &&SessionRepair| matches!(repair, SessionRepair::BadLine { line, .. } if *line == at as u64 + 1);
+            let bad = |repair: &&SessionRepair| matches!(repair, SessionRepair::BadLine { line, .. } if *line == at as u64 + 1);
             assert_eq!(recovered.repairs.iter().filter(bad).count(), 1, "line {at}, harm {number}");
         }
     }

@@ -37,7 +37,8 @@ async fn sessions_are_found_by_project_and_by_name() {
     let error = store.find("x").unwrap_err();
     assert_eq!(error.to_string(), "no session is called \"x\"");
     assert!(matches!(store.find(""), Err(SessionError::NotFound { .. })));
-    let name = |cwd: &str| store.project_dir(Path::new(cwd)).file_name().unwrap().to_string_lossy().into_owned();
+    let name =
+        |cwd: &str| store.project_dir(Path::new(cwd)).file_name().unwrap().to_string_lossy().into_owned();
     assert_eq!([name("/a/b"), name("/")], ["a-b-ffa0fc0c", "root-2a0c975e"]);
 }
 

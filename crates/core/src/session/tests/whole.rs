@@ -42,7 +42,7 @@ fn ids(session: &Session) -> Vec<EntryId> {
     session.entries().unwrap().iter().map(|entry| entry.id).collect()
 }
 
-/// `initial` with `second` and `other` behind it; the leaf is the latter.
+/// `first` with `second` and `other` behind it; the leaf is the latter.
 async fn branched(session: &Session) -> [EntryId; 3] {
     let first = said(session, user("first")).await;
     let second = said(session, user("second")).await;
@@ -88,7 +88,8 @@ async fn a_fork_in_memory_is_in_memory() {
 #[tokio::test]
 async fn a_fork_of_a_file_is_a_file_beside_it() {
     let dir = TempDir::new().unwrap();
-    let session = Session::create(dir.path(), Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
+    let session =
+        Session::create(dir.path(), Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
     let fork = check(&session).await;
     let path = fork.path().unwrap();
     assert_eq!(path.parent(), Some(dir.path()));

@@ -1,10 +1,10 @@
 //! Messages of pi.
 
-use haft_core::session::entry::{ResponseMetadata, CustomMessage, Said};
+use haft_core::session::entry::{CustomMessage, ResponseMetadata, Said};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, ToolMessage, TokenUsage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, TokenUsage, ToolMessage};
 use serde::Deserialize;
 
 use super::super::maker::EntryBuilder;
@@ -152,7 +152,10 @@ fn add_assistant(maker: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
     let raw = fields.content?;
     let mut content: Vec<AssistantBlock> = match raw.read::<String>() {
         Ok(text) => vec![AssistantBlock::Text { text }],
-        Err(_) => parse_blocks(maker, &raw).into_iter().filter_map(|block| block.into_assistant_block(maker)).collect(),
+        Err(_) => parse_blocks(maker, &raw)
+            .into_iter()
+            .filter_map(|block| block.into_assistant_block(maker))
+            .collect(),
     };
     let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
     let stop = match fields.stop_reason.as_deref() {

@@ -7,7 +7,7 @@ use haft_protocol::rpc::{PanelContent, RpcEvent};
 use haft_tui::app::{BackendReply, UiEvent};
 use serde_json::json;
 
-use super::stage::{SESSION, HeadlessInterface};
+use super::stage::{HeadlessInterface, SESSION};
 use super::{ScreenScene, scene, sink};
 
 pub(super) const SCENES: &[ScreenScene] = &[
@@ -30,7 +30,11 @@ pub(super) const SCENES: &[ScreenScene] = &[
     scene(
         "editor",
         (100, 30),
-        &[sink("pasted", 1, paste_texts), sink("typed", 1, type_texts), sink("inserted by an extension", 2, insert_texts)],
+        &[
+            sink("pasted", 1, paste_texts),
+            sink("typed", 1, type_texts),
+            sink("inserted by an extension", 2, insert_texts),
+        ],
     ),
     scene("the person's own editor", (60, 16), &[sink("edited", 1, edit_texts)]),
     scene("prompts of before", (60, 12), &[sink("the last prompt", 1, recall_prompt)]),
@@ -48,7 +52,11 @@ const LEVELS: [NoteLevel; 4] = [NoteLevel::Info, NoteLevel::Success, NoteLevel::
 
 fn show_notes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for (text, level) in texts.iter().zip(LEVELS.iter().cycle()) {
-        stage.event(AgentEvent::ExtNotify { extension: extension_name("x"), level: *level, message: text.clone() });
+        stage.event(AgentEvent::ExtNotify {
+            extension: extension_name("x"),
+            level: *level,
+            message: text.clone(),
+        });
     }
     Ok(())
 }
@@ -56,7 +64,11 @@ fn show_notes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 fn show_owners(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         let message = "hi".to_owned();
-        stage.event(AgentEvent::ExtNotify { extension: extension_name(text), level: NoteLevel::Info, message });
+        stage.event(AgentEvent::ExtNotify {
+            extension: extension_name(text),
+            level: NoteLevel::Info,
+            message,
+        });
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::{RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
-use haft_tui::app::{BackendReply, UiEvent, TrustReview};
+use haft_tui::app::{BackendReply, TrustReview, UiEvent};
 use serde_json::json;
 
 use super::around::extension_name;
@@ -31,7 +31,12 @@ pub(super) const SCENES: &[ScreenScene] = &[
     scene("a setting's value", SIZE, &[sink("value, origin, what is typed", 3, value)]),
 ];
 
-fn open_dialog(stage: &mut HeadlessInterface, kind: UiKind, texts: &[String], rest: impl FnOnce(&mut UiRequest)) {
+fn open_dialog(
+    stage: &mut HeadlessInterface,
+    kind: UiKind,
+    texts: &[String],
+    rest: impl FnOnce(&mut UiRequest),
+) {
     let [owner, title, message, ..] = texts else { return };
     // The one before is over.
     stage.rpc_event(RpcEvent::UiDone { id: "q".to_owned(), why: UiEnd::Timeout });

@@ -2,10 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use haft_test_support::terminal::{OutputKind, is_deceptive};
-use haft_tui::app::{self, LinearOutput, AppState};
+use haft_tui::app::{self, AppState, LinearOutput};
 use haft_tui::look::DrawContext;
-use haft_tui::terminal::written::{self, ScreenPainter, ImagePainter, InlineViewport};
-use haft_tui::terminal::{UserInterface, ImageProtocol};
+use haft_tui::terminal::written::{self, ImagePainter, InlineViewport, ScreenPainter};
+use haft_tui::terminal::{ImageProtocol, UserInterface};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
@@ -120,7 +120,13 @@ impl FramePainter {
 }
 
 impl InlinePainters {
-    fn draw(&mut self, state: &mut AppState, area: Rect, look: &DrawContext, eye: &mut CellInspector) -> (String, OutputKind) {
+    fn draw(
+        &mut self,
+        state: &mut AppState,
+        area: Rect,
+        look: &DrawContext,
+        eye: &mut CellInspector,
+    ) -> (String, OutputKind) {
         let below = UserInterface::inline_output(state, area, look);
         if std::mem::replace(&mut self.alternate, below.is_none()) != below.is_none() {
             self.painter.forget_screen();

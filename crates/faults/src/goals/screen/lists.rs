@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_protocol::event::AgentEvent;
-use haft_tui::app::{BackendReply, UiEvent, LoginProvider, SettingRow, TrustReview};
+use haft_tui::app::{BackendReply, LoginProvider, SettingRow, TrustReview, UiEvent};
 use serde_json::{Value, json};
 
 use super::around::{extension_json, session};

@@ -23,7 +23,8 @@ const SINKS: &[ScreenSink] =
 
 pub(super) fn scenes() -> Vec<ScreenScene> {
     let place = RenderTarget::Pictures;
-    WAYS.map(|(what, protocol, _)| ScreenScene { place: place(protocol), ..scene(what, (60, 30), SINKS) }).into()
+    WAYS.map(|(what, protocol, _)| ScreenScene { place: place(protocol), ..scene(what, (60, 30), SINKS) })
+        .into()
 }
 
 /// Returns the defect of a scene of images in which none was shown.
@@ -37,7 +38,8 @@ fn show_image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [text, kind] = texts else { return Ok(()) };
     let data = STANDARD.encode(encode_gif(text.as_bytes())).into();
     // Both are words as long as it is not shown.
-    let content = vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
+    let content =
+        vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
     stage.event(AgentEvent::UserMessage { content, time: time() });
     Ok(())
 }

@@ -35,7 +35,11 @@ const WHOLE: &[ScreenScene] = &[
     scene(
         "said, in lines",
         (60, 24),
-        &[sink("user's messages", 2, show_user_messages), sink("kinds of images", 1, image), sink("answers", 2, answer)],
+        &[
+            sink("user's messages", 2, show_user_messages),
+            sink("kinds of images", 1, image),
+            sink("answers", 2, answer),
+        ],
     ),
     scene("calls, in lines", (90, 60), calls::PRINTED),
 ];

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{self, EventLine, CommandFailure, ServerLine, RpcRequest, RpcResponse, RpcEvent};
+use haft_protocol::rpc::{self, CommandFailure, EventLine, RpcEvent, RpcRequest, RpcResponse, ServerLine};
 use haft_test_support::terminal::{OutputKind, forbidden_actions};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, BackendReply, BackendRequest, Effect, UiEvent, AppOptions, AppState};
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, BackendRequest, Effect, UiEvent};
 use haft_tui::keys::{Chord, ChordKey, Modifiers};
 use haft_tui::look::DrawContext;
 use haft_tui::terminal::UserInterface;
@@ -47,7 +47,7 @@ pub(super) struct HeadlessInterface {
 }
 
 impl HeadlessInterface {
-    /// A stage of a size. `keep_rows` when what was drawn is to be looked at.
+    /// A stage of a size. `keeps` when what was drawn is to be looked at.
     pub(super) fn new(place: RenderTarget, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
         let mut settings = Settings::default();
@@ -185,7 +185,9 @@ impl HeadlessInterface {
                     self.requests.retain(|waiting| waiting.command.kind() != kind);
                     self.requests.push(*request);
                 }
-                Effect::Ask(BackendRequest::Shell { number, .. } | BackendRequest::Image { number, .. }) => self.number = number,
+                Effect::Ask(BackendRequest::Shell { number, .. } | BackendRequest::Image { number, .. }) => {
+                    self.number = number
+                }
                 Effect::Copy(text) => {
                     // What is too long is not sent.
                     for tmux in [false, true] {
@@ -193,7 +195,9 @@ impl HeadlessInterface {
                         self.check_output(&copied, OutputKind::Clipboard);
                     }
                 }
-                Effect::Title(title) => self.check_output(&written::title_sequence(&title), OutputKind::Title),
+                Effect::Title(title) => {
+                    self.check_output(&written::title_sequence(&title), OutputKind::Title)
+                }
                 Effect::Ask(_) | Effect::OpenEditor(_) => {}
                 Effect::Suspend | Effect::Redraw | Effect::Bell | Effect::Quit => {}
             }

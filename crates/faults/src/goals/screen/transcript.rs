@@ -8,10 +8,12 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, Rfc3339Time, ToolMessage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+};
 use haft_tui::app::{BackendReply, UiEvent};
 
-use super::stage::{SESSION, HeadlessInterface};
+use super::stage::{HeadlessInterface, SESSION};
 use super::{ScreenScene, around, scene, sink};
 
 pub(super) const SCENES: &[ScreenScene] = &[
@@ -31,8 +33,15 @@ pub(super) const SCENES: &[ScreenScene] = &[
     scene("Markdown", (80, 50), &[sink("each kind of block", 14, markdown)]),
     scene("Markdown, streamed", (80, 50), &[sink("each kind of block", 14, markdown_streamed)]),
     scene("code", (80, 60), &[sink("languages", 6, code)]),
-    scene("a session from the disk", (60, 24), &[sink("messages, thoughts, calls, results", 5, restore_session)]),
-    ScreenScene { then: select_and_copy, ..scene("selected", (60, 24), &[sink("answer, copied", 1, answer)]) },
+    scene(
+        "a session from the disk",
+        (60, 24),
+        &[sink("messages, thoughts, calls, results", 5, restore_session)],
+    ),
+    ScreenScene {
+        then: select_and_copy,
+        ..scene("selected", (60, 24), &[sink("answer, copied", 1, answer)])
+    },
     ScreenScene {
         then: |stage| {
             stage.quit();
@@ -65,14 +74,16 @@ pub(super) fn time() -> Rfc3339Time {
 
 pub(super) fn show_user_messages(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        stage.event(AgentEvent::UserMessage { content: vec![ContentBlock::text(text.clone())], time: time() });
+        stage
+            .event(AgentEvent::UserMessage { content: vec![ContentBlock::text(text.clone())], time: time() });
     }
     Ok(())
 }
 
 pub(super) fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        let content = vec![ContentBlock::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
+        let content =
+            vec![ContentBlock::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
         stage.event(AgentEvent::UserMessage { content, time: time() });
     }
     Ok(())

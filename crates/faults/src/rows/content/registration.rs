@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::{register_tool, set_texts};
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, InjectionMoment, inject, misbehaving_spec};
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
+use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
-use crate::world::{WorldSetup, World, last_word};
+use crate::world::{World, WorldSetup, last_word};
 
 /// Names of tools that nobody may have.
 const NAMES: &[&str] = &[
@@ -112,15 +112,21 @@ pub(crate) const ROWS: &[FaultRow] = &[
         title: "schemas that lead outside, never end, or take all the time there is",
         cases: &[
             rejected_case(|| register_with_schema(json!({"$ref": "http://127.0.0.1:1/x"}))),
-            rejected_case(|| register_with_schema(json!({"properties": {"a": {"$ref": "file:///etc/passwd"}}}))),
+            rejected_case(|| {
+                register_with_schema(json!({"properties": {"a": {"$ref": "file:///etc/passwd"}}}))
+            }),
             rejected_case(|| register_with_schema(json!({"$ref": "#"}))),
             rejected_case(|| {
                 register_with_schema(
                     json!({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}),
                 )
             }),
-            rejected_case(|| register_with_schema(json!({"properties": {"a": {"pattern": "(a{1,1000}){1,1000}"}}}))),
-            rejected_case(|| register_with_schema(json!({"anyOf": vec![json!({"const": "abcdefgh"}); 10_000]}))),
+            rejected_case(|| {
+                register_with_schema(json!({"properties": {"a": {"pattern": "(a{1,1000}){1,1000}"}}}))
+            }),
+            rejected_case(|| {
+                register_with_schema(json!({"anyOf": vec![json!({"const": "abcdefgh"}); 10_000]}))
+            }),
             rejected_case(|| register_with_schema(json!({"title": "x".repeat(64 * 1024 - 11)}))),
             FaultCase {
                 evil: inject(InjectionMoment::Greeted, Vec::new),
@@ -212,7 +218,8 @@ async fn logs_where_logs_are(world: &mut World) -> Result<()> {
 fn leads_to_a_listener(setup: &mut WorldSetup) {
     let Ok(listener) = TcpListener::bind("127.0.0.1:0") else { return };
     let Ok(address) = listener.local_addr() else { return };
-    let bytes = register_with_schema(json!({"properties": {"a": {"$ref": format!("http://{address}/schema.json")}}}));
+    let bytes =
+        register_with_schema(json!({"properties": {"a": {"$ref": format!("http://{address}/schema.json")}}}));
     // Without the bytes nothing is rejected, and the row fails.
     let _ = std::fs::write(setup.dir.join("inject/bytes"), bytes);
     *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 
 use super::{call, register_tool, set_texts};
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, INJECT, Injection, InjectionMoment, inject, inject_instead, misbehaving_spec};
+use crate::evil::{
+    INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec,
+};
 use crate::oracle::HeapGrowth;
-use crate::row::{CASE, FaultCase, EVIL, FaultRow};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::world::{World, last_word};
 
@@ -25,8 +27,16 @@ pub(crate) const ROWS: &[FaultRow] = &[
         id: "C-08",
         title: "results of 8 MiB, one after the other, and of a million lines",
         cases: &[
-            FaultCase { evil: Misbehavior::Fault("big-result"), play: |world| Box::pin(is_cut_and_kept(world)), ..CASE },
-            FaultCase { evil: Misbehavior::Fault("big-result"), play: |world| Box::pin(many_pieces(world)), ..CASE },
+            FaultCase {
+                evil: Misbehavior::Fault("big-result"),
+                play: |world| Box::pin(is_cut_and_kept(world)),
+                ..CASE
+            },
+            FaultCase {
+                evil: Misbehavior::Fault("big-result"),
+                play: |world| Box::pin(many_pieces(world)),
+                ..CASE
+            },
         ],
         undefend: Some(|_| take_down(Defence::ResultLimits)),
     },
@@ -40,7 +50,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 play: |world| Box::pin(says_what_is_wrong_with_it(world)),
                 ..CASE
             },
-            FaultCase { evil: Misbehavior::Fault("echo"), play: |world| Box::pin(a_good_image_passes(world)), ..CASE },
+            FaultCase {
+                evil: Misbehavior::Fault("echo"),
+                play: |world| Box::pin(a_good_image_passes(world)),
+                ..CASE
+            },
         ],
         undefend: Some(|_| take_down(Defence::ImageCheck)),
     },

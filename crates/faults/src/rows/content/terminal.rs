@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{call, hidden_text, set_texts};
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, InjectionMoment, inject};
-use crate::row::{CASE, FaultCase, EVIL, FaultRow, skip};
+use crate::evil::{InjectionMoment, Misbehavior, inject};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
 use crate::rows::protocol::line;
-use crate::world::{HaftHome, TerminalOutput, World, sibling_binary, last_word};
+use crate::world::{HaftHome, TerminalOutput, World, last_word, sibling_binary};
 
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
@@ -37,7 +37,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 }),
                 expect: &[(EVIL, "register_rejected")],
                 play: |world| {
-                    Box::pin(world.expect_report("register_rejected", "10 characters in it that nobody can see"))
+                    Box::pin(
+                        world.expect_report("register_rejected", "10 characters in it that nobody can see"),
+                    )
                 },
                 ..CASE
             },
@@ -107,12 +109,14 @@ async fn obeys_nothing(world: &mut World) -> Result<()> {
     let attacks: Vec<&str> = ATTACKS.iter().map(|(_, attack)| *attack).collect();
     let steps = json!([call("evil_tool", &json!({})), last_word()]);
     for (index, (what, fault, args, contains)) in PLACES.iter().enumerate() {
-        let program = HaftHome::new(world, &format!("program-{index}"), fault, &steps)?.with_texts(&attacks)?;
+        let program =
+            HaftHome::new(world, &format!("program-{index}"), fault, &steps)?.with_texts(&attacks)?;
         check_harmless(what, &run_in_terminal(&program, args).await?, contains)?;
     }
     let logged = HaftHome::new(world, "logged", "say-on-stderr", &steps)?.with_texts(&attacks)?;
     run_in_terminal(&logged, &["-p", "go"]).await?;
-    let logs = logged.run_in_terminal(["ext", "logs", EVIL].map(str::to_owned).into(), "")?.wait_for_end().await?;
+    let logs =
+        logged.run_in_terminal(["ext", "logs", EVIL].map(str::to_owned).into(), "")?.wait_for_end().await?;
     check_harmless("ext logs", &logs, "red")?;
     let list = home_with_manifests(world, &attacks)?;
     let list = list.run_in_terminal(["ext", "list"].map(str::to_owned).into(), "")?.wait_for_end().await?;
@@ -140,7 +144,8 @@ async fn the_model_sees_what_people_see(world: &mut World) -> Result<()> {
 
 async fn hidden_text_is_shown(world: &mut World) -> Result<()> {
     let texts = ["photo\u{202e}gpj.exe", "r\u{200b}m", &format!("fog{}", hidden_text())];
-    let program = HaftHome::new(world, "program", "say-in-notes", &json!([last_word()]))?.with_texts(&texts)?;
+    let program =
+        HaftHome::new(world, "program", "say-in-notes", &json!([last_word()]))?.with_texts(&texts)?;
     let shown = run_in_terminal(&program, &["-p", "go"]).await?;
     for expect in ["photo\u{fffd}gpj.exe", "r\u{fffd}m", "fog\u{fffd}"] {
         check_harmless("a note", &shown, &format!("[evil] warning: {expect}"))?;
@@ -201,7 +206,8 @@ async fn what_was_typed_before_is_no_answer(world: &mut World) -> Result<()> {
 /// A manifest is what people agree to: one that is not what it looks like is not run.
 async fn is_refused_not_stripped(world: &mut World) -> Result<()> {
     let run = |field: &str, value: Value| {
-        let mut manifest = json!({"name": EVIL, "exec": sibling_binary("misbehave"), "args": ["say-in-notes", EVIL]});
+        let mut manifest =
+            json!({"name": EVIL, "exec": sibling_binary("misbehave"), "args": ["say-in-notes", EVIL]});
         manifest[field] = value;
         manifest
     };
@@ -244,7 +250,8 @@ async fn has_no_terminal(world: &mut World) -> Result<()> {
 
 async fn is_no_command(world: &mut World) -> Result<()> {
     for (index, text) in ["/evil display", "/trust", "/ext install /tmp/x"].into_iter().enumerate() {
-        let program = HaftHome::new(world, &format!("program-{index}"), "say-in-command", &json!([last_word()]))?;
+        let program =
+            HaftHome::new(world, &format!("program-{index}"), "say-in-command", &json!([last_word()]))?;
         let program = program.with_texts(&[text])?;
         let ended = program.run_piped(program.prompt_args(&["--json", "/evil prompt"])).await?;
         let events = String::from_utf8_lossy(&ended.stdout).into_owned();

@@ -112,7 +112,8 @@ pub(super) async fn follows_links_inside(world: &mut World) -> Result<()> {
     let environment = HostEnvironment::new(&race.work).with_backup_dir(world.dir.join("backups"));
     let mut tally = WriteTally::default();
     while race.goes_on(&tally) {
-        let name = if tally.attempts() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.attempts()) };
+        let name =
+            if tally.attempts() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.attempts()) };
         let path = race.work.join("dir").join(name);
         let Ok(mut file) = environment.claim(&path, ParentPolicy::Exist).await else { continue };
         let inside = file.key().await.is_ok_and(|key| key.path == path);

@@ -1,4 +1,4 @@
-//! One write in a process of its own, and the ways in which it is interrupted: `strace_command` kills it, or lets the system
+//! One write in a process of its own, and the ways in which it is interrupted: `strace` kills it, or lets the system
 //! refuse, at its n-th call.
 
 use std::fs::{self, File};
@@ -45,7 +45,7 @@ const CALLS: &[(&str, bool)] = &[
     ("getdents64", false),
 ];
 
-/// `strace_command` counts every call of every thread by itself. So often the writing thread makes those that the main thread
+/// `strace` counts every call of every thread by itself. So often the writing thread makes those that the main thread
 /// makes too, before it begins; from then on a number means a call of the writing thread.
 const LEAD: usize = 100;
 

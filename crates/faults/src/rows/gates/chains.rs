@@ -10,7 +10,7 @@ use crate::defence::{Defence, take_down};
 use crate::evil::misbehaving_spec;
 use crate::oracle::check_stream;
 use crate::row::{CASE, FaultCase, FaultRow};
-use crate::world::{WorldSetup, World, last_word};
+use crate::world::{World, WorldSetup, last_word};
 
 pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
     id: "T-27",

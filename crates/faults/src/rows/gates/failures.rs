@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::call_steps;
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, INJECT, Injection, InjectionMoment};
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
+use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
-use crate::world::{HaftHome, WorldSetup, World};
+use crate::world::{HaftHome, World, WorldSetup};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
@@ -88,7 +88,13 @@ const WRONG_KIND: ExpectedFaults = &[
 
 /// Always these bytes instead of an answer.
 const fn answers_with(bytes: fn() -> Vec<u8>) -> Misbehavior {
-    Misbehavior::Inject(Injection { at: InjectionMoment::Gate, bytes, instead: true, times: u32::MAX, ..INJECT })
+    Misbehavior::Inject(Injection {
+        at: InjectionMoment::Gate,
+        bytes,
+        instead: true,
+        times: u32::MAX,
+        ..INJECT
+    })
 }
 
 fn answer(fields: &str) -> Vec<u8> {
@@ -100,7 +106,13 @@ fn truncated_answer() -> Vec<u8> {
 }
 
 const fn with_person(evil: Misbehavior, expect: ExpectedFaults) -> FaultCase {
-    FaultCase { evil, expect, setup: set_short_deadline, play: |world| Box::pin(is_asked_and_stops(world)), ..CASE }
+    FaultCase {
+        evil,
+        expect,
+        setup: set_short_deadline,
+        play: |world| Box::pin(is_asked_and_stops(world)),
+        ..CASE
+    }
 }
 
 const fn without_person(evil: Misbehavior, expect: ExpectedFaults) -> FaultCase {
@@ -170,7 +182,11 @@ async fn stops_after_three(world: &World) -> Result<()> {
 
 async fn is_asked_and_stops(world: &mut World) -> Result<()> {
     stops_after_three(world).await?;
-    ensure!(world.screen.gate_questions() == 1, "the person was asked {} times", world.screen.gate_questions());
+    ensure!(
+        world.screen.gate_questions() == 1,
+        "the person was asked {} times",
+        world.screen.gate_questions()
+    );
     world.settle().await
 }
 
@@ -200,7 +216,11 @@ async fn starts_again_once(world: &mut World) -> Result<()> {
     world.screen.answer(GateChoice::Restart);
     let played = world.prompt(&probe_calls(4)).await?;
     ensure!(played.ran.is_empty() && played.blocked.len() == 4, "it ran with {:?}", played.ran);
-    ensure!(world.screen.gate_questions() == 1, "the person was asked {} times", world.screen.gate_questions());
+    ensure!(
+        world.screen.gate_questions() == 1,
+        "the person was asked {} times",
+        world.screen.gate_questions()
+    );
     ensure!(played.outcome.is_ok(), "the run ends with {:?}", played.outcome);
     world.settle().await
 }
@@ -210,7 +230,11 @@ async fn goes_on_without(world: &mut World) -> Result<()> {
     world.screen.answer(GateChoice::ContinueWithout);
     let played = world.prompt(&probe_calls(5)).await?;
     ensure!(played.blocked.len() == 3 && played.ran.len() == 2, "{:?}, {:?}", played.blocked, played.ran);
-    ensure!(world.screen.gate_questions() == 1, "the person was asked {} times", world.screen.gate_questions());
+    ensure!(
+        world.screen.gate_questions() == 1,
+        "the person was asked {} times",
+        world.screen.gate_questions()
+    );
     ensure!(world.events.of_type("gate_off").len() == 1, "nobody says that it is off");
     world.settle().await
 }

@@ -56,8 +56,12 @@ fn denied_args() -> Value {
 
 async fn is_guarded_the_same(world: &mut World) -> Result<()> {
     let allowed = ("dangerous_shell", json!({"command": "ls"}));
-    let steps =
-        call_steps(&[("probe", denied_args()), ("dangerous_shell", denied_args()), ("evil_tool", denied_args()), allowed]);
+    let steps = call_steps(&[
+        ("probe", denied_args()),
+        ("dangerous_shell", denied_args()),
+        ("evil_tool", denied_args()),
+        allowed,
+    ]);
     let played = world.prompt(&steps).await?;
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
     ensure!(by == ["guard"; 3] && played.ran.is_empty(), "{by:?} blocked; it ran with {:?}", played.ran);

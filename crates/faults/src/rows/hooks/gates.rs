@@ -10,9 +10,9 @@ use serde_json::json;
 use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
 use crate::defence::{Defence, take_down};
 use crate::evil::{hook_spec, misbehaving_spec};
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
-use crate::world::{WorldSetup, World};
+use crate::world::{World, WorldSetup};
 
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
@@ -28,8 +28,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_answer_case(BEFORE, "unknown-action"),
             bad_answer_case(BEFORE, "error"),
             bad_answer_case(BEFORE, "key-twice"),
-            dead_hook_case(BEFORE, "exit", |world| Box::pin(world.expect_block_at_once("exited with status 3"))),
-            dead_hook_case(BEFORE, "abort", |world| Box::pin(world.expect_block_at_once("ended by signal 6"))),
+            dead_hook_case(BEFORE, "exit", |world| {
+                Box::pin(world.expect_block_at_once("exited with status 3"))
+            }),
+            dead_hook_case(BEFORE, "abort", |world| {
+                Box::pin(world.expect_block_at_once("ended by signal 6"))
+            }),
             dead_hook_case(BEFORE, "half-a-line", |world| Box::pin(world.expect_block_at_once("unfinished"))),
             stalled_case(),
         ],
@@ -63,8 +67,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 notices_alone: true,
                 ..CASE
             },
-            failed_start_case("hang", "hello_timeout", |world| Box::pin(world.expect_block("did not answer hook.hello"))),
-            failed_start_case("garbage", "hello_invalid", |world| Box::pin(world.expect_block("its result is no object"))),
+            failed_start_case("hang", "hello_timeout", |world| {
+                Box::pin(world.expect_block("did not answer hook.hello"))
+            }),
+            failed_start_case("garbage", "hello_invalid", |world| {
+                Box::pin(world.expect_block("its result is no object"))
+            }),
             failed_start_case("error", "hello_invalid", |world| Box::pin(world.expect_block("no disk"))),
             failed_start_case("exit", "exited", |world| Box::pin(world.expect_block("exited with status 3"))),
         ],
@@ -134,14 +142,21 @@ const fn late_case(point: &'static str, fault: &'static str) -> FaultCase {
 /// Blocks as soon as it has answered.
 const fn bad_answer_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_error")];
-    FaultCase { notices_alone: true, ..hook_case(fault, point, expect, |world| Box::pin(world.expect_block_at_once("evil"))) }
+    FaultCase {
+        notices_alone: true,
+        ..hook_case(fault, point, expect, |world| Box::pin(world.expect_block_at_once("evil")))
+    }
 }
 
 const fn dead_hook_case(point: &'static str, fault: &'static str, play: crate::row::CaseScript) -> FaultCase {
     FaultCase { notices_alone: true, ..hook_case(fault, point, &[(EVIL, "exited")], play) }
 }
 
-const fn failed_start_case(fault: &'static str, code: &'static str, play: crate::row::CaseScript) -> FaultCase {
+const fn failed_start_case(
+    fault: &'static str,
+    code: &'static str,
+    play: crate::row::CaseScript,
+) -> FaultCase {
     let expect: ExpectedFaults = match code.as_bytes() {
         b"hello_timeout" => &[(EVIL, "hello_timeout")],
         b"hello_invalid" => &[(EVIL, "hello_invalid")],

@@ -9,11 +9,11 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Rfc3339Time;
 use serde_json::json;
 
-use super::{APPROVE, BEFORE, hook_case, shorten_deadlines, set};
+use super::{APPROVE, BEFORE, hook_case, set, shorten_deadlines};
 use crate::defence::{Defence, take_down};
 use crate::oracle::HeapGrowth;
-use crate::row::{FaultCase, EVIL, FaultRow};
-use crate::world::{WorldSetup, World};
+use crate::row::{EVIL, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 /// Bytes of one event, and events of one round: twice what a queue takes.
 const EVENT: usize = 8 * 1024;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{APPROVE, BEFORE, hook_case, set};
 use crate::defence::{Defence, take_down};
-use crate::row::{FaultCase, EVIL, FaultRow};
+use crate::row::{EVIL, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
 use crate::world::World;
 
@@ -39,7 +39,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[
             FaultCase {
                 setup: |setup| set(setup, "HAFT_COUNT", UNASKED),
-                ..hook_case("unasked-aborts", BEFORE, &[(EVIL, "unknown_id")], |world| Box::pin(is_ignored(world)))
+                ..hook_case("unasked-aborts", BEFORE, &[(EVIL, "unknown_id")], |world| {
+                    Box::pin(is_ignored(world))
+                })
             },
             hook_case("abort-turn", BEFORE, &[], |world| Box::pin(ends_every_turn(world))),
             hook_case("hard-abort", BEFORE, &[], |world| Box::pin(discards_every_turn(world))),

@@ -8,11 +8,11 @@ use haft_host::ExtensionState;
 use serde_json::json;
 
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, InjectionMoment, inject, misbehaving_spec};
-use crate::row::{CASE, FaultCase, EVIL, FaultRow};
+use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::hello::{node_fault, python_fault};
 use crate::rows::protocol::line;
-use crate::world::{FATAL_TITLE, WorldSetup, World};
+use crate::world::{FATAL_TITLE, World, WorldSetup};
 
 /// Crashes that are a loop.
 const LOOP: usize = 5;
@@ -24,7 +24,8 @@ const CRASH_LOOP: &[(&str, &str)] =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
 /// Exits in a question about a tool call.
-const EXITS: FaultCase = crash_case("exit-in-call", |world| Box::pin(world.expect_block_at_once("exited with status")));
+const EXITS: FaultCase =
+    crash_case("exit-in-call", |world| Box::pin(world.expect_block_at_once("exited with status")));
 
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
@@ -44,7 +45,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
         title: "crashes while it is asked about a tool call",
         cases: &[
             EXITS,
-            crash_case("segv-in-call", |world| Box::pin(world.expect_block_at_once("was ended by signal 11"))),
+            crash_case("segv-in-call", |world| {
+                Box::pin(world.expect_block_at_once("was ended by signal 11"))
+            }),
             // The same in other languages, whose own tracebacks differ.
             FaultCase { evil: python_fault("exit-in-call"), ..EXITS },
             FaultCase { evil: node_fault("exit-in-call"), ..EXITS },
@@ -181,7 +184,9 @@ async fn start_a_few_at_a_time(world: &mut World) -> Result<()> {
 
 /// Checks that this is no fault, and that the next question starts it again.
 async fn comes_back(world: &mut World) -> Result<()> {
-    world.wait_until("it has left", || world.state(EVIL).is_ok_and(|state| state == ExtensionState::Idle)).await?;
+    world
+        .wait_until("it has left", || world.state(EVIL).is_ok_and(|state| state == ExtensionState::Idle))
+        .await?;
     world.expect_answer("ok").await?;
     ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
     world.expect_allow().await

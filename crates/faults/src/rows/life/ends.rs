@@ -95,8 +95,11 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
     }
     haft.signal(Signal::KILL)?;
     // None of them ends by itself as long as the row lasts.
-    let gone = world.wait_until("nothing of it is left", || tagged_processes(&world.tag).len() <= before).await;
-    gone.with_context(|| format!("{} processes are left", tagged_processes(&world.tag).len().saturating_sub(before)))
+    let gone =
+        world.wait_until("nothing of it is left", || tagged_processes(&world.tag).len() <= before).await;
+    gone.with_context(|| {
+        format!("{} processes are left", tagged_processes(&world.tag).len().saturating_sub(before))
+    })
 }
 
 /// The words of the command line of a process, none if it is gone.
@@ -175,12 +178,21 @@ async fn no_deadline_passes(world: &mut World) -> Result<()> {
     let steps = json!([{"say": [{"call": {"name": "evil_tool", "args": {}}}]}, last_word()]);
     let monotonic = if world.mode.undefended { "1" } else { "" };
     let variables = [("LD_PRELOAD", shim.as_str()), ("HAFT_SHIM_MONOTONIC", monotonic)];
-    let mut haft =
-        HaftProgram::start(world, &steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
+    let mut haft = HaftProgram::start(
+        world,
+        &steps,
+        &[("slow-tool", "slow", json!({}))],
+        &["--json", "go"],
+        &variables,
+    )?;
     let ran = haft.wait_for_end(world).await?;
     ensure!(world.marks().iter().any(|mark| mark == "clock"), "no clock has jumped");
     ensure!(ran.code == Some(0), "it ended with {ran:?}");
-    ensure!(ran.events_of_type("extension_error").is_empty(), "it reported {:?}", ran.events_of_type("extension_error"));
+    ensure!(
+        ran.events_of_type("extension_error").is_empty(),
+        "it reported {:?}",
+        ran.events_of_type("extension_error")
+    );
     let results = ran.events_of_type("tool_result");
     ensure!(results.len() == 1 && results.iter().all(|result| result["is_error"] != true), "{results:?}");
     Ok(())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::{join, join_all};
-use haft_host::{ExtensionState, DiscoveredExtensions, ReloadStats};
+use haft_host::{DiscoveredExtensions, ExtensionState, ReloadStats};
 use haft_packages::LaunchPlan;
 use haft_packages::discovery::{Discovery, DiscoveryOptions};
 use serde_json::json;
@@ -14,8 +14,8 @@ use serde_json::json;
 use crate::defence::{Defence, take_down};
 use crate::evil::{Misbehavior, misbehaving_spec};
 use crate::oracle::tagged_processes;
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, CaseScript, FaultRow};
-use crate::world::{WorldSetup, World, sibling_binary, last_word};
+use crate::row::{CASE, CaseScript, EVIL, ExpectedFaults, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup, last_word, sibling_binary};
 
 /// The time that an old extension has for what it was asked. It must pass, and not before half of the calls are answered.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -159,7 +159,8 @@ fn write_text(dir: &Path, text: &str) -> Result<()> {
 fn discover_after(dir: &Path, change: impl FnOnce() -> Result<()>) -> DiscoveredExtensions {
     // What could not be changed is found as it was, and the row fails.
     let _ = change();
-    Discovery::run(&DiscoveryOptions { global: Some(extensions_dir(dir)), ..DiscoveryOptions::default() }).into()
+    Discovery::run(&DiscoveryOptions { global: Some(extensions_dir(dir)), ..DiscoveryOptions::default() })
+        .into()
 }
 
 /// Reloads after a change.

@@ -13,8 +13,8 @@ use haft_packages::ExtensionOrigin;
 
 use crate::defence::{Defence, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
-use crate::row::{CASE, FaultCase, ExpectedFaults, FaultRow, skip};
-use crate::world::{WorldSetup, World, sibling_binary};
+use crate::row::{CASE, ExpectedFaults, FaultCase, FaultRow, skip};
+use crate::world::{World, WorldSetup, sibling_binary};
 
 /// Trips of the canary in which those that end with a thread would have ended.
 const THREADS_END: usize = 60;
@@ -85,10 +85,13 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
 ];
 
-/// The project's is found first, and `show_user_messages` twice.
+/// The project's is found first, and `user` twice.
 fn two_of_a_kind(setup: &mut WorldSetup) {
-    for (name, origin) in [("project", ExtensionOrigin::Project), ("user", ExtensionOrigin::Global), ("user", ExtensionOrigin::Project)]
-    {
+    for (name, origin) in [
+        ("project", ExtensionOrigin::Project),
+        ("user", ExtensionOrigin::Global),
+        ("user", ExtensionOrigin::Project),
+    ] {
         let mut spec = misbehaving_spec(setup, "good", name);
         spec.origin = origin;
         setup.add(spec);
@@ -150,14 +153,17 @@ fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
         None => SpawnOptions::new(misbehave, &world.dir).args(args),
         Some(setpriv) => {
             let options = ["--pdeathsig", "KILL"].map(str::to_owned).into_iter();
-            SpawnOptions::new(setpriv, &world.dir).args(options.chain([misbehave.display().to_string()]).chain(args))
+            SpawnOptions::new(setpriv, &world.dir)
+                .args(options.chain([misbehave.display().to_string()]).chain(args))
         }
     };
     if tied.is_none() {
-        spawn.launcher = Some(haft_launch::Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
+        spawn.launcher =
+            Some(haft_launch::Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
     }
     spawn.env = EnvPolicy::Only([("HAFT_FAULT_TAG".into(), world.tag.clone().into())].into());
-    (spawn.stdin, spawn.stdout, spawn.stderr) = (StdioMode::Piped, StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
+    (spawn.stdin, spawn.stdout, spawn.stderr) =
+        (StdioMode::Piped, StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let runtime = tokio::runtime::Handle::current();
     let thread = std::thread::spawn(move || {
         let _inside = runtime.enter();

@@ -9,8 +9,8 @@ use haft_protocol::limits::{MAX_TOOLS, NOTE_BURST, NOTES_PER_SECOND, PANELS_PER_
 use crate::canary::p50;
 use crate::evil::{Misbehavior, misbehaving_spec};
 use crate::oracle::{HeapGrowth, SLOWER};
-use crate::row::{CASE, FaultCase, EVIL, FaultRow};
-use crate::world::{WorldSetup, World};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 /// The time that an extension may be over its rate: it is throttled first and ended then.
 const SHORT: Duration = Duration::from_millis(1_000);
@@ -75,7 +75,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[FaultCase {
             setup: |setup| {
                 setup.set_env("HAFT_BARE", "1");
-                (1..=4).for_each(|number| setup.add(misbehaving_spec(setup, "busy", &format!("busy{number}"))));
+                (1..=4)
+                    .for_each(|number| setup.add(misbehaving_spec(setup, "busy", &format!("busy{number}"))));
             },
             play: |world| Box::pin(has_room_to_work(world)),
             ..CASE
@@ -182,7 +183,9 @@ async fn its_log_stays_short(world: &mut World) -> Result<()> {
     let lengths = logs.flatten().filter(|log| log.file_name().to_string_lossy().contains(EVIL));
     let length: u64 = lengths.filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
     ensure!(length <= LOGS, "its logs have {length} bytes");
-    world.wait_until("its log says that something is missing", || world.log_of(EVIL).contains("dropped")).await
+    world
+        .wait_until("its log says that something is missing", || world.log_of(EVIL).contains("dropped"))
+        .await
 }
 
 async fn keeps_the_first_tools(world: &mut World) -> Result<()> {
@@ -211,7 +214,9 @@ async fn shows_some_panels(world: &mut World) -> Result<()> {
     ensure!(opened.is_ok(), "the panel was not opened: {opened:?}");
     world.wait_until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
     world
-        .wait_until("the last one is shown", || world.screen.drawings().iter().any(|text| text.contains("the last")))
+        .wait_until("the last one is shown", || {
+            world.screen.drawings().iter().any(|text| text.contains("the last"))
+        })
         .await?;
     let shown = world.screen.drawings().iter().filter(|text| text.contains("draws")).count();
     let most = (start.elapsed().as_secs() + 1) * u64::from(PANELS_PER_SECOND) + 2;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::defence::{Defence, take_down};
 use crate::evil::Misbehavior;
 use crate::oracle::HeapGrowth;
-use crate::row::{CASE, FaultCase, EVIL, FaultRow};
-use crate::world::{WorldSetup, World};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
@@ -75,13 +75,17 @@ pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "B-07",
         title: "closes its input and runs on",
-        cases: &[half_closed("close-stdin", |world| Box::pin(fails_on_closed_stream(world, "closed its input")))],
+        cases: &[half_closed("close-stdin", |world| {
+            Box::pin(fails_on_closed_stream(world, "closed its input"))
+        })],
         undefend: Some(never_over),
     },
     FaultRow {
         id: "B-08",
         title: "closes its output and runs on",
-        cases: &[half_closed("close-stdout", |world| Box::pin(fails_on_closed_stream(world, "closed its output")))],
+        cases: &[half_closed("close-stdout", |world| {
+            Box::pin(fails_on_closed_stream(world, "closed its output"))
+        })],
         undefend: Some(never_over),
     },
     FaultRow {
@@ -106,7 +110,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
 ];
 
 const fn half_closed(fault: &'static str, play: crate::row::CaseScript) -> FaultCase {
-    let evil = Misbehavior::Script { programs: &["sh"], text: include_str!("../../scripts/half_closed.sh"), fault };
+    let evil =
+        Misbehavior::Script { programs: &["sh"], text: include_str!("../../scripts/half_closed.sh"), fault };
     FaultCase { evil, expect: &[(EVIL, "exited")], play, ..CASE }
 }
 

@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::defence::{Defence, take_down};
 use crate::evil::{Misbehavior, misbehaving_spec};
 use crate::oracle::tagged_processes;
-use crate::row::{CASE, FaultCase, EVIL, FaultRow, skip};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
 use crate::timeouts::PATIENCE;
-use crate::world::{HaftProgram, WorldSetup, World, last_word};
+use crate::world::{HaftProgram, World, WorldSetup, last_word};
 
 /// Extensions that ignore the request to leave. Each takes the two steps of the ladder, 3 s; one after the other they would
 /// take longer than the oracle waits for an end.
@@ -75,7 +75,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "B-14",
         title: "takes memory until none is left",
-        cases: &[FaultCase { evil: Misbehavior::Fault("allocate"), play: |world| Box::pin(dies_first(world)), ..CASE }],
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("allocate"),
+            play: |world| Box::pin(dies_first(world)),
+            ..CASE
+        }],
         undefend: Some(without_launcher),
     },
     FaultRow {
@@ -105,7 +109,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[FaultCase {
             setup: |setup| {
                 setup.set_env("HAFT_BARE", "1");
-                (0..MANY).for_each(|number| setup.add(misbehaving_spec(setup, "good", &format!("ext{number}"))));
+                (0..MANY)
+                    .for_each(|number| setup.add(misbehaving_spec(setup, "good", &format!("ext{number}"))));
                 limit_files(FEW_FILES);
             },
             play: |world| Box::pin(some_are_not_started(world)),

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::line;
 use super::lines::bad_line;
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, InjectionMoment, inject_instead};
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
-use crate::world::{WorldSetup, World};
+use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 /// The time that a call waits for an answer that never comes.
 const SHORT: Duration = Duration::from_millis(500);
@@ -39,7 +39,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[
             bad_line(DUPLICATE, || line(r#"{"type":"notify","message":"a","message":"b"}"#)),
             bad_line(DUPLICATE, || line(r#"{"type":"notify","message":"a","t\u0079pe":"ready"}"#)),
-            refused_answer_case(|| line(r#"{"type":"event_intercept_response","id":"$ID","block":true,"block":false}"#)),
+            refused_answer_case(|| {
+                line(r#"{"type":"event_intercept_response","id":"$ID","block":true,"block":false}"#)
+            }),
             refused_answer_case(|| {
                 line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":{"a":1,"\u0061":2}}"#)
             }),
@@ -55,7 +57,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(&[(EVIL, "frame_not_json")], || {
                 line(r#"{"type":"notify","message":"a","number":-Infinity}"#)
             }),
-            refused_answer_case(|| line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":{"a":1e400}}"#)),
+            refused_answer_case(|| {
+                line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":{"a":1e400}}"#)
+            }),
             FaultCase {
                 evil: inject_instead(InjectionMoment::Gate, || {
                     line(format_args!(
@@ -80,8 +84,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
             failed_call(|| line(r#"{"type":"tool_result","id":"$ID","content":{}}"#)),
             failed_call(|| line(r#"{"type":"tool_result","id":"$ID","content":[7]}"#)),
             failed_call(|| line(r#"{"type":"tool_result","id":"$ID","is_error":"no"}"#)),
-            refused_answer_case(|| line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":[1]}"#)),
-            refused_answer_case(|| line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":"{}"}"#)),
+            refused_answer_case(|| {
+                line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":[1]}"#)
+            }),
+            refused_answer_case(|| {
+                line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":"{}"}"#)
+            }),
             FaultCase {
                 evil: inject_instead(InjectionMoment::Tool, || line(r#"{"type":"tool_result","id":7}"#)),
                 expect: &[(EVIL, "frame_invalid"), (EVIL, "call_timeout")],
@@ -131,13 +139,23 @@ const EXACT: &str = r#"{"a":9007199254740993,"b":18446744073709551615,"c":-0,"d"
 /// The guard answers with this; the call is blocked, because it is no answer.
 pub(crate) const fn refused_answer_case(bytes: fn() -> Vec<u8>) -> FaultCase {
     let evil = inject_instead(InjectionMoment::Gate, bytes);
-    FaultCase { evil, expect: HOOK_ERROR, play: |world| Box::pin(world.expect_block_at_once("makes no sense")), ..CASE }
+    FaultCase {
+        evil,
+        expect: HOOK_ERROR,
+        play: |world| Box::pin(world.expect_block_at_once("makes no sense")),
+        ..CASE
+    }
 }
 
 /// The tool answers with this; the call fails at once, because it is no answer.
 const fn failed_call(bytes: fn() -> Vec<u8>) -> FaultCase {
     let evil = inject_instead(InjectionMoment::Tool, bytes);
-    FaultCase { evil, expect: INVALID, play: |world| Box::pin(world.expect_failure("makes no sense")), ..CASE }
+    FaultCase {
+        evil,
+        expect: INVALID,
+        play: |world| Box::pin(world.expect_failure("makes no sense")),
+        ..CASE
+    }
 }
 
 /// A note with a field so deep, the frame itself counted.

@@ -7,10 +7,10 @@ use haft_host::ExtensionState;
 
 use super::line;
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, InjectionMoment, inject, inject_instead};
+use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::tagged_processes;
-use crate::row::{CASE, FaultCase, EVIL, FaultRow};
-use crate::world::{WorldSetup, World};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
@@ -61,13 +61,17 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
             FaultCase {
-                evil: inject(InjectionMoment::Greeted, || line(r#"{"type":"hello","name":"evil","version":"2"}"#)),
+                evil: inject(InjectionMoment::Greeted, || {
+                    line(r#"{"type":"hello","name":"evil","version":"2"}"#)
+                }),
                 expect: &[(EVIL, "frame_invalid")],
                 play: |world| Box::pin(world.expect_answer("ok")),
                 ..CASE
             },
             FaultCase {
-                evil: inject_instead(InjectionMoment::Start, || line(r#"{"type":"hello","name":"canary","version":"1"}"#)),
+                evil: inject_instead(InjectionMoment::Start, || {
+                    line(r#"{"type":"hello","name":"canary","version":"1"}"#)
+                }),
                 expect: &[(EVIL, "hello_invalid")],
                 play: |world| Box::pin(world.expect_answer("ok")),
                 ..CASE
@@ -100,7 +104,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 |setup| setup.set_env("HAFT_COUNT", "1"),
                 |world| Box::pin(world.expect_report("exited", "status 1; it printed: usage: misbehave")),
             ),
-            exit_case("signal-before-hello", |_| {}, |world| Box::pin(world.expect_report("exited", "signal 6"))),
+            exit_case(
+                "signal-before-hello",
+                |_| {},
+                |world| Box::pin(world.expect_report("exited", "signal 6")),
+            ),
         ],
         undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
@@ -160,7 +168,11 @@ const fn version_case(bytes: fn() -> Vec<u8>) -> FaultCase {
     FaultCase { evil, expect, play: |world| Box::pin(stays_out(world)), ..CASE }
 }
 
-const fn exit_case(fault: &'static str, setup: fn(&mut WorldSetup), play: crate::row::CaseScript) -> FaultCase {
+const fn exit_case(
+    fault: &'static str,
+    setup: fn(&mut WorldSetup),
+    play: crate::row::CaseScript,
+) -> FaultCase {
     FaultCase { evil: Misbehavior::Fault(fault), expect: &[(EVIL, "exited")], setup, play, ..CASE }
 }
 

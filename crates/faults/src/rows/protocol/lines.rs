@@ -7,9 +7,9 @@ use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
 use crate::defence::{Defence, take_down};
-use crate::evil::{Misbehavior, INJECT, Injection, InjectionMoment, inject, inject_instead};
+use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::{HeapGrowth, peak_bytes};
-use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::World;
 
 /// The length of a line without an end, in MiB.
@@ -53,7 +53,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[
             FaultCase { evil: note_of(MAX_LINE), play: |world| Box::pin(world.expect_answer("ok")), ..CASE },
             FaultCase { evil: note_of(MAX_LINE + 1), expect: &[(EVIL, "frame_too_long")], ..CASE },
-            FaultCase { evil: result_of(MAX_RESULT_LINE), play: |world| Box::pin(world.expect_answer("ok")), ..CASE },
+            FaultCase {
+                evil: result_of(MAX_RESULT_LINE),
+                play: |world| Box::pin(world.expect_answer("ok")),
+                ..CASE
+            },
             FaultCase {
                 evil: result_of(MAX_RESULT_LINE + 1),
                 expect: &[(EVIL, "frame_too_long")],
@@ -183,7 +187,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
 
 /// One line that is refused; everything else goes on.
 pub(super) const fn bad_line(expect: ExpectedFaults, bytes: fn() -> Vec<u8>) -> FaultCase {
-    FaultCase { evil: inject(InjectionMoment::Ready, bytes), expect, play: |world| Box::pin(world.expect_working()), ..CASE }
+    FaultCase {
+        evil: inject(InjectionMoment::Ready, bytes),
+        expect,
+        play: |world| Box::pin(world.expect_working()),
+        ..CASE
+    }
 }
 
 /// A note whose line has so many bytes.

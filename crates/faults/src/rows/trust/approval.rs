@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{InstallSource, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallSource};
 use serde_json::{Value, json};
 
 use super::project::{HostileProject, make_executable, write};
@@ -40,7 +40,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
         id: "T-11",
         title: "a new version asks for more than was granted",
         cases: &[
-            FaultCase { play: |world| Box::pin(asks_for_new_permissions(world)), notices_alone: true, ..CASE },
+            FaultCase {
+                play: |world| Box::pin(asks_for_new_permissions(world)),
+                notices_alone: true,
+                ..CASE
+            },
             permissions::TAKES_MORE,
         ],
         undefend: Some(|_| {
@@ -178,7 +182,9 @@ async fn manifest_swapped(world: &mut World) -> Result<()> {
     }
     ensure!(approved > 0, "what was approved never ran in {runs} runs");
     let swaps = racer.swap_count();
-    world.report_finding(&format!("{swaps} swaps of the manifest in {runs} runs, {approved} of what was approved"));
+    world.report_finding(&format!(
+        "{swaps} swaps of the manifest in {runs} runs, {approved} of what was approved"
+    ));
     Ok(())
 }
 

@@ -25,8 +25,11 @@ impl ExtensionView<'_> {
 
     pub(super) fn is_alive(&self) -> bool {
         // While it starts, the declaration of its manifest counts.
-        let starts = matches!(self.slot.stage, LifecycleStage::Starting { .. }) && self.slot.stand_in.is_some();
-        self.snapshot.is_some_and(ExtensionSnapshot::is_alive) || starts || self.slot.stage == LifecycleStage::Idle
+        let starts =
+            matches!(self.slot.stage, LifecycleStage::Starting { .. }) && self.slot.stand_in.is_some();
+        self.snapshot.is_some_and(ExtensionSnapshot::is_alive)
+            || starts
+            || self.slot.stage == LifecycleStage::Idle
     }
 
     pub(super) fn is_subscribed_to(&self, hook: InterceptKind) -> bool {
@@ -36,7 +39,8 @@ impl ExtensionView<'_> {
     /// True if it is being started, again or not, and none of its processes has been ready yet, so that its
     /// subscriptions are unknown.
     pub(super) fn is_new(&self) -> bool {
-        let starts = matches!(self.slot.stage, LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_));
+        let starts =
+            matches!(self.slot.stage, LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_));
         starts && self.slot.stand_in.is_none() && self.snapshot.is_none_or(|now| !now.was_ready)
     }
 
@@ -48,8 +52,9 @@ impl ExtensionView<'_> {
     /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
-        let may_yet =
-            self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.spec.roles.blocks_on_failure(hook));
+        let may_yet = self.is_new()
+            && is_granted
+            && (hook == InterceptKind::ToolCall || self.spec.roles.blocks_on_failure(hook));
         // What the manifest calls a gate is one, also when it never came up.
         let due = self.is_subscribed_to(hook) || self.spec.roles.blocks_on_failure(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
@@ -63,7 +68,8 @@ impl ExtensionView<'_> {
 
     /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
     pub(super) fn ready_handle(&self, hook: InterceptKind) -> Option<&ExtensionHandle> {
-        let answers = self.slot.stage == LifecycleStage::Running && self.snapshot.is_some_and(ExtensionSnapshot::is_alive);
+        let answers = self.slot.stage == LifecycleStage::Running
+            && self.snapshot.is_some_and(ExtensionSnapshot::is_alive);
         self.slot.instance.as_ref().filter(|_| answers && self.is_subscribed_to(hook))
     }
 

@@ -9,14 +9,14 @@ use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{
-    AnswerError, EventInterceptResponse, InterceptHook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
-    capability,
+    AnswerError, EventInterceptResponse, Intercept, InterceptHook, InterceptKind, InterceptToolCall,
+    ToolCallDecision, capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::reason_or_default;
-use crate::agent::entry::{ManagedExtension, InterceptFailure};
+use crate::agent::entry::{InterceptFailure, ManagedExtension};
 use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
 use crate::agent::policy::FailureEffect;
@@ -84,13 +84,17 @@ impl ToolCallHook {
             self.record_failure(detail);
         }
         match outcome {
-            Ok(ToolCallDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => ToolDecision::Allow,
+            Ok(ToolCallDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
+                ToolDecision::Allow
+            }
             Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
             Ok(ToolCallDecision::Block { reason }) => {
                 let reason = reason_or_default(reason, || format!("tool call refused by extension {}", by()));
                 ToolDecision::block(by(), reason)
             }
-            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => ToolDecision::block(by(), reason),
+            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
+                ToolDecision::block(by(), reason)
+            }
         }
     }
 
@@ -132,7 +136,9 @@ impl BeforeToolExecute for ToolCallHook {
         let entry = self.entry.current();
         Some(match entry.tool_role(tool)? {
             InterceptorRole::Gate => HookRole::Gate,
-            InterceptorRole::Plain | InterceptorRole::Rewrite | InterceptorRole::Redactor => HookRole::Ordered,
+            InterceptorRole::Plain | InterceptorRole::Rewrite | InterceptorRole::Redactor => {
+                HookRole::Ordered
+            }
         })
     }
 
@@ -217,7 +223,11 @@ fn read_decision(
 
 /// Checks a decision against the grant of the extension: one that subscribes without a role may be granted less than to
 /// change arguments.
-fn check_granted(entry: &ManagedExtension, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
+fn check_granted(
+    entry: &ManagedExtension,
+    tool: &str,
+    decision: ToolCallDecision,
+) -> Result<ToolCallDecision, String> {
     let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
     let rewrites = matches!(decision, ToolCallDecision::Rewrite { .. });
     if rewrites && granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
@@ -261,7 +271,11 @@ mod tests {
         check(InterceptorRole::Gate, r#""block":true"#, refused());
         check(InterceptorRole::Gate, r#""block":true,"modified_args":{"a":1},"tool_name":"read""#, refused());
         check(InterceptorRole::Gate, r#""approved":true"#, Err("did not say whether to block"));
-        check(InterceptorRole::Gate, r#""block":false,"modified_args":{"a":1}"#, Err("a gate may only allow or refuse"));
+        check(
+            InterceptorRole::Gate,
+            r#""block":false,"modified_args":{"a":1}"#,
+            Err("a gate may only allow or refuse"),
+        );
     }
 
     #[test]

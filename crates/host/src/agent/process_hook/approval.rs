@@ -1,7 +1,7 @@
 //! The hook that approves a tool.
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, ApproverDecision, ApproveTool};
+use haft_core::hooks::{AfterBlock, ApproveTool, ApproverDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_protocol::ids::ExtensionName;

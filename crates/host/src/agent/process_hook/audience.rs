@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::hooks::Observer;
 use haft_packages::{EventForm, HookSpec};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{HookEventKind, LegacyKind, TurnMeta, TurnEvent, HookEventPayload};
+use haft_protocol::hook::{HookEventKind, HookEventPayload, LegacyKind, TurnEvent, TurnMeta};
 use tokio::time::Instant;
 
 use super::names::translate_occurrence;
@@ -60,14 +60,22 @@ impl HookEventBroadcaster {
         let number = self.turns.next_event_number();
         for (entry, hook) in listeners {
             if let Some(extension) = entry.handle() {
-                extension
-                    .observe_message(|| encode_occurrence(&translate_occurrence(hook.tool_names, &occurrence), hook.event_form, number));
+                extension.observe_message(|| {
+                    encode_occurrence(
+                        &translate_occurrence(hook.tool_names, &occurrence),
+                        hook.event_form,
+                        number,
+                    )
+                });
             }
         }
     }
 }
 
-fn listening_hook(entry: &Arc<ManagedExtension>, kind: HookEventKind) -> Option<(&Arc<ManagedExtension>, &HookSpec)> {
+fn listening_hook(
+    entry: &Arc<ManagedExtension>,
+    kind: HookEventKind,
+) -> Option<(&Arc<ManagedExtension>, &HookSpec)> {
     let hook = entry.spec.as_hook().filter(|hook| hook.watch.observed.includes(kind))?;
     Some((entry, hook))
 }

@@ -4,7 +4,7 @@
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::joined_text;
 use haft_protocol::ext::Limits;
-use haft_protocol::hook::{LlmResponse, HookToolCall, ToolDecision};
+use haft_protocol::hook::{HookToolCall, LlmResponse, ToolDecision};
 use haft_protocol::limits::{MAX_LINE, MAX_NAME};
 
 /// Why a hook refuses or ends something, in bytes.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use haft_protocol::content::{ContentBlock, Image, ImageData, ToolCall as Call, joined_text};
-use haft_protocol::hook::{HookMessage, MessageEdit, HookToolCall};
+use haft_protocol::hook::{HookMessage, HookToolCall, MessageEdit};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{
     AssistantBlock, AssistantMessage, Message as Own, Rfc3339Time, ToolMessage, text_of, tool_calls_of,
@@ -15,8 +15,11 @@ use haft_protocol::message::{
 const OWN_IMAGE: &str = "media://message-";
 
 pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<HookMessage> {
-    let system =
-        HookMessage { role: HookMessage::SYSTEM.to_owned(), content: system.to_owned(), ..HookMessage::default() };
+    let system = HookMessage {
+        role: HookMessage::SYSTEM.to_owned(),
+        content: system.to_owned(),
+        ..HookMessage::default()
+    };
     let messages = messages.iter().enumerate().map(|(place, message)| to_hook_message(place, message));
     std::iter::once(system).chain(messages).collect()
 }
@@ -68,7 +71,11 @@ fn image_references(place: usize, content: &[ContentBlock]) -> Vec<String> {
 
 /// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so. After an error nothing of
 /// it counts.
-pub(super) fn apply_edits(edits: Vec<MessageEdit>, own: &[Own], now: &Rfc3339Time) -> Result<Vec<Own>, String> {
+pub(super) fn apply_edits(
+    edits: Vec<MessageEdit>,
+    own: &[Own],
+    now: &Rfc3339Time,
+) -> Result<Vec<Own>, String> {
     let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(as_tool_result).collect();
     let edit = |edit| match edit {
         // The system prompt is none of the conversation's.
@@ -143,7 +150,8 @@ pub(super) fn read_call(call: &HookToolCall) -> Result<Call, String> {
 }
 
 fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<ContentBlock> {
-    let text = Some(ContentBlock::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
+    let text =
+        Some(ContentBlock::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
     let media = media.iter().map(|reference| match resolve_image(reference, own) {
         Some(image) => ContentBlock::Image(image),
         None => ContentBlock::text(format!("[media: {reference}]")),
@@ -193,7 +201,7 @@ pub(super) fn rebuild_answer(
 mod tests {
     use super::*;
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{BeforeLlm, LlmDecision, HookQuestion as _};
+    use haft_protocol::hook::{BeforeLlm, HookQuestion as _, LlmDecision};
     use haft_protocol::message::NativeMessage;
 
     fn time(text: &str) -> Rfc3339Time {
@@ -209,7 +217,10 @@ mod tests {
             args: RawJson::parse(r#"{"command":"ls"}"#).unwrap(),
         };
         vec![
-            Own::User { content: vec![ContentBlock::text("look"), ContentBlock::Image(image)], time: time("1") },
+            Own::User {
+                content: vec![ContentBlock::text("look"), ContentBlock::Image(image)],
+                time: time("1"),
+            },
             Own::Assistant(AssistantMessage {
                 content: vec![
                     AssistantBlock::Thinking { text: "hm".into() },
@@ -299,7 +310,11 @@ mod tests {
         let mut messages = question().messages;
         messages[1].content = "look again".into();
         messages[3].content = "[redacted]".into();
-        messages.push(HookMessage { role: "user".into(), content: "and then?".into(), ..HookMessage::default() });
+        messages.push(HookMessage {
+            role: "user".into(),
+            content: "and then?".into(),
+            ..HookMessage::default()
+        });
         let own = conversation();
         let edited = decided(&messages).unwrap().unwrap();
         assert_eq!(edited[1], own[1], "with all that only its provider reads");
@@ -310,12 +325,16 @@ mod tests {
         let content = vec![ContentBlock::text("[redacted]")];
         let redacted = ToolMessage { content, time: time("now"), ..before.clone() };
         assert_eq!(edited[2], Own::Tool(redacted));
-        assert_eq!(edited[3], Own::User { content: vec![ContentBlock::text("and then?")], time: time("now") });
+        assert_eq!(
+            edited[3],
+            Own::User { content: vec![ContentBlock::text("and then?")], time: time("now") }
+        );
     }
 
     #[test]
     fn a_role_that_nobody_knows_is_refused() {
-        let stranger = HookMessage { role: "developer".into(), content: "x".into(), ..HookMessage::default() };
+        let stranger =
+            HookMessage { role: "developer".into(), content: "x".into(), ..HookMessage::default() };
         let error = decided(&[stranger]).unwrap_err();
         assert!(error.contains(r#"the role "developer""#), "{error}");
     }

@@ -14,7 +14,7 @@ use haft_protocol::hook::{
     AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
     ResponseDecision as After, ToolDefinition, UsageInfo,
 };
-use haft_protocol::message::{AssistantBlock, StopCause, Rfc3339Time, text_of};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, text_of};
 use tokio_util::sync::CancellationToken;
 
 use super::part::ProcessHookAdapter;
@@ -136,7 +136,8 @@ fn tool_definition(tool: &Arc<ToolSpec>) -> ToolDefinition {
 
 fn llm_options(request: &OutgoingRequest) -> LlmOptions {
     let RequestOptions { max_tokens, temperature } = request.options;
-    let thinking_level = (request.thinking != ThinkingLevel::Default).then(|| request.thinking.name().to_owned());
+    let thinking_level =
+        (request.thinking != ThinkingLevel::Default).then(|| request.thinking.name().to_owned());
     LlmOptions { max_tokens, temperature, thinking_level, ..LlmOptions::default() }
 }
 

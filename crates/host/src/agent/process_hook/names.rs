@@ -5,11 +5,14 @@ use std::collections::HashMap;
 
 use haft_packages::ToolNames;
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, LlmDecision, MessageEdit, TurnEvent, HookEventPayload,
-    HookQuestion, ResponseDecision, HookToolCall, ToolDecision,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookEventPayload, HookQuestion, HookToolCall,
+    LlmDecision, MessageEdit, ResponseDecision, ToolDecision, TurnEvent,
 };
 
-pub(super) fn translate_question<Q: TranslateToolNames + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
+pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
+    names: ToolNames,
+    question: &Q,
+) -> Cow<'_, Q> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
     }
@@ -114,7 +117,8 @@ impl TranslateToolNames for AfterLlm {
 
     fn restore_names(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
         if let ResponseDecision::Modify(response) = &mut decision {
-            OriginalCalls::from_calls(self.response.tool_calls.iter()).restore_names(&mut response.tool_calls, names);
+            OriginalCalls::from_calls(self.response.tool_calls.iter())
+                .restore_names(&mut response.tool_calls, names);
         }
         decision
     }
@@ -142,7 +146,7 @@ impl<'a> OriginalCalls<'a> {
 mod tests {
     use super::*;
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{LlmResponse, HookMessage, ToolDefinition};
+    use haft_protocol::hook::{HookMessage, LlmResponse, ToolDefinition};
 
     fn object(text: &str) -> RawJson {
         RawJson::parse(text).unwrap()
@@ -210,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_happened_is_told_by_the_names_that_the_hook_knows() {
-        use haft_protocol::hook::{TurnMeta, ToolExecStart, TurnEnd};
+        use haft_protocol::hook::{ToolExecStart, TurnEnd, TurnMeta};
         let told = |names: ToolNames, payload: HookEventPayload| {
             let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
             translate_occurrence(names, &what).into_owned().payload

@@ -3,7 +3,7 @@
 use haft_core::tool::{DisplayText, ToolOutput};
 use haft_protocol::content::{ContentBlock, Image, ImageData, joined_text};
 use haft_protocol::ext::{ResultBlock, ToolResultFrame as Blocks};
-use haft_protocol::hook::{InterceptPoint, HookToolResult};
+use haft_protocol::hook::{HookToolResult, InterceptPoint};
 use haft_protocol::ids::RequestId;
 
 use super::bounds;
@@ -39,10 +39,11 @@ pub(super) async fn read_result(
     let limits = bounds::result_limits(*context.shared.limits, own);
     let content = result_blocks(result, own);
     let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
-    let (read, kept) = match SanitizedToolResult::read_off_thread(name, tool, blocks, limits, &context.results).await {
-        Ok(read) => read,
-        Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
-    };
+    let (read, kept) =
+        match SanitizedToolResult::read_off_thread(name, tool, blocks, limits, &context.results).await {
+            Ok(read) => read,
+            Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
+        };
     if let Some(detail) = &read.rejected {
         hook.report_fault(point, detail);
     }
@@ -50,8 +51,10 @@ pub(super) async fn read_result(
     // Where nothing can be delivered beside the text, the model has to speak of it.
     let handled = result.response_handled && result.media.is_empty();
     let shown = !result.silent && !result.for_user.is_empty();
-    let display =
-        shown.then(|| DisplayText { by: name.clone(), text: bounds::shorten_for_user(&result.for_user, limits, own) });
+    let display = shown.then(|| DisplayText {
+        by: name.clone(),
+        text: bounds::shorten_for_user(&result.for_user, limits, own),
+    });
     ToolOutput { handled, display, ..read.into_output(kept.as_deref()) }
 }
 
@@ -99,8 +102,10 @@ mod tests {
 
     #[test]
     fn images_of_a_result_come_back_by_their_number() {
-        let own =
-            ToolOutput { content: vec![png("a"), ContentBlock::text("fog"), png("b")], ..ToolOutput::text("") };
+        let own = ToolOutput {
+            content: vec![png("a"), ContentBlock::text("fog"), png("b")],
+            ..ToolOutput::text("")
+        };
         let mut result = to_hook_result(&own);
         assert_eq!((result.for_llm.as_str(), result.media.len()), ("fog", 2));
         result.media.reverse();

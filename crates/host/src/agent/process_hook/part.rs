@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_core::hooks::Refusal;
 use haft_packages::HookSpec;
 use haft_protocol::RawJson;
-use haft_protocol::hook::{ParsedDecision, InterceptPoint, HookQuestion, texts};
+use haft_protocol::hook::{HookQuestion, InterceptPoint, ParsedDecision, texts};
 use tokio_util::sync::CancellationToken;
 
 use super::bounds;
@@ -40,7 +40,11 @@ pub(super) struct UnansweredQuery {
 
 impl ProcessHookAdapter {
     /// Its part in turns; none for an extension that is no hook.
-    pub(crate) fn new(entry: &Arc<ManagedExtension>, turns: Arc<TurnTracker>, context: Arc<HookContext>) -> Option<Self> {
+    pub(crate) fn new(
+        entry: &Arc<ManagedExtension>,
+        turns: Arc<TurnTracker>,
+        context: Arc<HookContext>,
+    ) -> Option<Self> {
         let hook = Arc::clone(entry.spec.as_hook()?);
         Some(Self { entry: Arc::clone(entry), hook, turns, context, last_answered: Mutex::default() })
     }
@@ -56,7 +60,9 @@ impl ProcessHookAdapter {
         let names = self.hook.tool_names;
         let told = translate_question(names, &question);
         let answer = match query_process(entry, cancel, point, &*told, &self.hook).await {
-            Ok(result) => self.read(point, &*told, &result).map(|decision| question.restore_names(decision, names)),
+            Ok(result) => {
+                self.read(point, &*told, &result).map(|decision| question.restore_names(decision, names))
+            }
             Err(error) => {
                 self.report_missing_hello(entry, point, &error);
                 Err(error)

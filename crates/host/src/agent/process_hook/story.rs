@@ -7,7 +7,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
 use haft_protocol::hook::{
-    ContextCompress, ErrorEvent, InterruptReceived, LlmRequest, LlmResponded, LlmRetry, HookEventPayload,
+    ContextCompress, ErrorEvent, HookEventPayload, InterruptReceived, LlmRequest, LlmResponded, LlmRetry,
     SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
     TurnStart,
 };
@@ -168,7 +168,13 @@ impl TurnEventMapper {
 
     /// Notes the begin of a call, with the tool and the arguments that run, whatever was reported before. A call of an
     /// extension is not told.
-    fn start_call(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<HookEventPayload> {
+    fn start_call(
+        &mut self,
+        id: &ToolCallId,
+        tool: &str,
+        args: &RawJson,
+        at: Instant,
+    ) -> Vec<HookEventPayload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         *call = TrackedCall { tool: tool.to_owned(), args: args.clone(), stage: CallStage::Running(at) };
         vec![call.start_payload()]

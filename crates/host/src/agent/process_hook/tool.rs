@@ -107,9 +107,9 @@ impl AfterToolExecute for ProcessHookAdapter {
         };
         match self.query(cancel, AFTER, question).await {
             Ok(After::Continue) | Err(_) => ResultDecision::Show(output),
-            Ok(After::Modify(result)) => {
-                ResultDecision::Show(output::read_result(self, AFTER, &call.name, &result, Some(&output)).await)
-            }
+            Ok(After::Modify(result)) => ResultDecision::Show(
+                output::read_result(self, AFTER, &call.name, &result, Some(&output)).await,
+            ),
             Ok(After::AbortTurn { reason }) => ResultDecision::Refuse(self.refuse_turn(&reason)),
             Ok(After::HardAbort { reason }) => ResultDecision::Refuse(self.discard_turn(&reason)),
         }

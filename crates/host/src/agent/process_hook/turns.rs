@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::hook::{InboundMessage, TurnMeta, HookEventPayload, SessionScope, TurnContext};
+use haft_protocol::hook::{HookEventPayload, InboundMessage, SessionScope, TurnContext, TurnMeta};
 use haft_protocol::ids::ExtensionName;
 
 use super::story::TurnEventMapper;
@@ -86,7 +86,12 @@ impl TurnTracker {
     }
 
     /// Something happened: what hooks are told of it, and where that belongs. The path follows from what it is.
-    pub(super) fn record_event(&self, event: &AgentEvent, workspace: &str, at: Instant) -> (TurnMeta, Vec<HookEventPayload>) {
+    pub(super) fn record_event(
+        &self,
+        event: &AgentEvent,
+        workspace: &str,
+        at: Instant,
+    ) -> (TurnMeta, Vec<HookEventPayload>) {
         let mut now = self.lock_state();
         if let AgentEvent::Session { id, .. } = event {
             now.session.clone_from(id);

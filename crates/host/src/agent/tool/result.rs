@@ -31,7 +31,12 @@ pub(crate) struct SanitizedToolResult {
 }
 
 impl SanitizedToolResult {
-    pub(crate) fn new(extension: &ExtensionName, tool: &str, result: ToolResultFrame, limits: Limits) -> Self {
+    pub(crate) fn new(
+        extension: &ExtensionName,
+        tool: &str,
+        result: ToolResultFrame,
+        limits: Limits,
+    ) -> Self {
         let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
             match block {
@@ -51,7 +56,7 @@ impl SanitizedToolResult {
         (self.omitted > 0).then_some(&self.texts)
     }
 
-    /// Returns the output for the model, when `store` is the file with the whole text.
+    /// Returns the output for the model, when `kept` is the file with the whole text.
     pub(crate) fn into_output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
             self.content.push(ContentBlock::text("(extension returned no content)"));

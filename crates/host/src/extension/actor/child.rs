@@ -4,7 +4,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Duration, timeout};
 
 use crate::process::log::ExtensionLog;
-use crate::process::{ProcessExit, ExtensionProcess};
+use crate::process::{ExtensionProcess, ProcessExit};
 use crate::wire::decode::LONG_FRAME;
 use crate::wire::fault::PRINTED;
 use crate::wire::pipe::WIDE;

@@ -13,7 +13,7 @@ use super::super::ActorCommand;
 use super::super::alarm::DeadlineTimer;
 use super::super::seldom::RareEventPoller;
 use super::child::ChildProcess;
-use crate::process::{ProcessExit, ExtensionProcess};
+use crate::process::{ExtensionProcess, ProcessExit};
 use crate::wire::decode::{BackgroundDecode, DecodedLine};
 use crate::wire::framer::LineFramer;
 use crate::wire::{pipe, scratch};
@@ -50,7 +50,11 @@ pub(super) async fn next_input(
     }
 }
 
-pub(super) async fn next_rare_event(seldom: &RareEventPoller, alarm: &mut DeadlineTimer, child: &mut ChildProcess) -> RareEvent {
+pub(super) async fn next_rare_event(
+    seldom: &RareEventPoller,
+    alarm: &mut DeadlineTimer,
+    child: &mut ChildProcess,
+) -> RareEvent {
     poll_fn(|context| {
         seldom.poll_if_woken(context, |context| {
             let any = async {
@@ -83,7 +87,9 @@ async fn read_some(reader: &mut Option<pipe::StdoutReader>, framer: &mut LineFra
     }
 }
 
-pub(super) async fn next_command(inbox: &mut Option<mpsc::UnboundedReceiver<ActorCommand>>) -> Option<ActorCommand> {
+pub(super) async fn next_command(
+    inbox: &mut Option<mpsc::UnboundedReceiver<ActorCommand>>,
+) -> Option<ActorCommand> {
     match inbox {
         Some(inbox) => inbox.recv().await.ok(),
         None => pending().await,

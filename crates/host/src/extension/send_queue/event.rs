@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use haft_protocol::codec;
-use haft_protocol::ext::{LifecycleEvent, HostFrame};
+use haft_protocol::ext::{HostFrame, LifecycleEvent};
 
 use crate::session::filter::ToolFilter;
-use crate::session::offers::{ExtensionOffers, EventTopic};
+use crate::session::offers::{EventTopic, ExtensionOffers};
 
 /// Names of events as a set of bits.
 pub(super) type EventKinds = u8;
@@ -55,7 +55,7 @@ impl BatchBuilder {
         });
     }
 
-    /// Copies the wanted events of a batch as long as there are fewer than `readable_bytes`. Returns how many were wanted.
+    /// Copies the wanted events of a batch as long as there are fewer than `most`. Returns how many were wanted.
     pub(crate) fn copy_wanted(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
         let (mut start, mut wanted) = (0, 0);
         for event in &batch.events {

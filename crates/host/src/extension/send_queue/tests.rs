@@ -6,7 +6,7 @@ use super::*;
 use haft_protocol::ext::LifecycleEvent;
 use tokio::io::{AsyncReadExt, DuplexStream};
 
-use crate::session::offers::{ExtensionOffers, EventTopic};
+use crate::session::offers::{EventTopic, ExtensionOffers};
 
 struct Bench {
     queue: Arc<SendQueue>,
@@ -32,7 +32,10 @@ impl Bench {
     fn watching(pipe: usize) -> Self {
         let bench = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
-        bench.queue.subscribe(EventFilter::from_offers(&ExtensionOffers { events, ..ExtensionOffers::default() }), true);
+        bench.queue.subscribe(
+            EventFilter::from_offers(&ExtensionOffers { events, ..ExtensionOffers::default() }),
+            true,
+        );
         bench
     }
 
@@ -218,7 +221,8 @@ async fn events_before_a_line_come_before_it_and_events_behind_it_behind() {
 async fn what_is_told_to_others_is_handed_out_before() {
     let (mut both, mut one) = (Bench::watching(1024), Bench::watching(1024));
     let queues = vec![Arc::clone(&both.queue), Arc::clone(&one.queue)];
-    let rows: [Arc<dyn EventRecipients>; 2] = [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
+    let rows: [Arc<dyn EventRecipients>; 2] =
+        [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
     for (step, row) in [(1, 0), (2, 1), (3, 0)] {
         let topic = EventTopic { name: "turn_start", tool: None };
         both.pump.publish(&rows[row], topic, || Some(LifecycleEvent::turn_start(step)));

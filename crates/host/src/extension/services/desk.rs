@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::tool::{ToolFailureKind, Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{CallableTool, ExtensionCallResult, ExtensionToolRunner, ExtensionCall};
+use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
+use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
@@ -86,11 +86,17 @@ impl HostCallServer {
     }
 
     /// Returns the caller. There is no agent yet while the first extensions start.
-    async fn wait_for_caller(&self, cancel: &CancellationToken) -> Result<ExtensionToolRunner, ExtensionCallResult> {
+    async fn wait_for_caller(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<ExtensionToolRunner, ExtensionCallResult> {
         let mut callers = self.provided.caller.subscribe();
         let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));
         match cancel.run_until_cancelled(there).await {
-            None => Err(ExtensionCallResult::from_error(HostCallError::Cancelled, "the call was cancelled before it ran")),
+            None => Err(ExtensionCallResult::from_error(
+                HostCallError::Cancelled,
+                "the call was cancelled before it ran",
+            )),
             Some(Ok(Ok(caller))) => caller.clone().ok_or_else(no_agent),
             Some(Ok(Err(_)) | Err(_)) => Err(no_agent()),
         }
@@ -126,7 +132,10 @@ impl HostCallServer {
 }
 
 fn no_agent() -> ExtensionCallResult {
-    ExtensionCallResult::from_error(HostCallError::Unavailable, "there is no agent that could be asked about it")
+    ExtensionCallResult::from_error(
+        HostCallError::Unavailable,
+        "there is no agent that could be asked about it",
+    )
 }
 
 /// A tool whose calls end after a while: whoever waits behind one for a file must not wait for ever.

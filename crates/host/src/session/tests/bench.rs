@@ -8,14 +8,14 @@ use bytes::Bytes;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, HostQuery};
+use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits};
 use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
-use crate::session::dialect::{QueryAnswer, SessionDialect, OutboundMessage};
-use crate::session::greeting::{PreparedHelloAck, HelloAckFields};
+use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
+use crate::session::greeting::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
-use crate::session::{SessionConfig, SessionOutput, OutgoingQuestion, ExtensionSession};
+use crate::session::{ExtensionSession, OutgoingQuestion, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {
@@ -58,7 +58,10 @@ impl Bench {
             sandbox: None,
             granted: None,
         };
-        let speech = SessionDialect::Native(Some(Box::new(PreparedHelloAck::new(PreparedHelloAck::encode_common(ack), HelloAckFields::default()))));
+        let speech = SessionDialect::Native(Some(Box::new(PreparedHelloAck::new(
+            PreparedHelloAck::encode_common(ack),
+            HelloAckFields::default(),
+        ))));
         Self::speaking(speech, RequestIdGenerator::new("r"), limits, granted)
     }
 
@@ -83,7 +86,12 @@ impl Bench {
         bench
     }
 
-    fn speaking(speech: SessionDialect, ids: RequestIdGenerator, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
+    fn speaking(
+        speech: SessionDialect,
+        ids: RequestIdGenerator,
+        limits: Limits,
+        granted: Option<Arc<Permissions>>,
+    ) -> Self {
         let now = Instant::now();
         let mut timeouts = Timeouts::default();
         if let SessionDialect::Hook(_) = &speech {
@@ -225,7 +233,9 @@ impl Bench {
                 SessionOutput::Ui(ui) => self.note("·", &format!("{ui:?}")),
                 SessionOutput::CloseInput => self.note("·", "close input"),
                 SessionOutput::Terminate => self.note("·", "terminate"),
-                SessionOutput::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
+                SessionOutput::Call(wanted) => {
+                    self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id))
+                }
                 SessionOutput::CancelCall(id) => self.note("*", &format!("cancel {id}")),
                 SessionOutput::DropCalls => self.note("*", "cancel all"),
                 SessionOutput::Changed => self.note("·", &format!("{:?}", self.session.state())),

@@ -23,7 +23,10 @@ fn a_whole_life() {
     assert!(bench.session.has_greeted());
     bench.approval("bash");
     bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    bench.session.send_message(OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(), bench.now);
+    bench.session.send_message(
+        OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(),
+        bench.now,
+    );
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.session.end("exited with status 0");

@@ -62,8 +62,9 @@ impl<'a> ProtectedPaths<'a> {
     /// there, or this fails: a link could be anybody's, and lead to what nobody meant to grant.
     pub(super) fn check_link_targets(&self, path: &Path, written: &[PathBuf]) -> Result<(), String> {
         let bases = [self.cwd, self.data].into_iter().chain(written.iter().map(PathBuf::as_path));
-        let left =
-            bases.filter(|base| path.starts_with(base)).find(|base| !resolve_path(path).starts_with(resolve_path(base)));
+        let left = bases
+            .filter(|base| path.starts_with(base))
+            .find(|base| !resolve_path(path).starts_with(resolve_path(base)));
         match left {
             None => Ok(()),
             Some(base) => Err(format!(

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
-use haft_packages::{ExtensionDialect, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::ids::ExtensionName;
 
 use super::*;
@@ -207,7 +207,10 @@ fn permissions_say_it_until_the_user_does() {
     {
         ground.spec.permissions = Some(granted(&format!(r#"{{"exec":"{exec}"}}"#)));
         let sandbox = ground.confined().unwrap().unwrap().sandbox;
-        assert_eq!((sandbox.exec, sandbox.system_programs, sandbox.net), (expect, system, NetworkAccess::None));
+        assert_eq!(
+            (sandbox.exec, sandbox.system_programs, sandbox.net),
+            (expect, system, NetworkAccess::None)
+        );
     }
     ground.grant(|grant| grant.read.push(path("$WORKSPACE")));
     let sandbox = ground.confined().unwrap().unwrap().sandbox;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use haft_host::{Host, HostConfig, log_path};
 use haft_packages::manifest::Manifest;
-use haft_packages::{ExtensionSpec, LaunchPlan, ExtensionOrigin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use tempfile::TempDir;

@@ -119,7 +119,8 @@ async fn one_that_cannot_run_says_why_and_guards() {
     let command =
         HookCommand { command: vec!["sh".into(), "./broken.sh".into()], dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::from_hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
+    let spec =
+        patient(ExtensionSpec::from_hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
     host.wait_until_settled().await;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use haft_launch::Sandbox;
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
-use haft_test_support::sandbox::{ProbeConfinement, PROBES, SandboxScene};
+use haft_test_support::sandbox::{PROBES, ProbeConfinement, SandboxScene};
 use rustix::process::geteuid;
 
 use super::{PROGRAMS, is_there, own_launcher, probe, run, spec};

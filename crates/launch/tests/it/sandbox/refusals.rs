@@ -15,7 +15,11 @@ const LACKS: &str = "HAFT_TEST_LACKS";
 /// What a kernel may lack, what it is called then, and at which levels that matters.
 const LACKING: &[(&str, &str, &[ConfinementLevel])] = &[
     ("landlock", "the kernel has no Landlock", &[ConfinementLevel::Standard, ConfinementLevel::Strict]),
-    ("seccomp", "the kernel does not filter system calls", &[ConfinementLevel::Standard, ConfinementLevel::Strict]),
+    (
+        "seccomp",
+        "the kernel does not filter system calls",
+        &[ConfinementLevel::Standard, ConfinementLevel::Strict],
+    ),
     ("namespaces", "cannot make namespaces here", &[ConfinementLevel::Strict]),
 ];
 
@@ -147,7 +151,9 @@ async fn without_a_launcher_nothing_is_confined_and_nothing_runs() {
 
 #[tokio::test]
 async fn a_listed_path_that_is_not_there_is_a_reason_not_to_start() {
-    for level in [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level)) {
+    for level in
+        [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level))
+    {
         for change in [
             |sandbox: &mut Sandbox| sandbox.read = vec!["/nowhere/read".into()],
             |sandbox: &mut Sandbox| sandbox.write = vec!["/nowhere/write".into()],
@@ -168,7 +174,9 @@ async fn what_cannot_be_executed_inside_never_started() {
     let program = dir.path().join("program");
     std::fs::write(&program, b"\x7fELF of another machine").unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    for level in [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level)) {
+    for level in
+        [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level))
+    {
         let ended = run(spec(&program, "/usr", Some(Sandbox::new(level)))).await;
         check_refused(&ended, "Exec format error");
     }

@@ -74,7 +74,11 @@ pub(crate) struct TreeStampHasher {
 impl TreeStampHasher {
     /// Nothing looked at yet.
     pub(crate) fn begin() -> Self {
-        Self { hasher: Sha256::new_with_prefix(b"haft looks 1\n"), since: SystemTime::now(), is_reliable: true }
+        Self {
+            hasher: Sha256::new_with_prefix(b"haft looks 1\n"),
+            since: SystemTime::now(),
+            is_reliable: true,
+        }
     }
 
     pub(crate) fn add(&mut self, name: &Path, metadata: &Metadata) {

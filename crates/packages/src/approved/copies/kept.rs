@@ -19,7 +19,7 @@ pub struct PreservedPath {
 }
 
 /// Gets a copy ready for another version: what only the version `before` brought goes, and what the extension wrote where
-/// `current_timestamp` has something is moved aside. What both brought is code, and is put back as it is in `current_timestamp`.
+/// `now` has something is moved aside. What both brought is code, and is put back as it is in `now`.
 ///
 /// # Errors
 /// When something cannot be moved; then nothing is.
@@ -34,7 +34,8 @@ pub(in super::super) fn prepare_copy(
     let mut kept = Vec::new();
     for (name, item) in now.entries() {
         let path = copy.join(name);
-        if !is_within(copy, &path) || !is_extension_owned(before.and_then(|before| before.entries().get(name)), item, &path)
+        if !is_within(copy, &path)
+            || !is_extension_owned(before.and_then(|before| before.entries().get(name)), item, &path)
         {
             continue;
         }

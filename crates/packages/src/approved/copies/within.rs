@@ -36,7 +36,8 @@ mod beneath {
     const KEPT: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
     pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) -> rustix::io::Result<()> {
-        let (dir, name) = (open_directory_below(root, name.parent().unwrap_or(Path::new("")))?, final_name(name)?);
+        let (dir, name) =
+            (open_directory_below(root, name.parent().unwrap_or(Path::new("")))?, final_name(name)?);
         match item {
             TreeEntry::Directory => unlink(&dir, name, AtFlags::REMOVEDIR),
             TreeEntry::Link(target) => {
@@ -101,7 +102,9 @@ mod beneath {
             TreeEntry::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
                 fs::remove_file(path)
             }
-            TreeEntry::File { executable, digest } if path_matches(&path, *executable, digest) => fs::remove_file(path),
+            TreeEntry::File { executable, digest } if path_matches(&path, *executable, digest) => {
+                fs::remove_file(path)
+            }
             TreeEntry::Link(_) | TreeEntry::File { .. } => Ok(()),
         }
     }

@@ -19,7 +19,11 @@ fn entry(text: &str) -> LockEntry {
         changed: BTreeMap::new(),
         locks: BTreeMap::new(),
         waiting: None,
-        approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: ApprovalMethod::Terminal, haft: "1".into() },
+        approved: Approval {
+            at: "2026-01-02T03:04:05Z".into(),
+            how: ApprovalMethod::Terminal,
+            haft: "1".into(),
+        },
         previous: Vec::new(),
     }
 }
@@ -161,8 +165,12 @@ fn what_did_not_change_is_not_read_again() {
     assert!(approved.load_cached().unwrap().extensions.is_empty() && written.extensions.len() == 1);
     #[cfg(unix)]
     {
-        fs::set_permissions(approved.lock_file_path(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-        assert!(approved.load_cached().unwrap_err().is_writable_by_others(), "whose word it is may have changed");
+        fs::set_permissions(approved.lock_file_path(), std::os::unix::fs::PermissionsExt::from_mode(0o666))
+            .unwrap();
+        assert!(
+            approved.load_cached().unwrap_err().is_writable_by_others(),
+            "whose word it is may have changed"
+        );
     }
 }
 
@@ -181,7 +189,8 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     assert_eq!(pins.pinned_tools(&name), Some(BTreeMap::new()));
     pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
     // What is there first counts.
-    pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))])).unwrap();
+    pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))]))
+        .unwrap();
     let expect = BTreeMap::from([("t".to_owned(), tool("one")), ("u".to_owned(), tool("u"))]);
     assert_eq!(LockFileToolPins::new(approved.clone(), |write| write()).pinned_tools(&name), Some(expect));
     // Other texts wait beside those that count until somebody agrees.

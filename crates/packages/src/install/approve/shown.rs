@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::interpreter::outside_paths;
 use super::super::lock::{InstallOrigin, LockEntry};
-use super::{PreviousApproval, PermissionLine, InstallProposal};
+use super::{InstallProposal, PermissionLine, PreviousApproval};
 
 /// A line of what is shown. Nothing in it is safe to be shown as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,9 @@ impl InstallProposal {
         let manifest = &self.manifest;
         let version = manifest.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let mut lines = vec![ApprovalLine::plain(format!("extension: {}{version}", manifest.name))];
-        lines
-            .extend(manifest.description.iter().map(|text| ApprovalLine::plain(format!("  says of itself: {text}"))));
+        lines.extend(
+            manifest.description.iter().map(|text| ApprovalLine::plain(format!("  says of itself: {text}"))),
+        );
         lines.push(ApprovalLine::plain(format!("  from: {}", self.entry.source)));
         lines.extend(self.execution_lines());
         lines.push(ApprovalLine::plain(format!(
@@ -62,7 +63,8 @@ impl InstallProposal {
             lines.push(ApprovalLine::plain(format!("  by the program: {}", program.display())));
         }
         lines.extend(
-            outside_paths(exec).map(|path| ApprovalLine::red(format!("  OUTSIDE of the extension's own files: {path}"))),
+            outside_paths(exec)
+                .map(|path| ApprovalLine::red(format!("  OUTSIDE of the extension's own files: {path}"))),
         );
         lines
     }
@@ -74,7 +76,8 @@ impl InstallProposal {
         let Some(permissions) = &self.entry.permissions else {
             return vec![unsandboxed_line()];
         };
-        let mut lines: Vec<ApprovalLine> = permissions.lines().iter().map(|line| permission_line("may", line)).collect();
+        let mut lines: Vec<ApprovalLine> =
+            permissions.lines().iter().map(|line| permission_line("may", line)).collect();
         let level = self.entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
         lines.push(ApprovalLine { text: format!("  sandbox: {level}"), red: self.entry.sandbox.is_none() });
         lines
@@ -84,9 +87,9 @@ impl InstallProposal {
         let PreviousApproval { entry, difference } = before;
         let mut lines = vec![ApprovalLine::plain(format!("  approved before: at {}", entry.approved.at))];
         match difference {
-            None => {
-                lines.push(ApprovalLine::red("  what was approved before is gone, so nothing can be compared".into()))
-            }
+            None => lines.push(ApprovalLine::red(
+                "  what was approved before is gone, so nothing can be compared".into(),
+            )),
             Some(difference) if difference.is_empty() => {
                 lines.push(ApprovalLine::plain("  files: the same as before".into()))
             }
@@ -95,11 +98,10 @@ impl InstallProposal {
         if !entry.source.is_same_origin(&self.entry.source) {
             lines.push(ApprovalLine::red(format!("  it came from somewhere else before: {}", entry.source)));
         }
-        lines.extend(
-            self.excess_permissions()
-                .iter()
-                .map(|line| ApprovalLine { red: true, ..permission_line("asks for MORE than was granted", line) }),
-        );
+        lines.extend(self.excess_permissions().iter().map(|line| ApprovalLine {
+            red: true,
+            ..permission_line("asks for MORE than was granted", line)
+        }));
         let named = |path: &Option<std::path::PathBuf>| {
             path.as_deref()
                 .map_or_else(|| "its own files".to_owned(), |path: &Path| path.display().to_string())

@@ -5,13 +5,21 @@ use super::*;
 #[test]
 fn another_commit_of_the_same_repository_is_recorded_and_another_repository_asked_about() {
     let root = tempfile::tempdir().unwrap();
-    let (store, source) = (ExtensionStore::for_home(&root.path().join("home"), None), root.path().join("source"));
+    let (store, source) =
+        (ExtensionStore::for_home(&root.path().join("home"), None), root.path().join("source"));
     std::fs::create_dir(&source).unwrap();
     std::fs::write(source.join(MANIFEST_FILE), r#"{"name":"x"}"#).unwrap();
     std::fs::write(source.join("theme.json"), "{}").unwrap();
     let came = |url: &str, commit: &str| InstallOrigin::Git { url: url.into(), commit: Some(commit.into()) };
     let propose = |came: &InstallOrigin| {
-        store.propose_tree(store.open_staging_area().unwrap().create_staging_dir().unwrap(), &source, came.clone(), None).unwrap()
+        store
+            .propose_tree(
+                store.open_staging_area().unwrap().create_staging_dir().unwrap(),
+                &source,
+                came.clone(),
+                None,
+            )
+            .unwrap()
     };
     let recorded = || store.approved.load().unwrap().extensions.into_values().next().unwrap().source;
     let (one, two) = (came("https://example.invalid/x", "1"), came("https://example.invalid/x", "2"));

@@ -129,7 +129,8 @@ impl Drop for KillOnDropChild {
 mod tests {
     use super::*;
 
-    const BOUNDS: ProcessLimits = ProcessLimits { time: haft_test_support::PATIENCE, bytes: 1 << 20, entries: 20 };
+    const BOUNDS: ProcessLimits =
+        ProcessLimits { time: haft_test_support::PATIENCE, bytes: 1 << 20, entries: 20 };
 
     #[expect(clippy::disallowed_methods, reason = "a program that does too much")]
     fn ended(script: &str, dir: &Path, bounds: ProcessLimits) -> ProcessEnd {
@@ -160,7 +161,8 @@ mod tests {
         for seconds in [1, 5, 25, 100] {
             let dir = tempfile::tempdir().unwrap();
             let script = "sleep 600 & echo $! > pid; echo working >&2; wait";
-            let ended = ended(script, dir.path(), ProcessLimits { time: Duration::from_secs(seconds), ..BOUNDS });
+            let ended =
+                ended(script, dir.path(), ProcessLimits { time: Duration::from_secs(seconds), ..BOUNDS });
             let expect = format!("it took longer than {seconds} s");
             assert!(matches!(&ended, ProcessEnd::Killed(why) if *why == expect), "{ended:?}");
             let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap_or_default();

@@ -10,7 +10,11 @@ use super::{ExecPermission, FsPermissions, InterceptPermission, Permissions, Too
 use crate::grant::GrantedPath;
 
 /// Returns the part of the permissions `asked` that `granted` does not cover. `home` is the path that `~` stands for.
-pub(super) fn excess_permissions(asked: &Permissions, granted: &Permissions, home: Option<&Path>) -> Permissions {
+pub(super) fn excess_permissions(
+    asked: &Permissions,
+    granted: &Permissions,
+    home: Option<&Path>,
+) -> Permissions {
     let intercept = asked.intercept.iter().filter_map(|entry| excess_intercept(entry, &granted.intercept));
     Permissions {
         tools: ToolPermissions {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use haft_launch::sandbox::NetworkAccess;
-use haft_protocol::ext::{InterceptKind, HostService};
+use haft_protocol::ext::{HostService, InterceptKind};
 
-use super::{ToolEffect, ExecPermission, InterceptPermissionRole, InterceptPermission, Permissions};
+use super::{ExecPermission, InterceptPermission, InterceptPermissionRole, Permissions, ToolEffect};
 use crate::grant::GrantedPath;
 
 /// One permission in words. It holds no character that is not shown as it is.
@@ -27,10 +27,18 @@ pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<PermissionLi
     let mut add = |permission, text: String, red| lines.push(PermissionLine { permission, text, red });
     let tools = &part.tools;
     if !tools.register.is_empty() {
-        add("tools.register", format!("offers the model {}", label_names("the tool", &tools.register)), false);
+        add(
+            "tools.register",
+            format!("offers the model {}", label_names("the tool", &tools.register)),
+            false,
+        );
     }
     if !tools.effects.is_empty() {
-        add("tools.effects", format!("says of its tools that they {}", describe_effects(&tools.effects)), false);
+        add(
+            "tools.effects",
+            format!("says of its tools that they {}", describe_effects(&tools.effects)),
+            false,
+        );
     }
     if !part.events.is_empty() {
         add("events", format!("is told of {}", join_names(&part.events)), false);
@@ -71,7 +79,9 @@ fn sees_user_data(permissions: &Permissions) -> bool {
 
 fn describe_intercept(entry: &InterceptPermission) -> String {
     let mut text = match (entry.event, entry.role) {
-        (InterceptKind::ToolCall, InterceptPermissionRole::Gate) => format!("may refuse calls of {}", describe_tools(entry)),
+        (InterceptKind::ToolCall, InterceptPermissionRole::Gate) => {
+            format!("may refuse calls of {}", describe_tools(entry))
+        }
         (InterceptKind::ToolCall, _) => format!("may change and refuse calls of {}", describe_tools(entry)),
         (InterceptKind::TurnStart, InterceptPermissionRole::Gate) => {
             "may keep turns from beginning, also by failing".to_owned()

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use haft_launch::sandbox::NetworkAccess;
-use haft_protocol::ext::{LifecycleEvent, InterceptKind, HostService};
+use haft_protocol::ext::{HostService, InterceptKind, LifecycleEvent};
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
 use serde::Deserialize;
 
 use super::{
-    ToolEffect, ExecPermission, FsPermissions, InterceptPermissionRole, InterceptPermission, Permissions, ToolPermissions,
+    ExecPermission, FsPermissions, InterceptPermission, InterceptPermissionRole, Permissions, ToolEffect,
+    ToolPermissions,
 };
 use crate::environment::check_requested;
 use crate::grant::{GrantedPath, net_name};
-use crate::manifest::{ObjectFields, ManifestError, JsonObject};
+use crate::manifest::{JsonObject, ManifestError, ObjectFields};
 
 /// The longest list: a person has to read it.
 const MAX_LISTED: usize = 128;
@@ -44,11 +45,20 @@ impl Permissions {
                 .map(|name| check_event(fields, name))
                 .collect::<Result<_, _>>()?,
             intercept: read_intercepts(fields)?,
-            host: read_keywords(fields, "host", HostService::ALL, |service| service.name())?.into_iter().collect(),
+            host: read_keywords(fields, "host", HostService::ALL, |service| service.name())?
+                .into_iter()
+                .collect(),
             fs: read_fs(fields)?,
-            net: read_keyword(fields, "net", &[NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All], net_name)?.unwrap_or_default(),
+            net: read_keyword(
+                fields,
+                "net",
+                &[NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All],
+                net_name,
+            )?
+            .unwrap_or_default(),
             env: read_variables(fields)?.into_iter().collect(),
-            exec: read_keyword(fields, "exec", ExecPermission::ALL, ExecPermission::name)?.unwrap_or_default(),
+            exec: read_keyword(fields, "exec", ExecPermission::ALL, ExecPermission::name)?
+                .unwrap_or_default(),
         })
     }
 }
@@ -73,7 +83,10 @@ fn tool_names(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, Man
 fn check_event(fields: &ObjectFields<'_>, name: String) -> Result<String, ManifestError> {
     match LifecycleEvent::NAMES.contains(&name.as_str()) {
         true => Ok(name),
-        false => Err(fields.error("events", &unknown_keyword_message(&name, LifecycleEvent::NAMES.iter().copied()))),
+        false => {
+            Err(fields
+                .error("events", &unknown_keyword_message(&name, LifecycleEvent::NAMES.iter().copied())))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::manifest::{ObjectFields, JsonObject};
+use crate::manifest::{JsonObject, ObjectFields};
 
 fn read(json: &str) -> Result<Permissions, String> {
     let object: JsonObject = serde_json::from_str(json).unwrap();

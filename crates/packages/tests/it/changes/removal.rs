@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_packages::install::lock::ApprovalMethod;
-use haft_packages::install::{InstallError, InstallStatus, ExtensionStore};
+use haft_packages::install::{ExtensionStore, InstallError, InstallStatus};
 
 use super::{PLAIN, World, extension, names, one};
 

@@ -1,6 +1,6 @@
 //! What happens while somebody is asked, and going back over what cannot be used.
 
-use haft_packages::install::lock::{InstallOrigin, LockEntry, ApprovalMethod};
+use haft_packages::install::lock::{ApprovalMethod, InstallOrigin, LockEntry};
 use haft_packages::install::{InstallError, InstallProposal, check_approved};
 
 use super::{HELLO, World};
@@ -79,14 +79,18 @@ fn a_no_to_a_version_that_another_one_followed_disables_nothing() {
 #[test]
 fn going_back_passes_over_what_is_not_what_was_approved() {
     let world = World::new();
-    let versions =
-        ["1", "2", "3"].map(|text| version(&world, text).accept(ApprovalMethod::Terminal, "1").unwrap().entry);
+    let versions = ["1", "2", "3"]
+        .map(|text| version(&world, text).accept(ApprovalMethod::Terminal, "1").unwrap().entry);
     tamper(&world, &versions[1]);
     let row = world.row("hello");
     let older = world.store.find_rollback_target(&row).unwrap();
     assert_eq!((older.entry.tree, older.unusable_versions.len()), (versions[0].tree, 1));
     assert_eq!(older.unusable_versions[0].entry.tree, versions[1].tree);
-    assert!(older.unusable_versions[0].why.ends_with("is not what was approved"), "{}", older.unusable_versions[0].why);
+    assert!(
+        older.unusable_versions[0].why.ends_with("is not what was approved"),
+        "{}",
+        older.unusable_versions[0].why
+    );
     world.store.roll_back(&row, &older).unwrap();
     let trees = |entry: &LockEntry| entry.previous.iter().map(|older| older.tree).collect::<Vec<_>>();
     let now = entry(&world);

@@ -144,7 +144,9 @@ fn added_tools(
             Some(own) if **own == tool => {}
             Some(_) => decided.add_note(format!("the tool {name:?} is offered as it was")),
             None => match rejection_reason(&tool, &seen, added.len()) {
-                Some(why) => decided.add_report(format!("the tool {} is not offered: {why}", quoted_name(&name))),
+                Some(why) => {
+                    decided.add_report(format!("the tool {} is not offered: {why}", quoted_name(&name)))
+                }
                 None => added.push(tool),
             },
         }

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{HookEventKind, TurnEvent};
-use crate::hook::{TurnMeta, TurnContext};
+use crate::hook::{TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 /// The params of `hook.event`.
@@ -57,7 +57,8 @@ impl Serialize for LegacyKind {
 impl<'de> Deserialize<'de> for LegacyKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = RawJson::deserialize(deserializer)?;
-        let named = || json.read::<String>().ok().and_then(|name| HookEventKind::from_name(&name)).map(Self::Name);
+        let named =
+            || json.read::<String>().ok().and_then(|name| HookEventKind::from_name(&name)).map(Self::Name);
         let numbered = || json.read::<u64>().ok().and_then(HookEventKind::from_number).map(Self::Number);
         named().or_else(numbered).ok_or_else(|| D::Error::custom(format_args!("{json} is no kind of event")))
     }
@@ -83,7 +84,10 @@ impl TurnEvent {
     ///
     /// # Errors
     /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn to_legacy_event(&self, kind: fn(HookEventKind) -> LegacyKind) -> Result<LegacyEvent, serde_json::Error> {
+    pub fn to_legacy_event(
+        &self,
+        kind: fn(HookEventKind) -> LegacyKind,
+    ) -> Result<LegacyEvent, serde_json::Error> {
         Ok(LegacyEvent {
             kind: kind(self.payload.kind()),
             time: self.time.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TurnEvent, EventSeverity};
+use super::{EventSeverity, TurnEvent};
 use crate::hook::TurnMeta;
 use crate::json::RawJson;
 

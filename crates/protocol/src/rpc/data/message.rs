@@ -67,7 +67,9 @@ pub enum ShownBlock {
 impl From<&Message> for ShownMessage {
     fn from(message: &Message) -> Self {
         match message {
-            Message::User { content, time } => Self::User { content: to_shown_content(content), time: time.clone() },
+            Message::User { content, time } => {
+                Self::User { content: to_shown_content(content), time: time.clone() }
+            }
             Message::Assistant(said) => {
                 Self::Assistant { content: said.content.clone(), time: said.time.clone() }
             }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::hook::{BOUNDS, Call, HookEventKind, CallLine, HookEventPayload, HookQuestion, read_reply};
+use haft_protocol::hook::{
+    BOUNDS, Call, CallLine, HookEventKind, HookEventPayload, HookQuestion, read_reply,
+};
 use insta::assert_snapshot;
 
 use super::lines::line;

@@ -1,7 +1,8 @@
 //! Requests that a hook changes.
 
 use haft_protocol::hook::{
-    BeforeLlm, ParsedDecision, LlmDecision, LlmEdit, LlmOptions, HookMessage, MessageEdit, HookQuestion, ToolDefinition,
+    BeforeLlm, HookMessage, HookQuestion, LlmDecision, LlmEdit, LlmOptions, MessageEdit, ParsedDecision,
+    ToolDefinition,
 };
 use serde_json::{Value, json};
 
@@ -83,11 +84,21 @@ fn messages_that_were_shown_are_found_again() {
     check_messages(&[user.clone(), system.clone(), call.clone(), result.clone()], None);
     check_messages(
         &[user.clone(), call.clone(), result.clone(), note.clone()],
-        Some(vec![MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), MessageEdit::Unchanged(3), note_again.clone()]),
+        Some(vec![
+            MessageEdit::Unchanged(1),
+            MessageEdit::Unchanged(2),
+            MessageEdit::Unchanged(3),
+            note_again.clone(),
+        ]),
     );
     check_messages(
         &[note, user.clone(), call.clone(), result.clone()],
-        Some(vec![note_again, MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), MessageEdit::Unchanged(3)]),
+        Some(vec![
+            note_again,
+            MessageEdit::Unchanged(1),
+            MessageEdit::Unchanged(2),
+            MessageEdit::Unchanged(3),
+        ]),
     );
     check_messages(&[call.clone(), result.clone()], Some(kept(&[2, 3])));
     check_messages(&[result.clone(), call.clone(), user.clone()], Some(kept(&[3, 2, 1])));

@@ -8,7 +8,10 @@ use super::samples::{meta, occurrence};
 
 /// One of every kind, in order.
 fn payloads() -> Vec<HookEventPayload> {
-    HookEventKind::ALL.iter().map(|kind| HookEventPayload::read(*kind, &RawJson::empty_object()).unwrap()).collect()
+    HookEventKind::ALL
+        .iter()
+        .map(|kind| HookEventPayload::read(*kind, &RawJson::empty_object()).unwrap())
+        .collect()
 }
 
 #[test]
@@ -57,7 +60,10 @@ fn a_kind_is_found_by_name_and_number() {
 fn what_failed_matters_more() {
     let usual: Vec<_> = payloads().iter().map(|payload| payload.severity()).collect();
     let count = |severity| usual.iter().filter(|found| **found == severity).count();
-    assert_eq!((count(EventSeverity::Info), count(EventSeverity::Warn), count(EventSeverity::Error)), (14, 3, 2));
+    assert_eq!(
+        (count(EventSeverity::Info), count(EventSeverity::Warn), count(EventSeverity::Error)),
+        (14, 3, 2)
+    );
     let check = |payload: HookEventPayload, expect| assert_eq!(payload.severity(), expect);
     let end = |status: &str| TurnEnd { status: status.into(), ..TurnEnd::default() }.into();
     check(end(TurnEnd::COMPLETED), EventSeverity::Info);

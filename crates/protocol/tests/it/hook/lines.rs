@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::hook::{BOUNDS, Call, CallLine, Method, HookQuestion, HookReply, HookResults, read_reply};
+use haft_protocol::hook::{BOUNDS, Call, CallLine, HookQuestion, HookReply, HookResults, Method, read_reply};
 use serde_json::Value;
 
 use super::samples;
@@ -95,7 +95,10 @@ fn a_line_that_is_no_call_is_refused_with_its_id() {
 
 #[track_caller]
 fn check_borrowed<Q: HookQuestion + Clone + Into<Call>>(question: &Q) {
-    assert_eq!(CallLine::encode_question(7, question).unwrap(), CallLine::request(7, question.clone()).encode().unwrap());
+    assert_eq!(
+        CallLine::encode_question(7, question).unwrap(),
+        CallLine::request(7, question.clone()).encode().unwrap()
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Answers of the model and of tools that a hook changes in part.
 
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, LlmResponse, HookQuestion, ResponseDecision, ResultDecision, HookToolCall, HookToolResult,
+    AfterLlm, AfterTool, HookQuestion, HookToolCall, HookToolResult, LlmResponse, ResponseDecision,
+    ResultDecision,
 };
 
 use super::decide::check;

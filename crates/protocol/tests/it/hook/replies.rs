@@ -124,7 +124,8 @@ fn text_is_mended_and_nothing_else() {
 fn a_line_is_as_long_as_its_bounds() {
     let line = format!(r#"{{"id":1,"result":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
     assert!(read(&line).is_ok(), "longer than PicoClaw takes");
-    let unread = read_reply(line.as_bytes(), LineLimits { line: 1024, ..BOUNDS }, PlainSpan::default()).unwrap_err();
+    let unread =
+        read_reply(line.as_bytes(), LineLimits { line: 1024, ..BOUNDS }, PlainSpan::default()).unwrap_err();
     assert_eq!((unread.id, unread.code), (None, "frame_too_long"));
     assert_eq!(
         read_reply(b"{\"id\":1,\"result\":\"\xff\"}", BOUNDS, PlainSpan::default()).unwrap_err().code,

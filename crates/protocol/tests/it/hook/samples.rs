@@ -60,7 +60,11 @@ pub(crate) fn before_llm() -> BeforeLlm {
         messages: vec![
             message("system", "You are haft."),
             message("user", "what is it?"),
-            HookMessage { tool_calls: vec![call], reasoning_content: "look".into(), ..message("assistant", "") },
+            HookMessage {
+                tool_calls: vec![call],
+                reasoning_content: "look".into(),
+                ..message("assistant", "")
+            },
             HookMessage {
                 tool_call_id: "toolu_1".into(),
                 media: vec!["data:image/png;base64,iVBORw0KGgo=".into()],
@@ -153,7 +157,8 @@ pub(crate) fn occurrence(payload: impl Into<HookEventPayload>) -> TurnEvent {
 pub(crate) fn lines() -> Vec<CallLine> {
     let start =
         occurrence(ToolExecStart { tool: "bash".into(), arguments: Some(json(r#"{"command":"ls"}"#)) });
-    let name = HookHello::new("gate", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]);
+    let name =
+        HookHello::new("gate", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]);
     vec![
         CallLine::request(1, name),
         CallLine::request(2, before_llm()),
@@ -192,7 +197,11 @@ pub(crate) fn replies() -> Vec<HookReply> {
         reply(5, &ResultReply { action, result, ..ResultReply::default() }),
         reply(6, &ApprovalReply { approved: true, reason: String::new() }),
         reply(6, &ApprovalReply { approved: false, reason }),
-        HookReply { id: 6, outcome: Err(RpcError { code: -32000, message: "no disk".into() }), repaired: false },
+        HookReply {
+            id: 6,
+            outcome: Err(RpcError { code: -32000, message: "no disk".into() }),
+            repaired: false,
+        },
     ]
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, RpcRequest, RpcResponse, RpcEvent, read_request,
+    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, RpcEvent, RpcRequest, RpcResponse, read_request,
 };
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Lines by chance.
 
 use haft_protocol::rpc::{
-    BOUNDS, ForkCommand, HelloCommand, PanelKeyCommand, PromptCommand, RpcRequest, RpcResponse, RunCommand, SetTools, AuthToken, UiAnswer,
-    UiResponse, read_request,
+    AuthToken, BOUNDS, ForkCommand, HelloCommand, PanelKeyCommand, PromptCommand, RpcRequest, RpcResponse,
+    RunCommand, SetTools, UiAnswer, UiResponse, read_request,
 };
 use proptest::prelude::*;
 
@@ -12,9 +12,13 @@ fn request() -> impl Strategy<Value = RpcRequest> {
     let name = "[^\\p{Cc}]{0,12}";
     let command = prop_oneof![
         any::<String>().prop_map(|message| PromptCommand { message, images: Vec::new(), plain: None }.into()),
-        any::<Option<String>>()
-            .prop_map(|token| HelloCommand { token: token.map(AuthToken), ..HelloCommand::default() }.into()),
-        any::<Option<Vec<String>>>().prop_map(|approve| HelloCommand { approve, ..HelloCommand::default() }.into()),
+        any::<Option<String>>().prop_map(|token| HelloCommand {
+            token: token.map(AuthToken),
+            ..HelloCommand::default()
+        }
+        .into()),
+        any::<Option<Vec<String>>>()
+            .prop_map(|approve| HelloCommand { approve, ..HelloCommand::default() }.into()),
         any::<Option<Vec<String>>>().prop_map(|tools| SetTools { tools }.into()),
         any::<Option<String>>().prop_map(|entry| ForkCommand { entry }.into()),
         (name, any::<String>()).prop_map(|(name, args)| RunCommand { name, args }.into()),

@@ -48,8 +48,13 @@ fn named(command: &Command) -> bool {
 fn conversation() -> Vec<Command> {
     let client = ClientInfo { name: "my-editor".into(), version: Some("1.2".into()) };
     vec![
-        HelloCommand { token: Some(AuthToken("s3cret".into())), client: Some(client), ui: Some(true), approve: None }
-            .into(),
+        HelloCommand {
+            token: Some(AuthToken("s3cret".into())),
+            client: Some(client),
+            ui: Some(true),
+            approve: None,
+        }
+        .into(),
         HelloCommand { approve: Some(vec!["bash".into(), "edit".into()]), ..HelloCommand::default() }.into(),
         HelloCommand { approve: Some(Vec::new()), ..HelloCommand::default() }.into(),
         HelloCommand::default().into(),
@@ -105,7 +110,8 @@ fn extensions() -> Vec<Command> {
         ListExtensions {}.into(),
         ReloadExt::default().into(),
         ReloadExt { name: Some(todo()) }.into(),
-        PanelKeyCommand { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
+        PanelKeyCommand { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }
+            .into(),
         PanelKeyCommand { extension: todo(), panel_id: panel(), key: "enter".into(), text: None }.into(),
         PanelResizeCommand { extension: todo(), panel_id: panel(), width: 80, height: 24 }.into(),
         PanelCloseCommand { extension: todo(), panel_id: panel() }.into(),

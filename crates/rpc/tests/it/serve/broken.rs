@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use haft_core::hooks::CancellationToken;
-use haft_rpc::{EndReason, ServeOptions, ServeError, serve};
+use haft_rpc::{EndReason, ServeError, ServeOptions, serve};
 use tokio::io::AsyncWrite;
 
 use crate::program::Program;

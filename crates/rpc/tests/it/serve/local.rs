@@ -7,10 +7,10 @@ use haft_core::hooks::CancellationToken;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    Command, ErrorCode, ClientEvent, EventLine, CommandFailure, ServerLine, PingCommand, PromptCommand, RpcRequest, RpcResponse, RpcEvent,
-    RunCommand, SwitchSession, AuthToken,
+    AuthToken, ClientEvent, Command, CommandFailure, ErrorCode, EventLine, PingCommand, PromptCommand,
+    RpcEvent, RpcRequest, RpcResponse, RunCommand, ServerLine, SwitchSession,
 };
-use haft_rpc::{EndReason, ServeOptions, ServeError, serve_local, timeouts};
+use haft_rpc::{EndReason, ServeError, ServeOptions, serve_local, timeouts};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 use tokio::task::JoinHandle;
@@ -108,7 +108,8 @@ async fn images_have_their_data() {
     let mut told = Vec::new();
     while let Some(line) = local.lines.recv().await {
         if let ServerLine::Event(EventLine {
-            event: ClientEvent::Agent(AgentEvent::UserMessage { content, .. }), ..
+            event: ClientEvent::Agent(AgentEvent::UserMessage { content, .. }),
+            ..
         }) = line
         {
             told.push(content);
@@ -176,7 +177,8 @@ async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
 async fn one_that_is_gone_ends_everything() {
     let before = Handle::current().metrics().num_alive_tasks();
     let Local { says, mut lines, served, .. } = Local::of(Program::new([Answer::Call("wait", "{}")]));
-    says.send(RpcRequest::new(PromptCommand { message: "wait".into(), images: Vec::new(), plain: None })).unwrap();
+    says.send(RpcRequest::new(PromptCommand { message: "wait".into(), images: Vec::new(), plain: None }))
+        .unwrap();
     while !matches!(
         lines.recv().await,
         Some(ServerLine::Event(EventLine { event: ClientEvent::Agent(AgentEvent::ToolStart { .. }), .. }))
@@ -194,8 +196,9 @@ async fn one_that_says_nothing_more_hears_the_rest() {
     local.prompt("one");
     local.prompt("two");
     local.says = mpsc::unbounded_channel().0;
-    let done =
-        |line: &&ServerLine| matches!(line, ServerLine::Event(EventLine { event: ClientEvent::Agent(AgentEvent::Done), .. }));
+    let done = |line: &&ServerLine| {
+        matches!(line, ServerLine::Event(EventLine { event: ClientEvent::Agent(AgentEvent::Done), .. }))
+    };
     assert_eq!(local.rest().await.iter().filter(done).count(), 2);
     assert_eq!(local.served.await.unwrap().unwrap(), EndReason::Input);
 }

@@ -87,6 +87,9 @@ async fn a_client_that_reads_nothing_is_not_waited_for_in_the_end() {
     sleep(PAUSE).await;
     client.cancel.cancel();
     let (begun, end) = (Instant::now(), client.ended().await);
-    assert_eq!((end.unwrap(), begun.elapsed().as_secs()), (EndReason::Cancelled, timeouts::LAST_WORDS.as_secs()));
+    assert_eq!(
+        (end.unwrap(), begun.elapsed().as_secs()),
+        (EndReason::Cancelled, timeouts::LAST_WORDS.as_secs())
+    );
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
 }

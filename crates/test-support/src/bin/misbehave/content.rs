@@ -6,7 +6,7 @@ use std::process::exit;
 
 use serde_json::{Value, json};
 
-use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::peer::ExtensionPeer;
 
 /// Adds to the system prompt, by every way there is.
@@ -85,7 +85,9 @@ fn say_in_prompt(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
         return AfterFault::GoOn;
     }
     let text = read_texts().join("\n");
-    peer.send_frame(&json!({"type": "event_intercept_response", "id": frame["id"], "append_system_prompt": text}));
+    peer.send_frame(
+        &json!({"type": "event_intercept_response", "id": frame["id"], "append_system_prompt": text}),
+    );
     AfterFault::Instead
 }
 
@@ -93,7 +95,9 @@ fn say_in_prompt(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
 fn big_result(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let count = |field: &str| usize::try_from(frame["args"][field].as_u64().unwrap_or_default()).unwrap_or(0);
     let text = "x".repeat(count("bytes")) + &"y\n".repeat(count("lines"));
-    peer.send_frame(&json!({"type": "tool_result", "id": frame["id"], "content": [{"type": "text", "text": text}]}));
+    peer.send_frame(
+        &json!({"type": "tool_result", "id": frame["id"], "content": [{"type": "text", "text": text}]}),
+    );
     AfterFault::Instead
 }
 

@@ -5,7 +5,7 @@ use std::process::exit;
 use serde_json::{Value, json};
 
 use crate::content;
-use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::gates;
 use crate::peer::ExtensionPeer;
 

@@ -84,7 +84,8 @@ pub(crate) fn run(fault: &str, point: &str, name: &str) {
         peer.note_received(&line);
         let Ok(call) = serde_json::from_str::<Value>(&line) else { exit(1) };
         let method = call["method"].as_str().unwrap_or_default().to_owned();
-        if trigger_fault(&mut peer, fault, point, &method, &call) == AfterFault::GoOn && !call["id"].is_null() {
+        if trigger_fault(&mut peer, fault, point, &method, &call) == AfterFault::GoOn && !call["id"].is_null()
+        {
             answer_well(&mut peer, &method, &call);
         }
         if method == "hook.hello" {
@@ -93,7 +94,13 @@ pub(crate) fn run(fault: &str, point: &str, name: &str) {
     }
 }
 
-fn trigger_fault(peer: &mut ExtensionPeer, fault: &HookFault, point: &str, at: &str, call: &Value) -> AfterFault {
+fn trigger_fault(
+    peer: &mut ExtensionPeer,
+    fault: &HookFault,
+    point: &str,
+    at: &str,
+    call: &Value,
+) -> AfterFault {
     if point != at {
         return AfterFault::GoOn;
     }
@@ -150,7 +157,9 @@ fn half_a_line(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
 
 fn error(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let error = json!({"code": -32000, "message": "no disk"});
-    peer.send_frame(&json!({"jsonrpc": "2.0", "id": call["id"], "result": {"approved": true}, "error": error}));
+    peer.send_frame(
+        &json!({"jsonrpc": "2.0", "id": call["id"], "result": {"approved": true}, "error": error}),
+    );
     AfterFault::Instead
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::good;
 use crate::peer::ExtensionPeer;
 
@@ -32,7 +32,9 @@ fn answer_others(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let leak = std::env::var_os("HAFT_LEAK").expect("HAFT_LEAK names a file");
     let ids = std::fs::read_to_string(leak).expect("the leaked ids can be read");
     for id in ids.lines() {
-        peer.send_frame(&json!({"type": "tool_result", "id": id, "content": [{"type": "text", "text": "forged"}]}));
+        peer.send_frame(
+            &json!({"type": "tool_result", "id": id, "content": [{"type": "text", "text": "forged"}]}),
+        );
     }
     AfterFault::GoOn
 }
@@ -45,7 +47,9 @@ fn leak(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let whole = std::path::PathBuf::from(&leak).with_extension("whole");
     std::fs::write(&whole, id).and_then(|()| std::fs::rename(&whole, leak)).expect("the id can be leaked");
     peer.wait_until_released();
-    peer.send_frame(&json!({"type": "tool_result", "id": id, "content": [{"type": "text", "text": "the truth"}]}));
+    peer.send_frame(
+        &json!({"type": "tool_result", "id": id, "content": [{"type": "text", "text": "the truth"}]}),
+    );
     AfterFault::Instead
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::peer::ExtensionPeer;
 
 pub(crate) const FAULTS: &[FaultSpec] = &[FaultSpec { name: "inject", at: FaultMoment::Inject, act: inject }];

@@ -29,7 +29,7 @@ use std::process::exit;
 
 use serde_json::Value;
 
-use fault::{FaultMoment, FaultSpec, AfterFault};
+use fault::{AfterFault, FaultMoment, FaultSpec};
 use peer::ExtensionPeer;
 
 /// Every fault, by group.
@@ -104,7 +104,8 @@ fn serve(peer: &mut ExtensionPeer, fault: &FaultSpec) {
 
 /// A moment has come; if it is the fault's, it happens.
 fn trigger_fault(peer: &mut ExtensionPeer, fault: &FaultSpec, at: FaultMoment, frame: &Value) -> AfterFault {
-    let asked = fault.at == FaultMoment::Question && matches!(at, FaultMoment::Tool | FaultMoment::Gate | FaultMoment::Command);
+    let asked = fault.at == FaultMoment::Question
+        && matches!(at, FaultMoment::Tool | FaultMoment::Gate | FaultMoment::Command);
     let named = fault.at == FaultMoment::Inject && inject::is_due(at);
     if fault.at != at && !asked && !named {
         return AfterFault::GoOn;

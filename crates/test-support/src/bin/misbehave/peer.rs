@@ -87,7 +87,8 @@ impl ExtensionPeer {
 
     /// Its events and those of all that were in its place before.
     pub(crate) fn events_in_all(&self) -> u64 {
-        let before = Self::event_count_path().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let before =
+            Self::event_count_path().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         self.events + before.lines().filter_map(|line| line.parse::<u64>().ok()).sum::<u64>()
     }
 

@@ -4,7 +4,7 @@ use std::process::{Command, exit};
 
 use serde_json::Value;
 
-use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::peer::{ExtensionPeer, count};
 
 pub(crate) const FAULTS: &[FaultSpec] = &[

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::peer::{ExtensionPeer, count};
 
 pub(crate) const FAULTS: &[FaultSpec] = &[

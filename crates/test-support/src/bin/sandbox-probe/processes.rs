@@ -105,7 +105,9 @@ fn status(field: &str, value: &str) -> io::Result<()> {
 fn no_capabilities() -> io::Result<()> {
     let text = fs::read_to_string("/proc/self/status")?;
     let sets = text.lines().filter_map(|line| line.strip_prefix("CapEff:").or(line.strip_prefix("CapPrm:")));
-    fail_unless(sets.map(|set| u64::from_str_radix(set.trim(), 16).unwrap_or(u64::MAX)).all(|set| set & !2 == 0))
+    fail_unless(
+        sets.map(|set| u64::from_str_radix(set.trim(), 16).unwrap_or(u64::MAX)).all(|set| set & !2 == 0),
+    )
 }
 
 /// Its own, or that of the first process of a namespace.

@@ -21,16 +21,25 @@ pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     push_named_event(&mut out, &json!({"type": "ping"}));
     for (index, block) in scenario.blocks.iter().enumerate() {
         let (start, deltas) = parts(block);
-        push_named_event(&mut out, &json!({"type": "content_block_start", "index": index, "content_block": start}));
+        push_named_event(
+            &mut out,
+            &json!({"type": "content_block_start", "index": index, "content_block": start}),
+        );
         for delta in deltas {
-            push_named_event(&mut out, &json!({"type": "content_block_delta", "index": index, "delta": delta}));
+            push_named_event(
+                &mut out,
+                &json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            );
         }
         push_named_event(&mut out, &json!({"type": "content_block_stop", "index": index}));
     }
     match &scenario.fault {
         None => end(&mut out, scenario),
         Some(AnswerFault::ErrorEvent { code, message }) => {
-            push_named_event(&mut out, &json!({"type": "error", "error": {"type": code, "message": message}}));
+            push_named_event(
+                &mut out,
+                &json!({"type": "error", "error": {"type": code, "message": message}}),
+            );
         }
         Some(_) => {}
     }

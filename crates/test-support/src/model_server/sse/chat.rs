@@ -33,9 +33,10 @@ fn deltas(block: &AnswerBlock, index: usize) -> Vec<Value> {
         AnswerBlock::Text(text) => {
             split_pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({"content": piece})).collect()
         }
-        AnswerBlock::Thinking { text, .. } => {
-            split_pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({"reasoning_content": piece})).collect()
-        }
+        AnswerBlock::Thinking { text, .. } => split_pieces(text, TEXT_PIECE)
+            .into_iter()
+            .map(|piece| json!({"reasoning_content": piece}))
+            .collect(),
         AnswerBlock::Tool { id, name, args } => {
             let start = json!({"tool_calls": [{"index": index, "id": id, "type": "function",
                 "function": {"name": name, "arguments": ""}}]});

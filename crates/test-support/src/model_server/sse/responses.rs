@@ -65,7 +65,10 @@ impl EventStreamBuilder {
                 json!({"type": "response.output_text.delta", "delta": piece, "logprobs": []}),
             ));
         }
-        self.push(merge_event(&at, json!({"type": "response.output_text.done", "text": text, "logprobs": []})));
+        self.push(merge_event(
+            &at,
+            json!({"type": "response.output_text.done", "text": text, "logprobs": []}),
+        ));
         self.push(merge_event(&at, json!({"type": "response.content_part.done", "part": part(text)})));
         self.push_item_done(index, item("completed", json!([part(text)])))
     }
@@ -76,13 +79,19 @@ impl EventStreamBuilder {
         let part = |text: &str| json!({"type": "summary_text", "text": text});
         self.push_item_added(index, &item(json!([])));
         let at = json!({"item_id": id, "output_index": index, "summary_index": 0});
-        self.push(merge_event(&at, json!({"type": "response.reasoning_summary_part.added", "part": part("")})));
+        self.push(merge_event(
+            &at,
+            json!({"type": "response.reasoning_summary_part.added", "part": part("")}),
+        ));
         for piece in split_pieces(text, TEXT_PIECE) {
             let delta = json!({"type": "response.reasoning_summary_text.delta", "delta": piece});
             self.push(merge_event(&at, delta));
         }
         self.push(merge_event(&at, json!({"type": "response.reasoning_summary_text.done", "text": text})));
-        self.push(merge_event(&at, json!({"type": "response.reasoning_summary_part.done", "part": part(text)})));
+        self.push(merge_event(
+            &at,
+            json!({"type": "response.reasoning_summary_part.done", "part": part(text)}),
+        ));
         self.push_item_done(index, item(json!([part(text)])))
     }
 

@@ -9,7 +9,8 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
     let mut last = "";
     for (index, message) in list(body, "messages")?.iter().enumerate() {
         let role = text(message, "role")?;
-        check_message(message, role, last, &mut calls).map_err(|fault| format!("messages[{index}]: {fault}"))?;
+        check_message(message, role, last, &mut calls)
+            .map_err(|fault| format!("messages[{index}]: {fault}"))?;
         last = role;
     }
     calls.all_answered()?;

@@ -6,11 +6,18 @@ use super::{TerminalAction, leaves_color};
 ///
 /// The cursor is found from where it was, so what counts is how far it goes: never above the rows that were drawn, which
 /// are all that is haft's.
-pub(super) fn check_inline_frame(deeds: &[TerminalAction], columns: u16, rows: u16, before: u16) -> Vec<String> {
+pub(super) fn check_inline_frame(
+    deeds: &[TerminalAction],
+    columns: u16,
+    rows: u16,
+    before: u16,
+) -> Vec<String> {
     if deeds.is_empty() {
         return Vec::new();
     }
-    let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else { return vec!["not one frame".to_owned()] };
+    let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else {
+        return vec!["not one frame".to_owned()];
+    };
     let inner = inner.strip_prefix(&[TerminalAction::Hide]).unwrap_or(inner);
     let (inner, shown) = match inner {
         [inner @ .., TerminalAction::Unhide] => (inner, true),
@@ -29,7 +36,11 @@ pub(super) fn check_inline_frame(deeds: &[TerminalAction], columns: u16, rows: u
 pub(super) fn check_removal(deeds: &[TerminalAction], before: u16) -> Vec<String> {
     let rest = match deeds {
         [] => return Vec::new(),
-        [TerminalAction::Begin, TerminalAction::Return, TerminalAction::Up(up), rest @ ..] if (1..before).contains(up) => rest,
+        [TerminalAction::Begin, TerminalAction::Return, TerminalAction::Up(up), rest @ ..]
+            if (1..before).contains(up) =>
+        {
+            rest
+        }
         [TerminalAction::Begin, TerminalAction::Return, rest @ ..] => rest,
         _ => &[],
     };
@@ -38,7 +49,13 @@ pub(super) fn check_removal(deeds: &[TerminalAction], before: u16) -> Vec<String
 }
 
 /// `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, and then where the cursor is seen.
-fn check_full_redraw(deeds: &[TerminalAction], shown: bool, columns: u16, rows: u16, before: u16) -> Vec<String> {
+fn check_full_redraw(
+    deeds: &[TerminalAction],
+    shown: bool,
+    columns: u16,
+    rows: u16,
+    before: u16,
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = match deeds {
         [TerminalAction::Up(up), rest @ ..] => {
@@ -78,7 +95,9 @@ fn check_full_redraw(deeds: &[TerminalAction], shown: bool, columns: u16, rows: 
     found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows, not {rows}", ended + 1)));
     let fits = match moves {
         [] => !shown,
-        [TerminalAction::Up(up), TerminalAction::Column(column)] => shown && *up < rows && (1..=columns).contains(column),
+        [TerminalAction::Up(up), TerminalAction::Column(column)] => {
+            shown && *up < rows && (1..=columns).contains(column)
+        }
         [TerminalAction::Column(column)] => shown && (1..=columns).contains(column),
         _ => false,
     };

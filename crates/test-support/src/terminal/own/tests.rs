@@ -13,7 +13,8 @@ fn framed(inner: &str) -> String {
 
 #[test]
 fn what_haft_writes_is_let_pass() {
-    let check = |text: &str, written| assert_eq!(forbidden_actions(text.as_bytes(), written), [""; 0], "{text:?}");
+    let check =
+        |text: &str, written| assert_eq!(forbidden_actions(text.as_bytes(), written), [""; 0], "{text:?}");
     check("", FRAME);
     check(&framed(""), FRAME);
     check(&framed("\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhi\x1b[2;3H\x1b[?25h"), FRAME);
@@ -46,13 +47,19 @@ fn every_attack_is_found_wherever_it_stands() {
         let row = format!("{attack}\r\n");
         let title = format!("\x1b]2;{attack}\x1b\\");
         assert!(!forbidden_actions(cell.as_bytes(), FRAME).is_empty(), "{name} in a frame");
-        assert!(!forbidden_actions(framed(&strip).as_bytes(), STRIP).is_empty(), "{name} at the end of the screen");
+        assert!(
+            !forbidden_actions(framed(&strip).as_bytes(), STRIP).is_empty(),
+            "{name} at the end of the screen"
+        );
         assert!(!forbidden_actions(framed(&change).as_bytes(), STRIP).is_empty(), "{name} in a change there");
         assert!(!forbidden_actions(row.as_bytes(), OutputKind::Rows).is_empty(), "{name} in a row");
         assert!(!forbidden_actions(title.as_bytes(), OutputKind::Title).is_empty(), "{name} in a title");
         let line = format!("{attack}\n");
         assert!(!forbidden_actions(line.as_bytes(), OutputKind::Lines).is_empty(), "{name} in a line");
-        assert!(!forbidden_actions(cell.as_bytes(), OutputKind::Pictures(10, 3)).is_empty(), "{name} beside an image");
+        assert!(
+            !forbidden_actions(cell.as_bytes(), OutputKind::Pictures(10, 3)).is_empty(),
+            "{name} beside an image"
+        );
     }
 }
 

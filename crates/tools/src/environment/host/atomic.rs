@@ -24,8 +24,10 @@ mod swap;
 mod temp;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{SharedWriteState, PathBoundary, FileStamp, create_parents, read_stamp, open_within, read, replace};
+pub(super) use elsewhere::{
+    FileStamp, PathBoundary, SharedWriteState, create_parents, open_within, read, read_stamp, replace,
+};
 #[cfg(unix)]
 pub(super) use spot::{PathBoundary, create_parents};
 #[cfg(unix)]
-pub(super) use swap::{SharedWriteState, FileStamp, read_stamp, open_within, read, replace};
+pub(super) use swap::{FileStamp, SharedWriteState, open_within, read, read_stamp, replace};

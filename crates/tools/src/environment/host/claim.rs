@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::file_queue::{FileGuard, QueueTicket};
 
-use super::atomic::{self, SharedWriteState, PathBoundary, FileStamp};
+use super::atomic::{self, FileStamp, PathBoundary, SharedWriteState};
 use crate::environment::run_blocking;
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, FileWriteOutcome};
 
@@ -29,7 +29,11 @@ pub(super) struct HostFile {
 }
 
 impl HostFile {
-    pub(super) async fn claim(place: QueueTicket, ground: WriteContext, path: &Path) -> Result<Self, EnvironmentError> {
+    pub(super) async fn claim(
+        place: QueueTicket,
+        ground: WriteContext,
+        path: &Path,
+    ) -> Result<Self, EnvironmentError> {
         let guard = place.lock(path).await.map_err(|error| EnvironmentError::io("reach", path, error))?;
         Ok(Self { guard: Arc::new(guard), context: ground, read: None })
     }

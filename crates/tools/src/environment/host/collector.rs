@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use haft_core::truncate::{self, TruncationLimits, MAX_BYTES};
+use haft_core::truncate::{self, MAX_BYTES, TruncationLimits};
 use tempfile::NamedTempFile;
 
 use super::private;

@@ -26,7 +26,8 @@ pub(super) async fn run(
     command: ShellCommand,
     progress: &(dyn Fn(String) + Send + Sync),
 ) -> Result<RunReport, EnvironmentError> {
-    let mut running = RunningCommand::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
+    let mut running =
+        RunningCommand::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
     let end = tokio::select! {
         biased;
         () = cancel.cancelled() => RunEnd::Cancelled,

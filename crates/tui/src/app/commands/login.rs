@@ -4,7 +4,7 @@ use super::super::BackendRequest;
 use super::super::intent::AnswerUse;
 use super::super::menu::PendingPicker;
 use super::super::state::AppState;
-use crate::dialog::{Question, AnswerKind};
+use crate::dialog::{AnswerKind, Question};
 
 pub(super) fn login(state: &mut AppState, args: &str) {
     if args.is_empty() {

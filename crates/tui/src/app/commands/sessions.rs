@@ -1,11 +1,13 @@
 //! Commands about sessions: `/new`, `/resume`, `/tree`, `/fork`, `/name`, `/compact`, `/export`, `/clear`.
 
-use haft_protocol::rpc::{ClearCommand, CompactCommand, ForkCommand, ListSessions, NewSession, SetName, SwitchSession, TreeCommand};
+use haft_protocol::rpc::{
+    ClearCommand, CompactCommand, ForkCommand, ListSessions, NewSession, SetName, SwitchSession, TreeCommand,
+};
 
 use super::super::BackendRequest;
-use super::super::held::{SessionSwitch, SessionOrigin};
+use super::super::held::{SessionOrigin, SessionSwitch};
 use super::super::intent::ComponentIntent;
-use super::super::pending::{PendingRequest, ListUse};
+use super::super::pending::{ListUse, PendingRequest};
 use super::super::state::AppState;
 
 pub(super) fn new(state: &mut AppState, _args: &str) {

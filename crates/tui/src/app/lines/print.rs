@@ -6,8 +6,8 @@ use super::super::dialogs::DialogQueue;
 use super::super::notes::ExtensionNotes;
 use super::super::session::CurrentSession;
 use super::super::waiting::DeliveryPoint;
-use super::{LinearPrinter, PrintedPanel, LinearOutput, ROWS};
-use crate::clean::{CleanText, CleanLine};
+use super::{LinearOutput, LinearPrinter, PrintedPanel, ROWS};
+use crate::clean::{CleanLine, CleanText};
 use crate::editor::Editor;
 use crate::picker::Picker;
 use crate::timeouts;
@@ -34,7 +34,12 @@ impl LinearPrinter {
     ///
     /// While something is asked that grants something, nothing else is: nobody else's words stand between the question
     /// and the answer.
-    pub(in crate::app) fn print(&mut self, facts: PrintSources<'_>, now: Instant, width: u16) -> LinearOutput {
+    pub(in crate::app) fn print(
+        &mut self,
+        facts: PrintSources<'_>,
+        now: Instant,
+        width: u16,
+    ) -> LinearOutput {
         let mut rows: Vec<CleanLine> = Vec::new();
         let mut asks = false;
         rows.extend(self.greeting_rows(&facts));
@@ -171,7 +176,8 @@ impl LinearPrinter {
         let told = &mut self.printed.panel;
         let Some(open) = open else {
             let closed = told.take();
-            let row = |panel: PrintedPanel| CleanLine::new(&format!("[{}] the panel is closed", panel.extension));
+            let row =
+                |panel: PrintedPanel| CleanLine::new(&format!("[{}] the panel is closed", panel.extension));
             return closed.map(row).into_iter().collect();
         };
         let is_its = |panel: &&mut PrintedPanel| {

@@ -10,10 +10,10 @@ use haft_protocol::rpc::CommandFailure;
 use super::super::conversation::DeferredUpdate;
 use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{PendingPicker, setting_row};
-use super::super::pending::{PendingRequest, ListUse};
+use super::super::pending::{ListUse, PendingRequest};
 use super::super::state::AppState;
 use super::super::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustReview, settings};
-use crate::dialog::{Question, AnswerKind};
+use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
 
@@ -82,7 +82,11 @@ fn show_outcome(state: &mut AppState, outcome: Result<String, CommandFailure>) {
     }
 }
 
-fn show_conversation(state: &mut AppState, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, CommandFailure>) {
+fn show_conversation(
+    state: &mut AppState,
+    session: &str,
+    messages: Result<std::sync::Arc<Vec<Message>>, CommandFailure>,
+) {
     if state.out.session() != Some(session) {
         return;
     }

@@ -8,7 +8,7 @@ use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, Sessi
 use super::super::held::QueueSyncState;
 use super::super::intent::AnswerUse;
 use super::super::notes::ExtensionNote;
-use super::super::pending::{PendingRequest, ListUse};
+use super::super::pending::{ListUse, PendingRequest};
 use super::super::state::AppState;
 use super::super::{BackendRequest, Effect};
 use crate::dialog::Question;
@@ -17,7 +17,9 @@ pub(super) fn handle_event_line(state: &mut AppState, line: EventLine) {
     let EventLine { event, session } = line;
     let shown = state.out.session();
     match &session {
-        Some(of) if shown.is_some_and(|shown| shown != of) => handle_other_session_event(state, of.clone(), event),
+        Some(of) if shown.is_some_and(|shown| shown != of) => {
+            handle_other_session_event(state, of.clone(), event)
+        }
         Some(_) | None => handle_session_event(state, event, session),
     }
 }
@@ -72,7 +74,9 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
             }
         }
         AgentEvent::TurnStart { .. } => state.work.agent_running = true,
-        AgentEvent::ToolStart { name, .. } => state.stack.panel.allow_tool_owner(name, &state.session.extensions),
+        AgentEvent::ToolStart { name, .. } => {
+            state.stack.panel.allow_tool_owner(name, &state.session.extensions)
+        }
         AgentEvent::ModelRequest { provider, model, .. } => {
             (state.session.provider, state.session.model) = (provider.clone(), model.clone());
         }

@@ -97,14 +97,18 @@ pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
             ComponentIntent::Flash(text) => state.flash(text),
             ComponentIntent::Info(text) => state.show_info(text),
             ComponentIntent::Print(text) => state.linear.print_line(&text),
-            ComponentIntent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX) {
+            ComponentIntent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX)
+            {
                 Some(rows) => state.linear.print_rows(rows),
                 None => state.linear.print_line("nothing was called"),
             },
             ComponentIntent::PrintRows { anew: true } => state.linear.list_narrowed(),
             ComponentIntent::PrintRows { anew: false } => state.linear.list_changed(),
             ComponentIntent::SendMessage(submission, when) => {
-                prompt::send_or_defer(state, UnsentMessage { submission: *submission, when, source: MessageSource::LinearInput });
+                prompt::send_or_defer(
+                    state,
+                    UnsentMessage { submission: *submission, when, source: MessageSource::LinearInput },
+                );
             }
             ComponentIntent::Answer(purpose, answer) => {
                 state.linear.dialog_answered();
@@ -112,7 +116,9 @@ pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
             }
             ComponentIntent::PreviewTheme(name) => state.themes.preview(&name),
             ComponentIntent::Pick(purpose, key) => pick::apply_choice(state, purpose, &key),
-            ComponentIntent::Rename(session, name, is_open) => pick::rename_session(state, session, name, is_open),
+            ComponentIntent::Rename(session, name, is_open) => {
+                pick::rename_session(state, session, name, is_open)
+            }
             ComponentIntent::CloseMenu(purpose) => pick::handle_menu_closed(state, &purpose),
             ComponentIntent::ShowMatch => browse::stay_in_transcript(state),
             ComponentIntent::SendUnsent => prompt::send_unsent(state),

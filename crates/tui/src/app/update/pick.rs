@@ -10,7 +10,7 @@ use super::super::menu::{session_rows, tool_row, tree_rows};
 use super::super::pending::PendingRequest;
 use super::super::state::AppState;
 use super::super::{BackendRequest, SettingRow, settings};
-use crate::dialog::{Question, AnswerKind};
+use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 
 pub(super) fn handle_menu_closed(state: &mut AppState, purpose: &ChoiceUse) {
@@ -58,7 +58,9 @@ pub(super) fn apply_choice(state: &mut AppState, purpose: ChoiceUse, key: &str) 
         ChoiceUse::Value(name) => state.out.ask_backend(BackendRequest::Set { name, value: key.to_owned() }),
         ChoiceUse::Theme => {
             state.themes.choose(key);
-            state.out.ask_backend(BackendRequest::Set { name: settings::THEME.to_owned(), value: key.to_owned() });
+            state
+                .out
+                .ask_backend(BackendRequest::Set { name: settings::THEME.to_owned(), value: key.to_owned() });
         }
         ChoiceUse::Login => commands::run(state, "login", key),
         ChoiceUse::Logout => commands::run(state, "logout", key),
@@ -129,7 +131,12 @@ fn move_to(state: &mut AppState, entries: &[EntryInfo], key: &str) {
 pub(super) fn pick_tools(state: &mut AppState) {
     let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
     let rows = tools.iter().map(tool_row).collect();
-    state.open_menu("Tools: enter offers one to the model, or does not", rows, PickerAbilities::default(), ChoiceUse::Tools);
+    state.open_menu(
+        "Tools: enter offers one to the model, or does not",
+        rows,
+        PickerAbilities::default(),
+        ChoiceUse::Tools,
+    );
 }
 
 pub(super) fn refresh_tools(state: &mut AppState) {
@@ -184,7 +191,11 @@ pub(super) fn pick_extension(state: &mut AppState) {
 }
 
 fn pick_extension_action(state: &mut AppState, name: &str) {
-    let row = |key: &str, text: &str| PickerRow { key: key.to_owned(), text: text.to_owned(), ..PickerRow::default() };
+    let row = |key: &str, text: &str| PickerRow {
+        key: key.to_owned(),
+        text: text.to_owned(),
+        ..PickerRow::default()
+    };
     let rows = vec![row("reload", "Start it again"), row("show", "Show how it is, and what it brings")];
     state.open_menu(name, rows, PickerAbilities::default(), ChoiceUse::Extension(name.to_owned()));
 }

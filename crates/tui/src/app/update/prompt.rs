@@ -12,7 +12,7 @@ use super::super::state::AppState;
 use super::shell;
 use super::size::check_message_size;
 use crate::editor::{Editor, Submission};
-use crate::queue::{RestoredMessages, DeliveryTime};
+use crate::queue::{DeliveryTime, RestoredMessages};
 
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.88;
@@ -27,7 +27,8 @@ enum ParsedInput<'t> {
 }
 
 pub(super) fn send_or_defer(state: &mut AppState, unsent: UnsentMessage) {
-    let quits = matches!(parse_input(state, &unsent), ParsedInput::BuiltIn(command, _) if command.name == "quit");
+    let quits =
+        matches!(parse_input(state, &unsent), ParsedInput::BuiltIn(command, _) if command.name == "quit");
     match must_defer(state) && !quits {
         // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
         // that is being read might have it already, so that it would be seen twice.
@@ -101,7 +102,8 @@ fn effective_timing(state: &AppState, when: DeliveryTime) -> DeliveryTime {
 fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'t> {
     let UnsentMessage { submission, source: form, .. } = unsent;
     let text = submission.text.as_str();
-    let as_it_stands = *form == MessageSource::CommandLine || is_plain(submission) || !submission.images.is_empty();
+    let as_it_stands =
+        *form == MessageSource::CommandLine || is_plain(submission) || !submission.images.is_empty();
     if as_it_stands {
         return ParsedInput::Prompt;
     }
@@ -134,13 +136,16 @@ fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'
 
 fn closest_command(state: &AppState, name: &str) -> Option<String> {
     let likeness = |known: &str| strsim::jaro_winkler(known, name);
-    let best = state.stack.composer.completions().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let best =
+        state.stack.composer.completions().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
 }
 
 fn add_to_history(state: &mut AppState, submission: &Submission) {
     state.stack.panel.allow_all();
-    if !commands::contains_secret(&submission.text) && state.stack.composer.push_history(&submission.history_text) {
+    if !commands::contains_secret(&submission.text)
+        && state.stack.composer.push_history(&submission.history_text)
+    {
         state.out.ask_backend(BackendRequest::Remember(submission.history_text.clone()));
     }
 }
@@ -179,7 +184,13 @@ pub(super) fn handle_image(state: &mut AppState, number: u64, image: Result<Imag
 }
 
 /// `plain` says that it is no command, whatever it begins with.
-fn send_prompt(state: &mut AppState, submission: Submission, images: Vec<Image>, when: DeliveryTime, plain: bool) {
+fn send_prompt(
+    state: &mut AppState,
+    submission: Submission,
+    images: Vec<Image>,
+    when: DeliveryTime,
+    plain: bool,
+) {
     let message = submission.text.clone();
     if let Err(why) = check_message_size(&message, &images) {
         state.show_error(why);
@@ -190,7 +201,9 @@ fn send_prompt(state: &mut AppState, submission: Submission, images: Vec<Image>,
         DeliveryTime::Now => {
             state.work.unanswered_prompts += 1;
             state.work.revision += 1;
-            state.out.send(Said { message, images, plain: plain.then_some(true) }, PendingRequest::Prompt(kept));
+            state
+                .out
+                .send(Said { message, images, plain: plain.then_some(true) }, PendingRequest::Prompt(kept));
         }
         DeliveryTime::Steer => {
             state.deferred.queue_revision += 1;

@@ -6,16 +6,16 @@ use super::super::view::below;
 use super::{answers, approve, pick, prompt, switch};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    CommandActionKind, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, CommandFailure,
-    HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, ReplyPayload, QueueData,
-    QueuedData, ReloadData, RpcResponse, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
-    ToolsData, ToolsSet, TreeData,
+    CommandActionKind, CommandFailure, CommandResult, CommandsData, CompletionsData, ErrorCode,
+    ExtensionsData, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData,
+    QueuedData, ReloadData, ReplyPayload, RpcResponse, SessionData, SessionInfo, SessionsData, StateData,
+    ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
 use super::super::BackendRequest;
 use super::super::held::QueueSyncState;
-use super::super::pending::{PendingRequest, ListUse, TakeBackUse};
+use super::super::pending::{ListUse, PendingRequest, TakeBackUse};
 use super::super::state::AppState;
 use crate::editor::{EditorContent, Submission};
 use crate::timeouts;
@@ -54,11 +54,21 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
         PendingRequest::Commands => with_data(state, &data, |state, data: CommandsData| {
             state.stack.composer.update_completions(|known| known.set_commands(data.commands));
         }),
-        PendingRequest::Extensions(shown) => with_data(state, &data, |state, data| update_extensions(state, data, shown)),
-        PendingRequest::Models(shown) => with_data(state, &data, |state, data| update_models(state, data, shown)),
-        PendingRequest::Sessions(shown) => with_data(state, &data, |state, data| update_sessions(state, data, &shown)),
-        PendingRequest::Tools(shown) => with_data(state, &data, |state, data| update_tools(state, data, shown)),
-        PendingRequest::Tree => with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data)),
+        PendingRequest::Extensions(shown) => {
+            with_data(state, &data, |state, data| update_extensions(state, data, shown))
+        }
+        PendingRequest::Models(shown) => {
+            with_data(state, &data, |state, data| update_models(state, data, shown))
+        }
+        PendingRequest::Sessions(shown) => {
+            with_data(state, &data, |state, data| update_sessions(state, data, &shown))
+        }
+        PendingRequest::Tools(shown) => {
+            with_data(state, &data, |state, data| update_tools(state, data, shown))
+        }
+        PendingRequest::Tree => {
+            with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data))
+        }
         PendingRequest::Prompt(_) => {
             state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
             state.work.start_run();
@@ -71,7 +81,9 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
             });
         }
         PendingRequest::Abort => state.request_state(),
-        PendingRequest::TakeQueued(taken) => with_data(state, &data, |state, data| handle_taken_queue(state, data, taken)),
+        PendingRequest::TakeQueued(taken) => {
+            with_data(state, &data, |state, data| handle_taken_queue(state, data, taken))
+        }
         PendingRequest::Model => with_data(state, &data, handle_model_set),
         PendingRequest::Thinking => with_data(state, &data, |state, data: ThinkingData| {
             state.session.thinking = data.level;
@@ -143,8 +155,12 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
             let nothing = CompletionsData::default();
             state.stack.composer.apply_completions((command, prefix), nothing, &mut state.out);
         }
-        PendingRequest::PreviousSessionMessage(submission) => switch::restore_previous_prompts(state, &[submission.content]),
-        PendingRequest::PreviousSessionQueue(queue, goes_on) => switch::restore_previous_queue(state, *queue, goes_on.as_deref(), None),
+        PendingRequest::PreviousSessionMessage(submission) => {
+            switch::restore_previous_prompts(state, &[submission.content])
+        }
+        PendingRequest::PreviousSessionQueue(queue, goes_on) => {
+            switch::restore_previous_queue(state, *queue, goes_on.as_deref(), None)
+        }
         PendingRequest::TakeQueued(_) => {
             state.deferred.queue_sync = QueueSyncState::Synced;
             state.show_error(failure.error);
@@ -165,7 +181,10 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         }
         // Whoever has it is asked, then.
         PendingRequest::Models(ListUse::One(name)) => setup::set_model(state, &name),
-        PendingRequest::State { .. } | PendingRequest::Commands | PendingRequest::Models(_) | PendingRequest::ModelCarriedOver(_) => {
+        PendingRequest::State { .. }
+        | PendingRequest::Commands
+        | PendingRequest::Models(_)
+        | PendingRequest::ModelCarriedOver(_) => {
             state.show_error(failure.error);
         }
         // There are none, where that cannot be asked.
@@ -173,16 +192,28 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         PendingRequest::Sessions(ListUse::CacheOnly) | PendingRequest::Ignored => {}
         // It was answered, or its time was over: that is seen.
         PendingRequest::Answered if failure.code == ErrorCode::NotOpen => {}
-        PendingRequest::Answered | PendingRequest::Sessions(_) | PendingRequest::Extensions(_) | PendingRequest::Tools(_) => {
+        PendingRequest::Answered
+        | PendingRequest::Sessions(_)
+        | PendingRequest::Extensions(_)
+        | PendingRequest::Tools(_) => {
             state.show_error(failure.error);
         }
-        PendingRequest::Tree | PendingRequest::Abort | PendingRequest::Model | PendingRequest::Thinking | PendingRequest::SetTools => {
+        PendingRequest::Tree
+        | PendingRequest::Abort
+        | PendingRequest::Model
+        | PendingRequest::Thinking
+        | PendingRequest::SetTools => {
             state.show_error(failure.error);
         }
-        PendingRequest::Cleared | PendingRequest::Compacted | PendingRequest::Reloaded | PendingRequest::Renamed(_) => {
+        PendingRequest::Cleared
+        | PendingRequest::Compacted
+        | PendingRequest::Reloaded
+        | PendingRequest::Renamed(_) => {
             state.show_error(failure.error);
         }
-        PendingRequest::Moved | PendingRequest::ShellOutput | PendingRequest::ErrorsOnly => state.show_error(failure.error),
+        PendingRequest::Moved | PendingRequest::ShellOutput | PendingRequest::ErrorsOnly => {
+            state.show_error(failure.error)
+        }
     }
 }
 

@@ -15,7 +15,11 @@ pub(super) fn run_shell_command(state: &mut AppState, command: String, kept: boo
     state.out.ask_backend(BackendRequest::Shell { number, command });
 }
 
-pub(super) fn finish_shell_command(state: &mut AppState, number: u64, outcome: Result<(String, Option<i32>), CommandFailure>) {
+pub(super) fn finish_shell_command(
+    state: &mut AppState,
+    number: u64,
+    outcome: Result<(String, Option<i32>), CommandFailure>,
+) {
     let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
     let ShellCommand { command, reported_to_model: kept, .. } = state.work.shells.remove(at);
     let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
@@ -39,5 +43,7 @@ pub(super) fn finish_shell_command(state: &mut AppState, number: u64, outcome: R
 pub(super) fn send_shell_output(state: &mut AppState, printed: QueuedShellOutput) {
     state.deferred.queue_revision += 1;
     state.queue.push_shell_output(&printed);
-    state.out.send(SteerCommand { message: printed.message, images: Vec::new() }, PendingRequest::ShellOutput);
+    state
+        .out
+        .send(SteerCommand { message: printed.message, images: Vec::new() }, PendingRequest::ShellOutput);
 }

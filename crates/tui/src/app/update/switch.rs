@@ -99,7 +99,12 @@ fn reset_view(state: &mut AppState) {
 
 /// Deals with what was under way for the session before: prompts come back into the editor, and what commands print is
 /// told to a session that goes on with it, or to nobody.
-fn finish_previous_session(state: &mut AppState, before: &CurrentSession, left: Option<&str>, origin: &SessionOrigin) {
+fn finish_previous_session(
+    state: &mut AppState,
+    before: &CurrentSession,
+    left: Option<&str>,
+    origin: &SessionOrigin,
+) {
     if let SessionOrigin::Fork(entry) = origin {
         report_fork(state, before, left.unwrap_or_default(), entry.as_deref());
     } else {
@@ -120,7 +125,12 @@ fn report_fork(state: &mut AppState, before: &CurrentSession, id: &str, entry: O
 
 /// Deals with the messages that waited in the session before, as they were taken back there. What commands printed is
 /// told to the session that goes on with it.
-pub(super) fn restore_previous_queue(state: &mut AppState, mut queue: MessageQueue, goes_on: Option<&str>, taken: Option<QueueData>) {
+pub(super) fn restore_previous_queue(
+    state: &mut AppState,
+    mut queue: MessageQueue,
+    goes_on: Option<&str>,
+    taken: Option<QueueData>,
+) {
     let back = match taken {
         Some(QueueData { steering, follow_up, .. }) => queue.take_returned(steering, follow_up),
         // It is closed already: whatever waited was read by nobody.

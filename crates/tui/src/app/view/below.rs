@@ -20,7 +20,11 @@ pub(in crate::app) fn flush_conversation(state: &mut AppState) {
 
 /// Returns the next output of the terminal's own screen, and the number of rows that are drawn below it. None where all
 /// of a screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
-pub(in crate::app) fn next_inline_output(state: &mut AppState, screen: Rect, look: &DrawContext) -> Option<InlineOutput> {
+pub(in crate::app) fn next_inline_output(
+    state: &mut AppState,
+    screen: Rect,
+    look: &DrawContext,
+) -> Option<InlineOutput> {
     if !state.draws_inline() {
         return None;
     }
@@ -41,7 +45,11 @@ pub(in crate::app) fn next_inline_output(state: &mut AppState, screen: Rect, loo
 }
 
 /// All that has not been printed, as it is now.
-pub(in crate::app) fn unprinted_rows(state: &mut AppState, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
+pub(in crate::app) fn unprinted_rows(
+    state: &mut AppState,
+    width: u16,
+    look: &DrawContext,
+) -> Vec<Line<'static>> {
     let mut rows = take_heading_rows(state, width, look);
     rows.extend(state.stack.conversation.transcript_mut().take_remaining_rows(width, look));
     rows

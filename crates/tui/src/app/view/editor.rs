@@ -5,7 +5,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
-use crate::editor::{Editor, RowPiece, PieceKind};
+use crate::editor::{Editor, PieceKind, RowPiece};
 use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
@@ -15,7 +15,12 @@ use super::super::state::AppState;
 use super::layout::is_framed;
 
 /// Draws it, and says where the cursor stands.
-pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+pub(super) fn draw(
+    state: &AppState,
+    area: Rect,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) -> Option<(u16, u16)> {
     if area.is_empty() {
         return None;
     }
@@ -46,7 +51,8 @@ pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &Dra
 fn draw_frame(state: &AppState, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Rect {
     let has_keys = state.stack.cover_rows().is_none() && !state.stack.conversation.is_browsing();
     let role = if has_keys { Role::BorderFocused } else { Role::Border };
-    let rule = Line::from(span(CleanLine::from_repeated_char('─', usize::from(area.width)), theme.style(role)));
+    let rule =
+        Line::from(span(CleanLine::from_repeated_char('─', usize::from(area.width)), theme.style(role)));
     draw_line(buffer, area, 0, &rule);
     draw_line(buffer, area, area.height - 1, &rule);
     Rect { y: area.y + 1, height: area.height - 2, ..area }

@@ -32,7 +32,12 @@ pub(super) fn compute_areas(state: &mut AppState, area: Rect, look: &DrawContext
 }
 
 /// Where everything stands in an area below what has been printed, on a screen of so many rows.
-pub(super) fn compute_inline_areas(state: &mut AppState, area: Rect, screen: u16, look: &DrawContext) -> ScreenAreas {
+pub(super) fn compute_inline_areas(
+    state: &mut AppState,
+    area: Rect,
+    screen: u16,
+    look: &DrawContext,
+) -> ScreenAreas {
     let wanted = inline_requested_rows(state, Rect { height: screen, ..area }, look);
     let live = u16::try_from(state.stack.conversation.transcript().live_rows()).unwrap_or(u16::MAX);
     split_areas(area, wanted, live)

@@ -6,7 +6,7 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::clean::{CleanLine, columns, span};
-use crate::complete::{CompletionCandidate, CompletionKind, MOST_SHOWN, CompletionPopup};
+use crate::complete::{CompletionCandidate, CompletionKind, CompletionPopup, MOST_SHOWN};
 use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 

@@ -6,7 +6,7 @@ use ratatui_core::text::Line;
 
 use haft_protocol::event::NoteLevel;
 
-use crate::clean::{CleanText, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::figures;
 use crate::keys::Prompt;
 use crate::look::DrawContext;
@@ -59,7 +59,11 @@ fn note_lines(state: &AppState, width: u16, most: usize, theme: &Theme) -> Vec<L
     lines
 }
 
-fn wrap_note(ExtensionNote { owner, level, text }: &ExtensionNote, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn wrap_note(
+    ExtensionNote { owner, level, text }: &ExtensionNote,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let role = match level {
         NoteLevel::Success => Role::Ok,
         NoteLevel::Warn => Role::Warning,
@@ -135,8 +139,10 @@ fn capitalize(text: &str) -> String {
 }
 
 pub(super) fn queue_rows(state: &AppState) -> u16 {
-    u16::try_from(list_waiting_messages(&state.queue, &state.deferred, state.work.is_active()).len().min(MOST_QUEUED))
-        .unwrap_or(u16::MAX)
+    u16::try_from(
+        list_waiting_messages(&state.queue, &state.deferred, state.work.is_active()).len().min(MOST_QUEUED),
+    )
+    .unwrap_or(u16::MAX)
 }
 
 /// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`

@@ -5,8 +5,8 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::super::call::{self, LineMark};
-use super::super::{Question, AnswerKind};
-use crate::clean::{CleanText, CleanLine, columns, grapheme_columns, span};
+use super::super::{AnswerKind, Question};
+use crate::clean::{CleanLine, CleanText, columns, grapheme_columns, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
@@ -102,7 +102,8 @@ impl BodyLayout {
                 run.clear();
                 left = width;
                 if width > indent + 2 {
-                    row = vec![span(CleanLine::from_repeated_char(' ', indent), style), span(GOES_ON, goes_on)];
+                    row =
+                        vec![span(CleanLine::from_repeated_char(' ', indent), style), span(GOES_ON, goes_on)];
                     left = width - indent - 1;
                 }
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ratatui_core::text::Span;
 
 use super::{ResumePoint, ResumeState, line_prefix};
-use crate::clean::{CleanText, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
 
@@ -60,7 +60,11 @@ impl CodeBlock {
     pub(super) fn take_resume_point(&mut self) -> Option<ResumePoint> {
         let fence = self.fence.take()?;
         let (at, line) = self.begins[0]?;
-        Some(ResumePoint { at, lines: line + usize::from(self.has_label()), resume: ResumeState::Code(fence) })
+        Some(ResumePoint {
+            at,
+            lines: line + usize::from(self.has_label()),
+            resume: ResumeState::Code(fence),
+        })
     }
 
     fn label(&self) -> CleanLine {

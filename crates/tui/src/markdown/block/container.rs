@@ -83,7 +83,9 @@ impl ContainerStack {
 
     /// Notes that the list of the innermost item has items with paragraphs.
     pub(super) fn mark_loose(&mut self) {
-        if let [.., BlockContainer::List { loose, .. }, BlockContainer::Item { .. }] = self.open.as_mut_slice() {
+        if let [.., BlockContainer::List { loose, .. }, BlockContainer::Item { .. }] =
+            self.open.as_mut_slice()
+        {
             *loose = true;
         }
     }
@@ -148,9 +150,10 @@ impl ContainerStack {
         let before = around.iter().filter_map(|container| match container {
             BlockContainer::Quote => Some(quote_bar(theme)),
             BlockContainer::List { .. } => None,
-            BlockContainer::Item { marker, .. } => {
-                Some(span(CleanLine::from_repeated_char(' ', marker.columns()), theme.style(Role::ListMarker)))
-            }
+            BlockContainer::Item { marker, .. } => Some(span(
+                CleanLine::from_repeated_char(' ', marker.columns()),
+                theme.style(Role::ListMarker),
+            )),
         });
         before.collect()
     }

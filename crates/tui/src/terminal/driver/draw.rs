@@ -6,7 +6,9 @@ use ratatui_core::layout::Rect;
 
 use super::super::paint::FrameParts;
 use super::super::{InlineOutput, out};
-use super::{TerminalDriver, ImageCache, UserInterface, DrawContext, TerminalModes, ProgramServices, TerminalError};
+use super::{
+    DrawContext, ImageCache, ProgramServices, TerminalDriver, TerminalError, TerminalModes, UserInterface,
+};
 
 impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     pub(super) fn draw_if_due(&mut self) -> Result<(), TerminalError> {
@@ -16,7 +18,8 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         }
         let look = self.draw_context();
         let area = Rect::new(0, 0, self.cells.0, self.cells.1);
-        let text = match self.viewport.is_some().then(|| self.interface.inline_output(area, &look)).flatten() {
+        let text = match self.viewport.is_some().then(|| self.interface.inline_output(area, &look)).flatten()
+        {
             Some(below) => self.render_inline(&below, &look)?,
             None => self.render_fullscreen(area, &look)?,
         };
@@ -92,8 +95,11 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             _ => chosen.with_color_depth(self.depth),
         };
         self.theme = Some((chosen, theme.clone()));
-        let images =
-            self.image_cache.as_ref().filter(|_| self.interface.wants_images()).and_then(ImageCache::image_display);
+        let images = self
+            .image_cache
+            .as_ref()
+            .filter(|_| self.interface.wants_images())
+            .and_then(ImageCache::image_display);
         DrawContext { theme, now: Instant::now(), images }
     }
 

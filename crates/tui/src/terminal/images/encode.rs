@@ -84,7 +84,8 @@ mod tests {
         let one = encode_kitty(7, b"abc");
         assert_eq!(one, "\x1b_Ga=t,t=d,f=100,i=7,q=2,m=0;YWJj\x1b\\");
         let png = vec![b'x'; 3072 * 2 + 3];
-        let chunks: Vec<String> = encode_kitty(7, &png).split_terminator("\x1b\\").map(str::to_owned).collect();
+        let chunks: Vec<String> =
+            encode_kitty(7, &png).split_terminator("\x1b\\").map(str::to_owned).collect();
         let heads: Vec<&str> = chunks.iter().filter_map(|chunk| chunk.split(';').next()).collect();
         assert_eq!(heads, ["\x1b_Ga=t,t=d,f=100,i=7,q=2,m=1", "\x1b_Gq=2,m=1", "\x1b_Gq=2,m=0"]);
         let data: String = chunks.iter().filter_map(|chunk| chunk.split(';').nth(1)).collect();

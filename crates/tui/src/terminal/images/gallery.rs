@@ -7,7 +7,7 @@ use ratatui_core::buffer::Buffer;
 use tokio::sync::oneshot;
 
 use super::encode::{EncodedImage, encode};
-use super::{PlacedImage, ImageProtocol, decode};
+use super::{ImageProtocol, PlacedImage, decode};
 use crate::image::{CellSize, ImageDisplay, ImagePlacement};
 
 /// The most bytes of images that are kept ready.
@@ -76,7 +76,11 @@ impl ImageCache {
     }
 
     /// Hangs the images of a frame that are ready and not covered, and begins with the first that is not ready.
-    pub(in crate::terminal) fn place_images(&mut self, placements: &[ImagePlacement], buffer: &mut Buffer) -> Vec<PlacedImage> {
+    pub(in crate::terminal) fn place_images(
+        &mut self,
+        placements: &[ImagePlacement],
+        buffer: &mut Buffer,
+    ) -> Vec<PlacedImage> {
         let mut hung = Vec::new();
         let mut missing = None;
         for placement in placements {

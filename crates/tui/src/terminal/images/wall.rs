@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::encode::{EncodedImage, DisplayMethod};
+use super::encode::{DisplayMethod, EncodedImage};
 use crate::image::invalidate_cell;
 
 const MOST_SENT: usize = 16;

@@ -6,7 +6,7 @@ use ratatui_core::text::{Line, Span};
 
 use super::super::row::{INDENT, LayoutConstraints, TranscriptRow, owner_label};
 use super::{CallItem, CallOrigin, CallPhase};
-use crate::clean::{CleanLine, span_columns, span};
+use crate::clean::{CleanLine, span, span_columns};
 use crate::diff::Diff;
 use crate::figures::format_elapsed;
 use crate::theme::{Role, Theme};
@@ -159,7 +159,8 @@ impl CallItem {
             (false, false) => OVER,
         };
         let role = if self.phase == CallPhase::Failed { Role::Error } else { Role::ToolOutput };
-        let role = if self.exit.is_some() || self.origin != CallOrigin::Model { Role::ToolOutput } else { role };
+        let role =
+            if self.exit.is_some() || self.origin != CallOrigin::Model { Role::ToolOutput } else { role };
         let count = self.output.line_count();
         // A row that says that one is left out is as high as that one.
         let most = if count == most.saturating_add(1) && !quiet { count } else { most };
@@ -185,7 +186,8 @@ fn diff_rows(diff: &Diff, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
     let mut lines = diff.lines(room.inner_width(), room.theme);
     let hidden = if room.open || lines.len() == DIFF + 1 { 0 } else { lines.len().saturating_sub(DIFF) };
     lines.truncate(lines.len() - hidden);
-    let mut rows: Vec<TranscriptRow> = lines.into_iter().map(|line| TranscriptRow::indented(line, INDENT)).collect();
+    let mut rows: Vec<TranscriptRow> =
+        lines.into_iter().map(|line| TranscriptRow::indented(line, INDENT)).collect();
     if hidden > 0 {
         rows.push(hidden_rows_note(hidden, "rows", room));
     }

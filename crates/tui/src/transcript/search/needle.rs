@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn a_longer_one_narrows_where_letters_are_compared_alike() {
-        let narrows = |longer, shorter| SearchNeedle::new(longer).is_narrower_than(&SearchNeedle::new(shorter));
+        let narrows =
+            |longer, shorter| SearchNeedle::new(longer).is_narrower_than(&SearchNeedle::new(shorter));
         assert!(narrows("apple l", "app"));
         assert!(narrows("appLe", "app"));
         assert!(narrows("größe", "grö"));

@@ -1,6 +1,6 @@
 //! What may follow an extension's command, as the extension says.
 
-use haft_protocol::rpc::{Command, ErrorCode, CommandFailure, RpcRequest};
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, RpcRequest};
 
 use super::fake::Fake;
 

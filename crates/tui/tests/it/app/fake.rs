@@ -12,9 +12,12 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_protocol::rpc::{
-    Command, ClientEvent as SessionEvent, EventLine, CommandFailure, ServerLine, RpcRequest, RpcResponse, RpcEvent,
+    ClientEvent as SessionEvent, Command, CommandFailure, EventLine, RpcEvent, RpcRequest, RpcResponse,
+    ServerLine,
 };
-use haft_tui::app::{self, BackendReply, BackendRequest, Effect, UiEvent, AppOptions, LoginProvider, AppState, TrustReview};
+use haft_tui::app::{
+    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, LoginProvider, TrustReview, UiEvent,
+};
 use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
@@ -361,10 +364,16 @@ impl Fake {
             BackendRequest::Branch => BackendReply::Branch(Some("main".to_owned())),
             BackendRequest::History => BackendReply::History(Ok(String::new())),
             BackendRequest::Providers => BackendReply::Providers(vec![
-                LoginProvider { name: "anthropic".to_owned(), key: Some("auth.json".to_owned()), stored: true },
+                LoginProvider {
+                    name: "anthropic".to_owned(),
+                    key: Some("auth.json".to_owned()),
+                    stored: true,
+                },
                 LoginProvider { name: "openai".to_owned(), key: None, stored: false },
             ]),
-            BackendRequest::Login { .. } | BackendRequest::Logout { .. } => BackendReply::Login(Ok("the key is stored".to_owned())),
+            BackendRequest::Login { .. } | BackendRequest::Logout { .. } => {
+                BackendReply::Login(Ok("the key is stored".to_owned()))
+            }
             BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
             BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),
             BackendRequest::Rename { session, name } => BackendReply::Rename(Ok((session, Some(name)))),
@@ -374,14 +383,19 @@ impl Fake {
                 items: vec!["extension guard".to_owned(), "AGENTS.md".to_owned()],
                 digest: "d1".to_owned(),
             })),
-            BackendRequest::Grant { .. } => BackendReply::Grant(Ok("the project is trusted as it is".to_owned())),
+            BackendRequest::Grant { .. } => {
+                BackendReply::Grant(Ok("the project is trusted as it is".to_owned()))
+            }
             BackendRequest::Settings => BackendReply::Settings(vec![
                 row("tui.screen", "alternate", &["alternate", "inline", "linear"]),
                 row("model", "claude-opus", &[]),
             ]),
             BackendRequest::Set { name, value } => BackendReply::Set(Ok(row(&name, &value, &[]))),
             BackendRequest::Themes => BackendReply::Themes(Vec::new()),
-            BackendRequest::Remember(_) | BackendRequest::Image { .. } | BackendRequest::Shell { .. } | BackendRequest::StopShell { .. } => return,
+            BackendRequest::Remember(_)
+            | BackendRequest::Image { .. }
+            | BackendRequest::Shell { .. }
+            | BackendRequest::StopShell { .. } => return,
         };
         self.tell(UiEvent::Answer(answer));
     }

@@ -2,9 +2,9 @@
 
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{UiEvent, AppOptions};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, SESSION, time};
 

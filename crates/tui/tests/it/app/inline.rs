@@ -39,7 +39,9 @@ impl Page {
     fn screen(&mut self) -> String {
         let area = Rect::new(0, 0, 60, 20);
         let look = self.fake.state.look(self.fake.now);
-        let Some(below) = self.fake.state.inline_output(area, &look) else { return "another screen".to_owned() };
+        let Some(below) = self.fake.state.inline_output(area, &look) else {
+            return "another screen".to_owned();
+        };
         self.printed.extend(below.printed.iter().map(|row| row.to_string().trim_end().to_owned()));
         let mut buffer = Buffer::empty(Rect { height: below.height, ..area });
         haft_tui::app::draw(&mut self.fake.state, buffer.area, &mut buffer, &look);

@@ -1,7 +1,7 @@
 //! What is written and not sent is not lost, whatever comes meanwhile.
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent};
 use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::{Fake, extension, image};

@@ -2,7 +2,7 @@
 
 use haft_protocol::rpc::{RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{UiEvent, AppOptions};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, extension};
 

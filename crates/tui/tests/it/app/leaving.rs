@@ -2,7 +2,7 @@
 
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, CommandFailure};
+use haft_protocol::rpc::{CommandFailure, ErrorCode};
 use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::{Fake, image, time};

@@ -7,7 +7,7 @@ use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{UiEvent, AppOptions};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, extension, time};
 

@@ -6,7 +6,7 @@ use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{ClientEvent as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::{BackendReply, UiEvent, MouseAction, MouseKind};
+use haft_tui::app::{BackendReply, MouseAction, MouseKind, UiEvent};
 use haft_tui::keys::ACTIONS;
 use proptest::prelude::*;
 
@@ -42,8 +42,10 @@ fn hostile() -> impl Strategy<Value = String> {
 fn agent_event() -> impl Strategy<Value = AgentEvent> {
     let call = || ToolCallId::new("t1");
     prop_oneof![
-        hostile()
-            .prop_map(|text| AgentEvent::UserMessage { content: vec![ContentBlock::text(text)], time: time() }),
+        hostile().prop_map(|text| AgentEvent::UserMessage {
+            content: vec![ContentBlock::text(text)],
+            time: time()
+        }),
         Just(AgentEvent::TurnStart { step: 1 }),
         hostile().prop_map(|delta| AgentEvent::TextDelta { delta }),
         hostile().prop_map(|delta| AgentEvent::ThinkingDelta { delta }),
@@ -158,7 +160,9 @@ fn take(fake: &mut Fake, step: Step) {
                 fake.tell(UiEvent::Answer(BackendReply::Image(number, Ok(image()))));
             }
         }
-        Step::Shell(number, text, false) => fake.tell(UiEvent::Answer(BackendReply::ShellOutput(number, text))),
+        Step::Shell(number, text, false) => {
+            fake.tell(UiEvent::Answer(BackendReply::ShellOutput(number, text)))
+        }
         Step::Shell(number, text, true) => {
             fake.tell(UiEvent::Answer(BackendReply::ShellEnd(number, Ok((text, Some(1))))));
         }

@@ -2,7 +2,7 @@
 
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, CommandFailure, ServerLine, MAX_LINE, RpcResponse};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, MAX_LINE, RpcResponse, ServerLine};
 use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::Fake;

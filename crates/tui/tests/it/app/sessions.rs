@@ -3,8 +3,8 @@
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, CommandFailure, RpcEvent, SessionEnd};
-use haft_tui::app::{UiEvent, AppOptions};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent, SessionEnd};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, SESSION, extension, time};
 

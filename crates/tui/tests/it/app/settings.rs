@@ -3,7 +3,7 @@
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::Command;
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, BackendReply, Effect, UiEvent, AppOptions, AppState};
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, Effect, UiEvent};
 
 use super::fake::{Fake, SESSION};
 
@@ -125,9 +125,13 @@ fn what_happens_before_the_conversation_is_known_follows_it() {
     let data =
         format!(r#"{{"protocol_version":1,"version":"0","provider":"p","model":"m","session":"{SESSION}"}}"#);
     let data = haft_protocol::RawJson::parse(&data).unwrap();
-    let reply = haft_protocol::rpc::RpcResponse::success_of_kind(hello.id.clone(), hello.command.kind(), data);
+    let reply =
+        haft_protocol::rpc::RpcResponse::success_of_kind(hello.id.clone(), hello.command.kind(), data);
     let effects = app::update(&mut state, now, UiEvent::Line(Box::new(reply.into())));
-    assert!(matches!(effects.as_slice(), [Effect::Ask(app::BackendRequest::Conversation { .. })]), "{effects:?}");
+    assert!(
+        matches!(effects.as_slice(), [Effect::Ask(app::BackendRequest::Conversation { .. })]),
+        "{effects:?}"
+    );
     let event = AgentEvent::Error { message: "the file was mended".to_owned(), stage: None };
     let line = haft_protocol::rpc::EventLine { event: event.into(), session: Some(SESSION.to_owned()) };
     app::update(&mut state, now, UiEvent::Line(Box::new(line.into())));

@@ -6,9 +6,10 @@ use std::time::Instant;
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::PanelId;
 use haft_protocol::rpc::{
-    Command, ErrorCode, CommandFailure, HelloCommand, HelloData, ServerLine, PanelContent, RpcResponse, RpcEvent,
+    Command, CommandFailure, ErrorCode, HelloCommand, HelloData, PanelContent, RpcEvent, RpcResponse,
+    ServerLine,
 };
-use haft_tui::app::{self, BackendReply, Effect, UiEvent, AppOptions, AppState};
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, Effect, UiEvent};
 
 use super::fake::{Fake, extension, image};
 

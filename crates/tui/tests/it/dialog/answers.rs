@@ -1,7 +1,7 @@
 //! What answers a dialog, and what does not.
 
 use haft_protocol::rpc::UiAnswer;
-use haft_tui::dialog::{Question, DialogKeyOutcome, AnswerKind};
+use haft_tui::dialog::{AnswerKind, DialogKeyOutcome, Question};
 
 use super::{Open, approve, asked_by_todo, gate, numbered, question};
 use crate::shown::screen;
@@ -84,7 +84,10 @@ fn who_types_on_grants_nothing() {
     let mut open = open.later(300);
     assert_eq!(open.keys("y"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(true)));
     // Where nothing is granted, keys count at once.
-    assert_eq!(Open::new(question(AnswerKind::Confirm)).keys("y"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(true)));
+    assert_eq!(
+        Open::new(question(AnswerKind::Confirm)).keys("y"),
+        DialogKeyOutcome::Answered(UiAnswer::Confirmed(true))
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_test_support::terminal::{ATTACKS, HostileTexts};
-use haft_tui::dialog::{Question, DialogKeyOutcome, AnswerKind};
+use haft_tui::dialog::{AnswerKind, DialogKeyOutcome, Question};
 use haft_tui::keys::{ACTIONS, Chord, ChordKey, Keymap, Modifiers};
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;

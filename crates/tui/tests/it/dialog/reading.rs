@@ -1,7 +1,7 @@
 //! What grants something counts when its end was on the screen.
 
 use haft_protocol::rpc::UiAnswer;
-use haft_tui::dialog::{Question, DialogKeyOutcome};
+use haft_tui::dialog::{DialogKeyOutcome, Question};
 
 use super::{Open, approve, gate, long_call, request};
 
@@ -161,8 +161,10 @@ fn what_becomes_of_a_gate_is_read_to_its_end_too() {
 #[test]
 fn what_grants_nothing_is_answered_at_once() {
     let message = "a line\n".repeat(100);
-    let mut open =
-        Open::new(Question { message, ..Question::from_request(&request(haft_protocol::rpc::UiKind::Confirm)) });
+    let mut open = Open::new(Question {
+        message,
+        ..Question::from_request(&request(haft_protocol::rpc::UiKind::Confirm))
+    });
     open.shown(60);
     assert_eq!(open.keys("y"), YES);
 }

@@ -39,7 +39,8 @@ fn areas(shown: &Shown) -> Vec<Rect> {
 #[test]
 fn an_image_of_the_person_stands_below_the_words() {
     let mut shown = shown(40, 20);
-    shown.event(&E::UserMessage { content: vec![ContentBlock::text("look"), content(100, 60)], time: time() });
+    shown
+        .event(&E::UserMessage { content: vec![ContentBlock::text("look"), content(100, 60)], time: time() });
     shown.event(&said("more"));
     let rows = shown.rows();
     assert_eq!(rows[0], "› look");

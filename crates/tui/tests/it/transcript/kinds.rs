@@ -314,7 +314,9 @@ fn haft_says_something() {
     assert_snapshot!(forms(|shown| {
         shown.transcript.push_local(LocalMessage::Info("copied 12 lines".into()));
         shown.transcript.push_local(LocalMessage::Error("there is no file `x`\nlook at `ls`".into()));
-        shown.transcript.push_local(LocalMessage::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
+        shown
+            .transcript
+            .push_local(LocalMessage::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
     }));
 }
 

@@ -130,7 +130,9 @@ fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
         48 => drop(transcript.next_match(which.is_multiple_of(2))),
         49 => transcript.start_browsing(),
         50..=55 => drop(transcript.handle_browse(KEYS[at % KEYS.len()])),
-        56..=58 => drop(transcript.handle_mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8))),
+        56..=58 => {
+            drop(transcript.handle_mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8)))
+        }
         59 => transcript.leave_search(),
         60 => shown.size = (u16::from(which % 50), u16::from(which / 16)),
         61 => {

@@ -140,7 +140,9 @@ fn a_key_looks_at_so_many_messages_and_no_more() {
     shown.transcript.restore(&(0..100_000).map(message).collect::<Vec<_>>());
     shown.draw();
     // To come to each of them takes longer than to read it.
-    let SearchOutcome::Searching(done) = shown.transcript.search("needle") else { panic!("all were looked at") };
+    let SearchOutcome::Searching(done) = shown.transcript.search("needle") else {
+        panic!("all were looked at")
+    };
     assert!((20..50).contains(&done), "{done}");
     let steps = (0..10).take_while(|_| shown.transcript.continue_search() != SearchOutcome::Nothing).count();
     assert!((1..5).contains(&steps), "{steps}");
@@ -182,7 +184,11 @@ fn who_moves_on_is_not_taken_elsewhere_by_a_search() {
     assert_eq!(shown.transcript.continue_search(), SearchOutcome::Stopped);
     assert_eq!(shown.draw(), before);
     while let SearchOutcome::Searching(_) = shown.transcript.next_match(true) {}
-    assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Match, "the key for the next one looks for it all the same");
+    assert_eq!(
+        shown.transcript.search_outcome(),
+        SearchOutcome::Match,
+        "the key for the next one looks for it all the same"
+    );
 }
 
 #[test]

@@ -36,7 +36,11 @@ impl Model for Parrot {
             }
             Some(Message::User { content, .. }) => {
                 let args = RawJson::from_value(&serde_json::json!({ "text": joined_text(content) })).unwrap();
-                ModelResponse::with_tool_calls([ToolCall { id: ToolCallId::new("t1"), name: "echo".into(), args }])
+                ModelResponse::with_tool_calls([ToolCall {
+                    id: ToolCallId::new("t1"),
+                    name: "echo".into(),
+                    args,
+                }])
             }
             Some(Message::Tool(result)) => {
                 ModelResponse::text(format!("It says: {}", joined_text(&result.content)))

@@ -1,7 +1,7 @@
 //! The three things that the hook does, through the harness.
 
 use haft_example_policy::{Rule, broken_by, hook, redacted};
-use haft_sdk::hook::{ApprovalDecision, ResultDecision, ToolDecision, HookToolResult};
+use haft_sdk::hook::{ApprovalDecision, HookToolResult, ResultDecision, ToolDecision};
 use haft_sdk::protocol::hook::LlmDecision;
 use haft_sdk::testing::HookHarness;
 use serde_json::json;
@@ -88,7 +88,8 @@ async fn the_model_can_ask_what_is_refused() {
 #[tokio::test]
 async fn results_lose_their_secrets_and_nothing_else() {
     let harness = HookHarness::start(hook()).await;
-    let result = |text: &str| HookToolResult { media: vec!["media://1".into()], ..HookToolResult::error(text) };
+    let result =
+        |text: &str| HookToolResult { media: vec!["media://1".into()], ..HookToolResult::error(text) };
     let after = |text| harness.after_tool("bash", json!({"command": "env"}), result(text));
     assert_eq!(after("TOKEN=abc").await, ResultDecision::modify(result("TOKEN=[redacted]")));
     assert_eq!(after("HOME=/root").await, ResultDecision::Continue);

@@ -12,9 +12,9 @@ use haft_test_support::PATIENCE;
 use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
-use crate::session::disk::{Disk, DiskFile, RealDisk, FileStatus};
+use crate::session::disk::{Disk, DiskFile, FileStatus, RealDisk};
 use crate::session::entry::Name;
-use crate::session::{Durability, EntryId, SessionRepair, Session, SessionError, recover};
+use crate::session::{Durability, EntryId, Session, SessionError, SessionRepair, recover};
 
 type Appended = BoxFuture<'static, Result<EntryId, SessionError>>;
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::entry::Name;
-use crate::session::{Durability, SessionRepair, Session, SessionError, recover};
+use crate::session::{Durability, Session, SessionError, SessionRepair, recover};
 
 /// Somebody else changes the file of a session, and it cannot be read from the `at`th time on, or that once.
 fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {

@@ -39,7 +39,8 @@ pub(in super::super) const PRINTED: &[ScreenSink] = &[
     sink("rewritten by two", 3, show_conflict),
 ];
 
-pub(super) const WRITTEN: &[ScreenSink] = &[sink("names", 1, stream_names), sink("arguments in pieces", 1, stream_arguments)];
+pub(super) const WRITTEN: &[ScreenSink] =
+    &[sink("names", 1, stream_names), sink("arguments in pieces", 1, stream_arguments)];
 
 pub(super) const HOSTED: &[ScreenSink] = &[sink("extension, tool, arguments, result", 4, show_hosted_call)];
 
@@ -119,7 +120,8 @@ fn show_progress(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
 fn show_diff(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [path, old, new] = texts else { return Ok(()) };
     let unified = format!("--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n same\n-{old}\n+{new}\n");
-    let details = raw_json(&json!({ "diff": { "path": path, "unified": unified, "added": 1, "removed": 1 } }))?;
+    let details =
+        raw_json(&json!({ "diff": { "path": path, "unified": unified, "added": 1, "removed": 1 } }))?;
     let id = begin(stage, "edit", &json!({ "path": path }))?;
     end(stage, id, "edit", CallOutcome { details: Some(details), ..CallOutcome::text("done") });
     Ok(())

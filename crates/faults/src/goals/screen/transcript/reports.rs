@@ -24,7 +24,8 @@ pub(super) const REPORTS: &[ScreenSink] = &[
     sink("why a command did nothing", 1, refuse_command),
 ];
 
-pub(super) const SUMMARIES: &[ScreenSink] = &[sink("summary, who wrote it, why there is none", 3, show_compaction)];
+pub(super) const SUMMARIES: &[ScreenSink] =
+    &[sink("summary, who wrote it, why there is none", 3, show_compaction)];
 
 pub(super) const SHELL: &[ScreenSink] = &[sink("command, output, why not", 4, show_shell)];
 

@@ -8,8 +8,9 @@ use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
     let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
-    let line =
-        |payload: HookEventPayload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
+    let line = |payload: HookEventPayload| {
+        format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap())
+    };
     events.iter().flat_map(|event| turns.record_event(event, "/work", at).1).map(line).collect()
 }
 
@@ -113,7 +114,8 @@ fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
         format!("{kind} {}{rest}", told["Tool"].as_str().unwrap())
     };
     let at = |seconds| began + Duration::from_secs(seconds);
-    let told = events.iter().flat_map(|(seconds, event)| turns.record_event(event, "", at(*seconds)).1).map(line);
+    let told =
+        events.iter().flat_map(|(seconds, event)| turns.record_event(event, "", at(*seconds)).1).map(line);
     assert_eq!(told.collect::<Vec<_>>(), expect);
 }
 

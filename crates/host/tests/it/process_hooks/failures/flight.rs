@@ -27,7 +27,8 @@ async fn answers_in_another_order_go_where_they_belong() {
     };
     let answer = async {
         let command = |asked: &Value| asked["params"]["arguments"]["command"].as_str().unwrap().to_owned();
-        let (first, second) = (peer.expect_call("hook.before_tool").await, peer.expect_call("hook.before_tool").await);
+        let (first, second) =
+            (peer.expect_call("hook.before_tool").await, peer.expect_call("hook.before_tool").await);
         assert_ne!(first["id"], second["id"]);
         for asked in [second, first] {
             let changed = json!({"call": {"arguments": {"command": format!("{}!", command(&asked))}}});

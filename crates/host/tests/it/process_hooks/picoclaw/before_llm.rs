@@ -123,12 +123,18 @@ async fn thought(own: ThinkingLevel, asks: Option<&'static str>) -> [Vec<Thinkin
 #[tokio::test(start_paused = true)]
 async fn before_llm_model_rewrite_reevaluates_thinking_off() {
     assert_eq!(thought(ThinkingLevel::Off, None).await, [vec![ThinkingLevel::Off], vec![ThinkingLevel::Off]]);
-    assert_eq!(thought(ThinkingLevel::Off, Some("high")).await, [vec![ThinkingLevel::High], vec![ThinkingLevel::Off]]);
+    assert_eq!(
+        thought(ThinkingLevel::Off, Some("high")).await,
+        [vec![ThinkingLevel::High], vec![ThinkingLevel::Off]]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn before_llm_model_rewrite_does_not_leak_thinking_off() {
-    assert_eq!(thought(ThinkingLevel::High, Some("off")).await, [vec![ThinkingLevel::Off], vec![ThinkingLevel::High]]);
+    assert_eq!(
+        thought(ThinkingLevel::High, Some("off")).await,
+        [vec![ThinkingLevel::Off], vec![ThinkingLevel::High]]
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -102,8 +102,12 @@ async fn mount_process_hook_supports_relative_dir_and_command() {
     let deny = json!({"hook.before_tool": {"action": "deny_tool", "reason": "by the helper"}});
     let command = ["./hook-helper".to_owned(), "log".to_owned(), deny.to_string()];
     let command = HookCommand { command: command.to_vec(), dir: Some(Path::new("hooks").to_owned()) };
-    let spec =
-        ExtensionSpec::from_hook(ExtensionName::new("ipc"), hook(&["before_tool"], &[]), &command, cwd.path());
+    let spec = ExtensionSpec::from_hook(
+        ExtensionName::new("ipc"),
+        hook(&["before_tool"], &[]),
+        &command,
+        cwd.path(),
+    );
     let events = Events::default();
     let host = host(vec![patient(spec)], &events).await;
     let ran = run(&host, super::super::agency::one_call()).await;

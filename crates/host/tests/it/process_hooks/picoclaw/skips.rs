@@ -68,7 +68,8 @@ async fn hook_respond_steering_skips_remaining() {
 
 #[tokio::test(start_paused = true)]
 async fn emits_steering_and_skipped_tool_events() {
-    let (_, told) = while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running)).await;
+    let (_, told) =
+        while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running)).await;
     let kinds = told.kinds();
     let at = |kind: &str| kinds.iter().position(|found| *found == kind).unwrap();
     let order =

@@ -4,7 +4,9 @@ use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::CompletionItem;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage, TokenUsage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, TokenUsage, ToolMessage,
+};
 use haft_protocol::rpc::*;
 use haft_protocol::thinking::ThinkingLevel;
 
@@ -33,11 +35,15 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
         Command::Abort(_) => RpcResponse::success::<AbortCommand>(id, &no),
         Command::Steer(_) => RpcResponse::success::<SteerCommand>(id, &QueuedData { running: true }),
         Command::FollowUp(_) => RpcResponse::success::<FollowUp>(id, &QueuedData { running: false }),
-        Command::Interrupt(_) => RpcResponse::success::<InterruptCommand>(id, &InterruptData { interrupted: true }),
+        Command::Interrupt(_) => {
+            RpcResponse::success::<InterruptCommand>(id, &InterruptData { interrupted: true })
+        }
         Command::TakeQueued(_) => RpcResponse::success::<TakeQueued>(id, &queue()),
         Command::Compact(_) => RpcResponse::success::<CompactCommand>(id, &StartedData { started: true }),
         Command::GetState(_) => RpcResponse::success::<GetState>(id, &state()),
-        Command::GetMessages(_) => RpcResponse::success::<GetMessages>(id, &MessagesData::from_messages(&messages())),
+        Command::GetMessages(_) => {
+            RpcResponse::success::<GetMessages>(id, &MessagesData::from_messages(&messages()))
+        }
         Command::Clear(_) => RpcResponse::success::<ClearCommand>(id, &no),
         Command::SetModel(_) => RpcResponse::success::<SetModel>(id, &model()),
         Command::GetModels(_) => RpcResponse::success::<GetModels>(id, &models()),
@@ -45,7 +51,9 @@ fn success(id: Option<String>, command: &Command) -> RpcResponse {
             RpcResponse::success::<SetThinking>(id, &ThinkingData { level: ThinkingLevel::High })
         }
         Command::GetTools(_) => RpcResponse::success::<GetTools>(id, &tools()),
-        Command::SetTools(_) => RpcResponse::success::<SetTools>(id, &ToolsSet { active: vec!["read".into()] }),
+        Command::SetTools(_) => {
+            RpcResponse::success::<SetTools>(id, &ToolsSet { active: vec!["read".into()] })
+        }
         Command::NewSession(_) => RpcResponse::success::<NewSession>(id, &ephemeral()),
         Command::SwitchSession(_) => RpcResponse::success::<SwitchSession>(id, &kept()),
         Command::CloseSession(_) => RpcResponse::success::<CloseSession>(id, &no),
@@ -123,7 +131,10 @@ fn messages() -> Vec<Message> {
         AssistantBlock::ToolCall(read),
     ];
     vec![
-        Message::User { content: vec![ContentBlock::text("hi"), ContentBlock::Image(image.clone())], time: time() },
+        Message::User {
+            content: vec![ContentBlock::text("hi"), ContentBlock::Image(image.clone())],
+            time: time(),
+        },
         Message::Assistant(AssistantMessage { content, time: time(), native: None }),
         Message::Tool(ToolMessage {
             call_id: call(),

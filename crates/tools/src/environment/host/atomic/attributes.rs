@@ -13,7 +13,11 @@ use crate::environment::InPlaceReason;
 const OF_CONTENT: [&str; 3] = ["security.capability", "security.evm", "security.ima"];
 
 /// Gives a new file the old one's owner, attributes and permissions, or says what it cannot be given.
-pub(super) fn copy_metadata(new: &File, old: &File, data: &Metadata) -> io::Result<Result<(), InPlaceReason>> {
+pub(super) fn copy_metadata(
+    new: &File,
+    old: &File,
+    data: &Metadata,
+) -> io::Result<Result<(), InPlaceReason>> {
     if !copy_owner(new, data)? {
         return Ok(Err(InPlaceReason::Owner));
     }

@@ -54,7 +54,10 @@ pub(in super::super) fn open_within(root: &PathBoundary, _: &Path) -> Result<Fil
 }
 
 /// Makes every directory that is missing above `path`.
-pub(in super::super) fn create_parents(_: Option<&PathBoundary>, path: &Path) -> Result<(), EnvironmentError> {
+pub(in super::super) fn create_parents(
+    _: Option<&PathBoundary>,
+    path: &Path,
+) -> Result<(), EnvironmentError> {
     let Some(dir) = path.parent() else { return Ok(()) };
     fs::create_dir_all(dir).map_err(|error| EnvironmentError::io("create the directory", dir, error))
 }

@@ -83,7 +83,8 @@ impl OverwriteBackup {
         let mut place = path.as_os_str().as_bytes().to_vec();
         place.push(0);
         let parts = [(OLD, old), (NEW, new), (PATH, place.as_slice())];
-        let made = parts.iter().try_for_each(|(name, content)| write_new_file(&backup.dir.join(name), content));
+        let made =
+            parts.iter().try_for_each(|(name, content)| write_new_file(&backup.dir.join(name), content));
         match made.and_then(|()| File::open(&backup.dir)?.sync_all()) {
             Ok(()) => Ok(backup),
             Err(error) => {
@@ -221,12 +222,21 @@ mod tests {
         for (old, new) in [("aaaaaa", "bbb"), ("aaa", "bbbbbb"), ("abab", "aabb"), ("", "abc"), ("abc", "")] {
             for k in 0..=new.len() {
                 let torn = [&new[..k], old.get(k..).unwrap_or_default()].concat();
-                let expect = if torn == old || torn == new { OverwriteState::Whole } else { OverwriteState::Torn };
-                assert_eq!(classify_content(torn.as_bytes(), old.as_bytes(), new.as_bytes()), expect, "{torn}");
+                let expect =
+                    if torn == old || torn == new { OverwriteState::Whole } else { OverwriteState::Torn };
+                assert_eq!(
+                    classify_content(torn.as_bytes(), old.as_bytes(), new.as_bytes()),
+                    expect,
+                    "{torn}"
+                );
             }
         }
         for other in ["aaa", "caaaaa", "aaaaab", "bbbbaaa", "bba"] {
-            assert_eq!(classify_content(other.as_bytes(), b"aaaaaa", b"bbb"), OverwriteState::Other, "{other}");
+            assert_eq!(
+                classify_content(other.as_bytes(), b"aaaaaa", b"bbb"),
+                OverwriteState::Other,
+                "{other}"
+            );
         }
     }
 

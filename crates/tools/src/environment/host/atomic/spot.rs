@@ -53,7 +53,7 @@ impl PathBoundary {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
-    /// Returns the places in reach, as far as they exist. `action`: what is not done elsewhere, `read` or `written`.
+    /// Returns the places in reach, as far as they exist. `done`: what is not done elsewhere, `read` or `written`.
     pub(in super::super) fn from_rules(
         within: Option<&[PathBuf]>,
         own: &[PathBuf],
@@ -139,7 +139,11 @@ impl BoundaryEntry {
 }
 
 /// Opens the directory `parent` of something, both by their resolved paths: in the root, if there is one.
-pub(super) fn open_parent(root: Option<&PathBoundary>, parent: &Path, path: &Path) -> Result<DirHandle, EnvironmentError> {
+pub(super) fn open_parent(
+    root: Option<&PathBoundary>,
+    parent: &Path,
+    path: &Path,
+) -> Result<DirHandle, EnvironmentError> {
     match root {
         Some(root) => root.open_parent(parent, path),
         None => DirHandle::open(parent).map_err(|error| unreachable_error(parent, error)),
@@ -197,7 +201,10 @@ fn unreachable_error(path: &Path, error: io::Error) -> EnvironmentError {
 
 /// Makes every directory that is missing above `path`, in the root if there is one, and makes sure that each survives a
 /// power cut.
-pub(in super::super) fn create_parents(root: Option<&PathBoundary>, path: &Path) -> Result<(), EnvironmentError> {
+pub(in super::super) fn create_parents(
+    root: Option<&PathBoundary>,
+    path: &Path,
+) -> Result<(), EnvironmentError> {
     let Some(parent) = path.parent() else { return Ok(()) };
     let missing: Vec<&Path> = parent.ancestors().take_while(|dir| is_missing(dir)).collect();
     for dir in missing.into_iter().rev() {

@@ -11,11 +11,11 @@ use haft_protocol::defence::{Defence, is_up};
 use rustix::fs::{Mode, OFlags};
 
 use super::dir::{DirHandle, kind};
-use super::spot::{PathBoundary, FileLocation};
+use super::spot::{FileLocation, PathBoundary};
 use super::temp::{TempFile, remove_abandoned};
 use super::{attributes, in_place};
 use crate::environment::host::kind::{require_file_kind, too_long_error};
-use crate::environment::{EnvironmentError, InPlaceReason, FileWriteOutcome};
+use crate::environment::{EnvironmentError, FileWriteOutcome, InPlaceReason};
 
 /// The state that all writers of an environment share.
 #[derive(Debug)]
@@ -76,7 +76,9 @@ impl FileStamp {
 pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, EnvironmentError> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        data => Ok(Some(FileStamp::from_metadata(&data.map_err(|error| EnvironmentError::io("read", path, error))?))),
+        data => Ok(Some(FileStamp::from_metadata(
+            &data.map_err(|error| EnvironmentError::io("read", path, error))?,
+        ))),
     }
 }
 
@@ -121,7 +123,8 @@ pub(in super::super) fn replace(
 ) -> Result<FileWriteOutcome, EnvironmentError> {
     let target = WriteTarget { spot: FileLocation::find(root, path)?, content, read };
     disk.clean_up(root, &target.spot.dir);
-    let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.write_error(error))? else {
+    let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.write_error(error))?
+    else {
         return target.create();
     };
     require_file_kind(path, kind(&stat))?;
@@ -191,7 +194,9 @@ impl WriteTarget<'_> {
     fn overwrite(&self, disk: &SharedWriteState) -> Result<(), EnvironmentError> {
         let failed = |error| self.write_error(error);
         let mut file = self.spot.dir.open_file(self.spot.name, OFlags::RDWR).map_err(failed)?;
-        if self.spot.root.is_some_and(PathBoundary::is_bounded) && file.metadata().map_err(failed)?.nlink() > 1 {
+        if self.spot.root.is_some_and(PathBoundary::is_bounded)
+            && file.metadata().map_err(failed)?.nlink() > 1
+        {
             let reason = "has hard links, which may be outside of where it may be written";
             return Err(EnvironmentError::refused(self.spot.path, reason));
         }

@@ -84,7 +84,8 @@ fn what_cannot_be_decoded_takes_no_space_from_then_on() {
 
 #[test]
 fn what_is_drawn_does_not_have_the_terminal_scroll() {
-    for (protocol, hangs) in [(ImageProtocol::Kitty, 1), (ImageProtocol::Iterm, 0), (ImageProtocol::Sixel, 0)] {
+    for (protocol, hangs) in [(ImageProtocol::Kitty, 1), (ImageProtocol::Iterm, 0), (ImageProtocol::Sixel, 0)]
+    {
         let (mut gallery, image) = (gallery(protocol), png());
         let inside = Rect::new(0, 8, 2, 1);
         frame(&mut gallery, &image, inside, false);
@@ -128,7 +129,8 @@ fn few_are_kept() {
     }
     for kept in &mut gallery.kept {
         let text = "x".repeat(MOST_KEPT / 3);
-        kept.encoded = Arc::new(EncodedImage { number: 1, way: super::super::encode::DisplayMethod::Placed, text });
+        kept.encoded =
+            Arc::new(EncodedImage { number: 1, way: super::super::encode::DisplayMethod::Placed, text });
     }
     frame(&mut gallery, &images[0], Rect::new(2, 1, 2, 1), false);
     gallery.evict_old();
