@@ -1,4 +1,4 @@
-//! `haft skill`: which skills there are.
+//! `haft skill`: lists skills.
 
 use std::io::{self, IsTerminal as _};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
         print(&format!("  {}", sanitize_line(&skill.description)))?;
     }
     if skills.skills.is_empty() {
-        note(&format!("no skills; put them into {}", home.skills_dir().display()));
+        note(&format!("no skills found; add skills in {}", home.skills_dir().display()));
     }
     let told =
         UntrustedItem::summarize(&skills.unused, &project, told.is_some()).into_iter().chain(skills.problems);

@@ -1,6 +1,7 @@
-//! `UiBackend`: what the interface asks the program, answered.
+//! `UiBackend`: the services of the program for the interface.
 //!
-//! Nothing here happens on the thread that asks, nor on the agent's: what reads files does that where it holds up nobody.
+//! The services run neither on the thread of the interface nor on that of the agent. File access runs on blocking
+//! threads.
 
 mod files;
 mod history;
@@ -27,15 +28,15 @@ use crate::trust;
 pub(super) use sessions::OpenSessions;
 pub(super) use shell::RunningShells;
 
-/// The answers to the questions of the interface.
+/// Answers the requests of the interface.
 pub(super) struct UiBackend {
-    /// The runtime for what takes time.
+    /// The runtime for background work.
     pub(super) runtime: Handle,
     pub(super) context: Arc<UiContext>,
     pub(super) shells: Arc<RunningShells>,
 }
 
-/// The part that does not change while haft runs.
+/// The parts that do not change while haft runs.
 pub(super) struct UiContext {
     pub(super) home: Home,
     pub(super) cwd: PathBuf,
@@ -44,8 +45,8 @@ pub(super) struct UiContext {
 }
 
 impl UiContext {
-    /// Decides about the project's trust now. What changes of that counts for branches and themes at once, and for what
-    /// runs from the next session on.
+    /// Decides about the project's trust now. A change applies to branches and themes immediately, and to extensions
+    /// from the next session.
     fn trust_decision(&self) -> anyhow::Result<TrustDecision> {
         Ok(TrustDecision::decide(&self.home, self.cwd.clone(), self.args.ext.trust.trust_request())?)
     }
@@ -54,7 +55,7 @@ impl UiContext {
 #[async_trait]
 impl ProgramServices for UiBackend {
     async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>) {
-        // An interface that is gone needs nothing more.
+        // A closed interface needs no answer.
         if let Some(answer) = self.respond(ask, &answers).await {
             let _ = answers.send(answer).await;
         }
@@ -67,7 +68,7 @@ impl ProgramServices for UiBackend {
 }
 
 impl UiBackend {
-    /// Returns the last answer to a question; none to what is not answered.
+    /// Returns the last answer to a request; `None` if the request has no answer.
     async fn respond(
         &self,
         ask: BackendRequest,
@@ -135,7 +136,7 @@ impl UiBackend {
         })
     }
 
-    /// Reads what may block; nothing where that is lost.
+    /// Runs blocking work; returns the default value if it is lost.
     async fn read_off_thread<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&UiContext) -> T + Send + 'static,
@@ -150,8 +151,7 @@ impl UiBackend {
         self.off_thread(|ground| into_failure(work(ground))).await.flatten()
     }
 
-    /// Does what may block. The interface waits for an answer, so that this is lost (it panics, or haft ends meanwhile) is
-    /// one, too.
+    /// Runs blocking work. A panic and a shutdown of the runtime are errors, because the interface waits for an answer.
     async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&UiContext) -> T + Send + 'static,
@@ -168,15 +168,15 @@ impl UiBackend {
     }
 }
 
-/// An error, as the interface shows it.
+/// Converts an error for the interface.
 fn into_failure<T>(outcome: anyhow::Result<T>) -> Result<T, CommandFailure> {
     outcome.map_err(|error| CommandFailure::other(format!("{error:#}")))
 }
 
-/// Returns the answer when the work on a question is lost.
+/// Returns the failure for work that panicked or was cancelled.
 fn lost_task_failure(error: JoinError) -> CommandFailure {
-    tracing::error!(%error, "a question of the interface was lost");
-    CommandFailure::other("haft failed here; the log says where. All else goes on")
+    tracing::error!(%error, "a task of the interface failed");
+    CommandFailure::other("internal error; the log has the details. You can continue")
 }
 
 #[cfg(test)]

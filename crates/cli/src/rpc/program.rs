@@ -1,4 +1,4 @@
-//! `Program`: where the sessions of `haft rpc` come from.
+//! `SessionSource`: opens the sessions of `haft rpc`.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,10 +17,10 @@ use crate::run::{self, RunParts, SelectedSession, SessionOutputs};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
 
-/// The command line, and the state since the process began.
+/// The command line, and the state of the process.
 pub(crate) struct SessionSource {
     args: Arc<RunArgs>,
-    /// True if new sessions are recorded, unless the client says otherwise.
+    /// True if new sessions are recorded, unless the client decides otherwise.
     records: bool,
     stored: Arc<SessionFinder>,
     /// The parts of the first session, until it is opened.
@@ -31,9 +31,9 @@ pub(crate) struct SessionSource {
     on_open: Box<dyn Fn(&Session) + Send + Sync>,
 }
 
-/// A session that is about to be opened.
+/// A session to open.
 enum RequestedSession {
-    /// One as a run has it.
+    /// A new or stored session, as in a run.
     Chosen(SelectedSession),
     Copy(Session),
 }
@@ -51,7 +51,7 @@ impl SessionSource {
         }
     }
 
-    /// Tells of each session that is open, before the client hears of it.
+    /// Sets a listener that is called for each opened session, before the client is notified.
     pub(crate) fn with_open_listener(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
         Self { on_open: Box::new(opened), ..self }
     }
@@ -82,14 +82,14 @@ impl SessionSource {
                 run::build_parts_for_copy(&self.args, setup, copy, first).await
             }
             (RequestedSession::Copy(_), None) => {
-                anyhow::bail!("there is no session yet that could be copied")
+                anyhow::bail!("cannot fork: no session is open yet")
             }
         }
     }
 
     async fn open_session(&self, parts: RunParts, screens: &ScreenFactory) -> anyhow::Result<OpenedSession> {
         let screen = screens.open_screen(&parts.session);
-        // Opening has mended its file already: what is not told now, nobody ever hears of.
+        // Opening repaired the file already, so the repairs are reported now or never.
         let events = screen.events();
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
         let joined = run::build_agent(parts, SessionOutputs::for_screen(&screen)).await?;
@@ -134,7 +134,7 @@ impl haft_rpc::SessionProvider for SessionSource {
 
     async fn first(&self, screens: &ScreenFactory) -> anyhow::Result<OpenedSession> {
         let begin = lock(&self.initial_session).take();
-        let (setup, chosen) = begin.context("the first session was opened already")?;
+        let (setup, chosen) = begin.context("the first session is already open")?;
         let parts = self.parts(setup, RequestedSession::Chosen(chosen)).await?;
         if let Some(warning) = run::thinking_level_note(&*parts.model, parts.thinking) {
             note(&warning);
@@ -193,12 +193,12 @@ impl haft_rpc::SessionProvider for SessionSource {
     }
 }
 
-/// Does what reads files where it holds up nothing else.
+/// Runs blocking work on another thread.
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> anyhow::Result<T> {
-    tokio::task::spawn_blocking(work).await.context("haft failed while it read its files")
+    tokio::task::spawn_blocking(work).await.context("internal error while reading files")
 }
 
-/// Each change is one assignment.
+/// Locks the mutex. A panic cannot leave the value half changed, because each change is one assignment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -212,7 +212,7 @@ fn failure(error: &anyhow::Error) -> CommandFailure {
     failure_with_code(code, error)
 }
 
-/// An error of looking for a session: that there is none, or more than one.
+/// Returns the failure of a session lookup: no match, or more than one.
 fn lookup_failure(error: &anyhow::Error) -> CommandFailure {
     if Exit::from_error(error) == Exit::Session {
         failure_with_code(ErrorCode::SessionNotFound, error)
@@ -225,12 +225,12 @@ fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> CommandFailure {
     CommandFailure::new(code, format!("{error:#}"))
 }
 
-/// The sessions of the directory, the latest first. A session that cannot be read is left out.
+/// Returns the sessions of the directory, latest first. Unreadable sessions are left out.
 fn list_stored_sessions(sessions: &SessionFinder) -> anyhow::Result<Vec<SessionInfo>> {
     let told = sessions.in_directory()?.into_iter().filter_map(|found| match found.summary() {
         Ok(summary) => Some(stored_info(&found, summary)),
         Err(error) => {
-            tracing::warn!(%error, path = %found.path.display(), "a session is not listed");
+            tracing::warn!(%error, path = %found.path.display(), "cannot read a session; it is not listed");
             None
         }
     });
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_code_follows_from_the_exit() {
+    fn derives_error_code_from_exit_code() {
         let error = |exit: Exit| exit.attach_to(anyhow::anyhow!("why"));
         assert_eq!(failure(&error(Exit::SessionInUse)), CommandFailure::new(ErrorCode::SessionLocked, "why"));
         assert_eq!(failure(&error(Exit::Session)).code, ErrorCode::Failed);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_told_as_its_file_says() {
+    fn lists_session_as_stored_in_file() {
         let dir = tempfile::tempdir().unwrap();
         let sessions = SessionFinder::new(&Home::at(dir.path()), dir.path());
         assert_eq!(list_stored_sessions(&sessions).unwrap(), []);

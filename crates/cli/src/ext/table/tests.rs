@@ -1,4 +1,4 @@
-//! What is tested here is in the module above, and what stands below the table.
+//! Tests of the table and of the problem lines below it.
 
 use std::time::{Duration, SystemTime};
 
@@ -38,7 +38,7 @@ fn row(name: &str, origin: ExtensionOrigin, state: InstallStatus, dir: &str) -> 
     }
 }
 
-/// It failed five minutes after the beginning of time.
+/// Adds a failure five minutes after the epoch.
 fn failed(listed: ListedExtension, code: &str) -> ListedExtension {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
     let message = "exited with status 1: Name\x1b[31mError: x".into();
@@ -50,7 +50,7 @@ fn places() -> PathShortener {
 }
 
 #[test]
-fn columns_are_aligned_and_nothing_escapes() {
+fn aligns_columns_and_sanitizes_text() {
     let mut todo = row("todo-panel", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/todo");
     todo.row.version = Some("1\x1b[31m.0\n".into());
     todo.sandbox = Some(SandboxLevel::Standard);
@@ -97,7 +97,7 @@ fn columns_are_aligned_and_nothing_escapes() {
 }
 
 #[test]
-fn every_line_fits_the_terminal() {
+fn fits_every_line_into_terminal() {
     let mut long = row(
         &"n".repeat(64),
         ExtensionOrigin::Project,
@@ -125,7 +125,7 @@ fn check(text: &str, room: usize, expect: (&str, &str)) {
 }
 
 #[test]
-fn texts_are_cut_at_either_end() {
+fn truncates_texts_at_start_and_end() {
     check("abc", 3, ("abc", "abc"));
     check("abcd", 3, ("ab…", "…cd"));
     check("/srv/me/src", 9, ("/srv/me/…", "…/me/src"));

@@ -1,4 +1,4 @@
-//! `models.json`, `--list-models`, thinking levels and fallback models, as a user meets them.
+//! `models.json`, `--list-models`, thinking levels and fallback models.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn run(world: &World, args: &[&str], vars: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
-fn a_server_of_ones_own_answers_with_its_headers_levels_and_prices() {
+fn custom_server_uses_configured_headers_levels_and_prices() {
     let tokens = TokenCounts { input: 1_000_000, output: 500_000, cache_read: 0, cache_write: 0 };
     let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Hi.").usage(tokens)]);
     let world = lab(&server);
@@ -49,7 +49,7 @@ fn a_server_of_ones_own_answers_with_its_headers_levels_and_prices() {
 }
 
 #[test]
-fn a_mistake_in_the_file_is_told() {
+fn reports_mistake_in_models_file() {
     let world =
         with_models(r#"{"providers": {"lab": {"base_url": "http://x", "models": {"m": {"window": "8k"}}}}}"#);
     let ran = world.haft(&["-p", "hi"]);
@@ -59,7 +59,7 @@ fn a_mistake_in_the_file_is_told() {
 }
 
 #[test]
-fn the_list_has_a_model_a_line() {
+fn list_has_one_model_per_line() {
     let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let world = lab(&server);
     let all = world.haft(&["--list-models"]);
@@ -79,7 +79,7 @@ fn the_list_has_a_model_a_line() {
 }
 
 #[test]
-fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
+fn fallback_answers_and_is_reported() {
     let refused = Scenario::status(401, "authentication_error", "expired key {key}");
     let first = ModelServer::spawn_thread(WireFormat::Anthropic, vec![refused]);
     let second = ModelServer::spawn_thread(
@@ -117,7 +117,7 @@ fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
 }
 
 #[test]
-fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_key() {
+fn fallback_of_same_provider_uses_same_address_and_key() {
     let refused = || Scenario::status(401, "authentication_error", "no");
     let usual = ModelServer::spawn_thread(WireFormat::Anthropic, vec![Scenario::text("Wrong.")]);
     let corp = ModelServer::spawn_thread(
@@ -143,7 +143,7 @@ fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_ke
     assert_eq!(models, ["m", "other", "m", "other"]);
 }
 
-/// Two providers of ones own, `lab` and `dn`, each at a server.
+/// Two custom providers, `lab` and `dn`, each with a server.
 fn two(lab: &ModelServer, dn: &ModelServer, config: &str) -> World {
     let at = |server: &ModelServer| json!({"base_url": server.base_url()});
     let world = with_models(&json!({"providers": {"lab": at(lab), "dn": at(dn)}}).to_string());
@@ -152,7 +152,7 @@ fn two(lab: &ModelServer, dn: &ModelServer, config: &str) -> World {
 }
 
 #[test]
-fn a_models_own_provider_is_asked_whichever_the_settings_name() {
+fn provider_prefix_of_model_overrides_settings() {
     let answers = |count| (0..count).map(|_| Scenario::text("Hi.")).collect();
     let lab = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers(4));
     let dn = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers(5));
@@ -187,7 +187,7 @@ fn a_models_own_provider_is_asked_whichever_the_settings_name() {
 }
 
 #[test]
-fn a_fallback_named_with_its_provider_is_asked_there() {
+fn fallback_with_provider_prefix_uses_that_provider() {
     let down = Scenario::status(401, "authentication_error", "no");
     let lab = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Here.")]);
     let dn = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![down]);
@@ -198,7 +198,7 @@ fn a_fallback_named_with_its_provider_is_asked_there() {
 }
 
 #[test]
-fn the_list_is_not_narrowed_by_a_models_own_provider() {
+fn provider_prefix_of_model_does_not_filter_list() {
     let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let world = lab(&server);
     fs::write(world.home().join("config.toml"), "model = 'lab/small'\n").unwrap();

@@ -6,7 +6,7 @@
 //!   `LoadConfig_HooksProcessConfig` are `a_config_of_picoclaw_is_taken_as_it_is` and
 //!   `times_are_the_hooks_own_then_those_of_its_table`; `InvalidConfiguredHookFails` is
 //!   `a_mistake_in_a_hook_is_told_with_its_line`, and over the whole program
-//!   `a_hook_that_is_not_as_it_is_meant_ends_the_run_first` among the program's end-to-end tests. There is no hook that is
+//!   `invalid_hook_ends_run` among the program's end-to-end tests. There is no hook that is
 //!   part of the program, so that of `AutoMountsBuiltinHook` stays what a configuration that asks for one is told:
 //!   `a_mistake_beside_the_hooks_is_told_too`;
 //! * of the event bus (`pkg/events`): that what does not fit is dropped and counted, and that one that does not read holds

@@ -91,7 +91,7 @@ async fn mount_process_hook_approval_deny() {
     assert_eq!(skipped["params"]["payload"]["Reason"], text);
 }
 
-/// That a confined one starts is `a_confined_hook_has_what_extensions_have` among the program's end-to-end tests.
+/// That a confined one starts is `sandboxed_hook_receives_environment_of_extensions` among the program's end-to-end tests.
 #[cfg(unix)]
 #[tokio::test]
 async fn mount_process_hook_supports_relative_dir_and_command() {
