@@ -76,9 +76,9 @@ impl InstallationState {
         let mut extensions = Discovery::run(&search);
         let ambiguous = of_run::find_name_conflict(&extensions.specs, &config.hooks);
         let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
-        let ground =
+        let context =
             HookLaunchContext { home: home.clone(), cwd: cwd.clone(), is_trusted: project.is_trusted() };
-        extensions.specs = of_run::merge_specs(extensions.specs, &config.hooks, &ground).specs;
+        extensions.specs = of_run::merge_specs(extensions.specs, &config.hooks, &context).specs;
         // The checks of these files report errors.
         let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
         let approved = ApprovalStore::at(home.root()).load().unwrap_or_default();

@@ -91,13 +91,13 @@ fn untrusted_note(skipped: &[&SkippedExtension]) -> Option<String> {
 pub(crate) fn spec_source(
     search: DiscoveryOptions,
     hooks: Vec<ProcessHook>,
-    ground: HookLaunchContext,
+    context: HookLaunchContext,
     only_projects: ProjectOnlySettings,
     granted: Vec<String>,
 ) -> SpecSource {
     Arc::new(move || {
         let found = Discovery::run(&search);
-        let told = found
+        let reported = found
             .skipped
             .iter()
             .filter(|skipped| {
@@ -105,9 +105,9 @@ pub(crate) fn spec_source(
             })
             // The host reports extensions that need the user's attention.
             .filter(|skipped| skipped.reason.code().is_none());
-        let (untrusted, told): (Vec<_>, Vec<_>) =
-            told.partition(|skipped| skipped.reason == SkipReason::Untrusted);
-        told.iter().for_each(|skipped| note(&format!("haft: {skipped}")));
+        let (untrusted, reported): (Vec<_>, Vec<_>) =
+            reported.partition(|skipped| skipped.reason == SkipReason::Untrusted);
+        reported.iter().for_each(|skipped| note(&format!("haft: {skipped}")));
         untrusted_note(&untrusted).into_iter().for_each(|text| note(&sanitize_line(&text)));
         let not_handed = found.specs.iter().filter_map(|spec| only_projects.unused_note(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));
@@ -117,8 +117,8 @@ pub(crate) fn spec_source(
         let unmatched = unmatched_grants(granted.iter().map(String::as_str), &names);
         let misspelled = unmatched.iter().filter(|(_, is_meant)| *is_meant);
         misspelled.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
-        let MergedSpecs { specs, notes: told } = hooks::merge_specs(found.specs.clone(), &hooks, &ground);
-        told.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+        let MergedSpecs { specs, notes } = hooks::merge_specs(found.specs.clone(), &hooks, &context);
+        notes.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
         DiscoveredExtensions { specs, ..found.into() }
     })
 }
@@ -164,9 +164,9 @@ mod tests {
     #[track_caller]
     fn check(granted: &str, known: &[&str], expect: &[(&str, bool)]) {
         let known = known.iter().copied().collect();
-        let told = unmatched_grants(std::iter::once(granted), &known);
-        let told: Vec<_> = told.iter().map(|(text, meant)| (text.as_str(), *meant)).collect();
-        assert_eq!(told, expect);
+        let lines = unmatched_grants(std::iter::once(granted), &known);
+        let lines: Vec<_> = lines.iter().map(|(text, meant)| (text.as_str(), *meant)).collect();
+        assert_eq!(lines, expect);
     }
 
     #[test]

@@ -49,11 +49,11 @@ pub(crate) fn collect_run_hooks(args: &ExtensionArgs, config: &Config) -> anyhow
         }
         for hook in file.hooks() {
             if hooks.iter().any(|other| is_same_name(&other.name, &hook.name)) {
-                let told = anyhow::anyhow!(
+                let error = anyhow::anyhow!(
                     "--hooks-config: two files contain a hook named {}; rename one",
                     hook.name
                 );
-                return Err(told).or_exit(Exit::Configuration);
+                return Err(error).or_exit(Exit::Configuration);
             }
             hooks.push(hook.clone());
         }
@@ -89,13 +89,13 @@ pub(crate) fn check_hook_names(
     }
     let found = Discovery::run(search);
     if let Some((hook, extension)) = find_name_conflict(&found.specs, hooks) {
-        let told = anyhow::anyhow!(
+        let error = anyhow::anyhow!(
             "{}: the hook {} has the same name as the extension in {}; rename the hook",
             hook.origin,
             hook.name,
             extension.dir.display()
         );
-        return Err(told).or_exit(Exit::Configuration);
+        return Err(error).or_exit(Exit::Configuration);
     }
     let named = hooks.iter().filter(|hook| matches!(hook.origin, SettingOrigin::Flag(_)));
     named.for_each(|hook| note(&banner(hook, config)));
@@ -107,12 +107,12 @@ fn banner(hook: &ProcessHook, config: &Config) -> String {
         None => "(not sandboxed, not approved)".to_owned(),
         Some(level) => format!("(sandbox {level}, not approved)"),
     };
-    let told = format!("haft: running the hook {} {how}: {}", hook.name, command_text(hook));
-    prefixed_rows("", "  ", &sanitize_line(&told), Some(BANNER))
+    let text = format!("haft: running the hook {} {how}: {}", hook.name, command_text(hook));
+    prefixed_rows("", "  ", &sanitize_line(&text), Some(BANNER))
 }
 
 /// Returns the specification with which the host starts a hook.
-pub(crate) fn hook_spec(hook: &ProcessHook, ground: &HookLaunchContext) -> ExtensionSpec {
+pub(crate) fn hook_spec(hook: &ProcessHook, context: &HookLaunchContext) -> ExtensionSpec {
     let host = HookSpec {
         event_form: match hook.event_kind {
             None => EventForm::Runtime,
@@ -129,12 +129,12 @@ pub(crate) fn hook_spec(hook: &ProcessHook, ground: &HookLaunchContext) -> Exten
             ToolNames::PicoClaw => haft_packages::ToolNames::PicoClaw,
         },
         from_project: hook.owner == Owner::Project,
-        code: hook.code_files(&ground.cwd).into_iter().map(|named| named.path).collect(),
+        code: hook.code_files(&context.cwd).into_iter().map(|named| named.path).collect(),
         ..HookSpec::new(hook.watch.clone())
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
-    let spec = ExtensionSpec::from_hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
-    match ground.start_refusal(hook) {
+    let spec = ExtensionSpec::from_hook(ExtensionName::new(hook.name.as_str()), host, &command, &context.cwd);
+    match context.start_refusal(hook) {
         None => spec,
         Some(why) => ExtensionSpec {
             launch: LaunchPlan::Impossible { why: format!("cannot be started: {why}") },
@@ -162,8 +162,8 @@ pub(crate) fn shell_word(text: &str) -> String {
 /// Returns the hook points of a hook, and `events` if it observes events.
 pub(crate) fn hook_points_text(hook: &ProcessHook) -> String {
     let points = hook.watch.intercepts.iter().map(|point| point.name());
-    let told = (!hook.watch.observed.is_empty()).then_some("events");
-    points.chain(told).collect::<Vec<_>>().join(", ")
+    let events = (!hook.watch.observed.is_empty()).then_some("events");
+    points.chain(events).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the sandbox as text; true if there is none.
@@ -256,16 +256,16 @@ pub(crate) struct MergedSpecs {
 pub(crate) fn merge_specs(
     found: Vec<ExtensionSpec>,
     hooks: &[ProcessHook],
-    ground: &HookLaunchContext,
+    context: &HookLaunchContext,
 ) -> MergedSpecs {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     let users =
         |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && is_same_name(&hook.name, name));
     let mut specs: Vec<ExtensionSpec> = Vec::new();
     for extension in found {
         match users(extension.name.as_str()) {
             None => specs.push(extension),
-            Some(hook) => told.push(format!(
+            Some(hook) => notes.push(format!(
                 "the extension {} in {} does not run: the process hook in {} has the same name",
                 extension.name,
                 extension.dir.display(),
@@ -276,14 +276,14 @@ pub(crate) fn merge_specs(
     for hook in hooks {
         let taken = specs.iter().find(|other| is_same_name(other.name.as_str(), &hook.name));
         match taken {
-            None => specs.push(hook_spec(hook, ground)),
-            Some(_) => told.push(format!(
+            None => specs.push(hook_spec(hook, context)),
+            Some(_) => notes.push(format!(
                 "{}: the hook {} does not run: an extension has the same name",
                 hook.origin, hook.name
             )),
         }
     }
-    MergedSpecs { specs, notes: told }
+    MergedSpecs { specs, notes }
 }
 
 /// Returns the first hook of the user that has the name of an extension of the user. Neither can take precedence.
@@ -307,7 +307,7 @@ mod tests {
 
     use super::*;
 
-    fn ground() -> HookLaunchContext {
+    fn context() -> HookLaunchContext {
         HookLaunchContext { home: Home::at("/nowhere"), cwd: "/".into(), is_trusted: false }
     }
 
@@ -332,7 +332,7 @@ mod tests {
     }
 
     fn extension(name: &str, origin: ExtensionOrigin) -> ExtensionSpec {
-        let like = hook_spec(&hooks(&[(name, Owner::User)])[0], &ground());
+        let like = hook_spec(&hooks(&[(name, Owner::User)])[0], &context());
         ExtensionSpec {
             origin,
             dialect: haft_packages::ExtensionDialect::Native,
@@ -346,12 +346,12 @@ mod tests {
         extensions: &[(&str, ExtensionOrigin)],
         named: &[(&str, Owner)],
         runs: &[(&str, ExtensionOrigin)],
-        told: usize,
+        notes: usize,
     ) {
         let found = extensions.iter().map(|(name, origin)| extension(name, *origin)).collect();
-        let joined = merge_specs(found, &hooks(named), &ground());
+        let joined = merge_specs(found, &hooks(named), &context());
         let specs: Vec<_> = joined.specs.iter().map(|spec| (spec.name.as_str(), spec.origin)).collect();
-        assert_eq!((specs.as_slice(), joined.notes.len()), (runs, told), "{:?}", joined.notes);
+        assert_eq!((specs.as_slice(), joined.notes.len()), (runs, notes), "{:?}", joined.notes);
     }
 
     #[test]

@@ -117,14 +117,14 @@ async fn serve_screen(
     start: ScreenOptions,
     unopened: Arc<Mutex<Option<Session>>>,
 ) -> anyhow::Result<Exit> {
-    let ground = ui_context(&args, &setup);
+    let context = ui_context(&args, &setup);
     let (results, open, shells) =
-        (setup.home.results_dir(), Arc::clone(&ground.open), Arc::new(RunningShells::default()));
-    let desk = UiBackend { runtime: Handle::current(), context: ground, shells: Arc::clone(&shells) };
-    let (lines, told) = mpsc::channel(LINES);
+        (setup.home.results_dir(), Arc::clone(&context.open), Arc::new(RunningShells::default()));
+    let backend = UiBackend { runtime: Handle::current(), context, shells: Arc::clone(&shells) };
+    let (lines, screen_lines) = mpsc::channel(LINES);
     let (ready, is_ready) = oneshot::channel();
     let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
-    let program = SessionSource::new(args, is_recorded(&desk.context.args), setup, chosen)
+    let program = SessionSource::new(args, is_recorded(&backend.context.args), setup, chosen)
         .with_open_listener(move |session| {
             opens.add(session);
             drop(take_once(&unopened));
@@ -134,7 +134,7 @@ async fn serve_screen(
     let mut screen = None;
     let served = serve_client(program, lines, is_ready, |lines, requests| {
         notes::show(screen::notes_as_lines(lines));
-        Ok(screen.insert(ScreenThread::begin(start, desk, requests, told)?))
+        Ok(screen.insert(ScreenThread::begin(start, backend, requests, screen_lines)?))
     });
     let served = AssertUnwindSafe(served).catch_unwind().await;
     // After this, no task sends lines to the screen.

@@ -71,7 +71,7 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
         let hint = "the key was not saved; check the key, or save it unverified with --no-probe";
         runtime.block_on(verify_key(&home, &provider, &key, &models, note)).context(hint)?;
     }
-    store(&home, &provider, &key, &models)?.iter().for_each(|told| note(told));
+    store(&home, &provider, &key, &models)?.iter().for_each(|message| note(message));
     Ok(Exit::Ok)
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
         Some(name) => name,
         None => only_stored_provider(&AuthFile::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
     };
-    remove(&home, named, &models)?.iter().for_each(|told| note(told));
+    remove(&home, named, &models)?.iter().for_each(|message| note(message));
     Ok(Exit::Ok)
 }
 

@@ -84,18 +84,18 @@ pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
 }
 
 fn run_compaction(args: CompactArgs) -> anyhow::Result<Exit> {
-    let (id, wish) = (args.which.id.clone(), CompactOptions::from(&args));
+    let (id, options) = (args.which.id.clone(), CompactOptions::from(&args));
     let args = RunArgs::from(args);
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     let found = SessionFinder::new(&setup.home, &setup.cwd).find(&id)?;
     let chosen = SelectedSession { session: resume(&found, &setup)?, resumed: true };
-    let output = if wish.json { RunOutput::json() } else { RunOutput::answer() };
-    with_repair_report(wish.json, chosen.session.clone(), || {
+    let output = if options.json { RunOutput::json() } else { RunOutput::answer() };
+    with_repair_report(options.json, chosen.session.clone(), || {
         check_setup(&setup)?;
         run_to_completion(async move {
             let parts = build_parts(&args, setup, chosen).await?;
-            drive::drive(parts, RunTask::Compact(wish), output).await
+            drive::drive(parts, RunTask::Compact(options), output).await
         })
     })
 }

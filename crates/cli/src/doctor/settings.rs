@@ -32,17 +32,17 @@ fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
     let known = |name: &str| name == "*" || name == SKILL_TOOL || haft_tools::NAMES.contains(&name);
     let wrong = names.iter().filter(|name| !known(name));
-    let told = wrong.filter_map(|name| {
+    let mistakes = wrong.filter_map(|name| {
         let meant = haft_tools::NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
         match meant {
             Some(meant) => Some(format!("{name} is not a tool (did you mean {meant}?)")),
             None => seen.extensions.specs.is_empty().then(|| format!("{name} is not a tool")),
         }
     });
-    let told = told.collect::<Vec<_>>().join("; ");
-    let text = format!("{told}; unknown names have no effect");
+    let mistakes = mistakes.collect::<Vec<_>>().join("; ");
+    let text = format!("{mistakes}; unknown names have no effect");
     let file = seen.path_formatter.shell_word(&seen.home.config_file());
-    (!told.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))
+    (!mistakes.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))
 }
 
 pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {

@@ -41,17 +41,17 @@ pub(crate) fn list_hooks(
         ConfigLayer::empty(LayerSource::Env),
         &|_, _| None,
     );
-    let ground = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
+    let context = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
         let of = HookListDetails {
             origin: hook.origin.clone(),
             hook_points: hooks::hook_points_text(hook),
             priority: Some(hook.priority),
-            spec: Some(hooks::hook_spec(hook, &ground)),
+            spec: Some(hooks::hook_spec(hook, &context)),
             relaxation: GateRelaxation::for_hook(&config, hook),
         };
         let row = hook_row(&hook.name, hook.owner, cwd, Some(hook));
-        match ground.start_refusal(hook) {
+        match context.start_refusal(hook) {
             None => (row, of),
             Some(why) => (InstalledExtension { state: InstallStatus::Broken(why), ..row }, of),
         }

@@ -74,52 +74,54 @@ impl UiBackend {
         ask: BackendRequest,
         answers: &mpsc::Sender<BackendReply>,
     ) -> Option<BackendReply> {
-        let ground = || Arc::clone(&self.context);
+        let context = || Arc::clone(&self.context);
         Some(match ask {
             BackendRequest::Conversation { session } => {
                 let id = session.clone();
-                let messages = self.off_thread(move |ground| ground.open.switch_to(&id)).await;
+                let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
                 BackendReply::Conversation(session, messages.flatten())
             }
             BackendRequest::Files => {
-                BackendReply::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await)
+                BackendReply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
             }
             BackendRequest::Branch => BackendReply::Branch(self.read_off_thread(files::current_branch).await),
             BackendRequest::History => {
-                BackendReply::History(self.try_off_thread(|ground| history::read(&ground.home)).await)
+                BackendReply::History(self.try_off_thread(|context| history::read(&context.home)).await)
             }
             BackendRequest::Remember(prompt) => {
-                self.read_off_thread(move |ground| history::append_prompt(&ground.home, &prompt)).await;
+                self.read_off_thread(move |context| history::append_prompt(&context.home, &prompt)).await;
                 return None;
             }
             BackendRequest::Image { number, path } => BackendReply::Image(
                 number,
-                self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await,
+                self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await,
             ),
             BackendRequest::Providers => BackendReply::Providers(
-                self.read_off_thread(|ground| settings::list_providers(&ground.home)).await,
+                self.read_off_thread(|context| settings::list_providers(&context.home)).await,
             ),
             BackendRequest::Login { provider, key } => {
-                BackendReply::Login(self.spawn_task(settings::login(ground(), provider, key)).await)
+                BackendReply::Login(self.spawn_task(settings::login(context(), provider, key)).await)
             }
             BackendRequest::Logout { provider } => BackendReply::Logout(
-                self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await,
+                self.try_off_thread(|context| settings::logout(&context.home, provider)).await,
             ),
             BackendRequest::Export { session, to } => {
-                BackendReply::Export(self.spawn_task(sessions::export(ground(), session, to)).await)
+                BackendReply::Export(self.spawn_task(sessions::export(context(), session, to)).await)
             }
             BackendRequest::Delete { session } => BackendReply::Delete(
-                self.try_off_thread(move |ground| sessions::delete(ground, &session)).await,
+                self.try_off_thread(move |context| sessions::delete(context, &session)).await,
             ),
             BackendRequest::Rename { session, name } => BackendReply::Rename(
-                self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await,
+                self.try_off_thread(move |context| sessions::rename(context, &session, &name)).await,
             ),
             BackendRequest::Trust => BackendReply::Trust(
-                self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await,
+                self.try_off_thread(|context| trust::describe_project(&context.home, &context.cwd)).await,
             ),
             BackendRequest::Grant { digest } => BackendReply::Grant(
-                self.try_off_thread(move |ground| trust::trust_project(&ground.home, &ground.cwd, &digest))
-                    .await,
+                self.try_off_thread(move |context| {
+                    trust::trust_project(&context.home, &context.cwd, &digest)
+                })
+                .await,
             ),
             BackendRequest::Shell { number, command } => self.run_shell(number, command, answers).await,
             BackendRequest::StopShell { number } => {
@@ -130,7 +132,7 @@ impl UiBackend {
                 BackendReply::Settings(self.read_off_thread(settings::setting_rows).await)
             }
             BackendRequest::Set { name, value } => BackendReply::Set(
-                self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await,
+                self.try_off_thread(move |context| settings::set(context, &name, &value)).await,
             ),
             BackendRequest::Themes => BackendReply::Themes(self.read_off_thread(settings::list_themes).await),
         })
@@ -148,7 +150,7 @@ impl UiBackend {
         &self,
         work: impl FnOnce(&UiContext) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, CommandFailure> {
-        self.off_thread(|ground| into_failure(work(ground))).await.flatten()
+        self.off_thread(|context| into_failure(work(context))).await.flatten()
     }
 
     /// Runs blocking work. A panic and a shutdown of the runtime are errors, because the interface waits for an answer.
@@ -156,8 +158,8 @@ impl UiBackend {
         &self,
         work: impl FnOnce(&UiContext) -> T + Send + 'static,
     ) -> Result<T, CommandFailure> {
-        let ground = Arc::clone(&self.context);
-        self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost_task_failure)
+        let context = Arc::clone(&self.context);
+        self.runtime.spawn_blocking(move || work(&context)).await.map_err(lost_task_failure)
     }
 
     async fn spawn_task<T: Send + 'static>(

@@ -74,7 +74,7 @@ pub(super) struct ScreenThread {
 impl ScreenThread {
     pub(super) fn begin(
         start: ScreenOptions,
-        desk: UiBackend,
+        backend: UiBackend,
         requests: mpsc::UnboundedSender<RpcRequest>,
         lines: mpsc::Receiver<ServerLine>,
     ) -> anyhow::Result<Self> {
@@ -84,7 +84,7 @@ impl ScreenThread {
             let _ends: oneshot::Sender<()> = ends;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.context("cannot start the runtime of the screen")?;
-            let outcome = runtime.block_on(run_screen(start, desk, requests, lines));
+            let outcome = runtime.block_on(run_screen(start, backend, requests, lines));
             runtime.shutdown_background();
             outcome
         };
@@ -117,12 +117,12 @@ impl ScreenThread {
 
 /// Returns a receiver that sends notes to the screen as lines in haft's name. The notes are part of the conversation,
 /// so that the first prompt does not remove them.
-pub(super) fn notes_as_lines(told: mpsc::Sender<ServerLine>) -> impl Fn(&str) + Send + Sync {
+pub(super) fn notes_as_lines(lines: mpsc::Sender<ServerLine>) -> impl Fn(&str) + Send + Sync {
     move |text| {
         let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
         let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
         let line = ServerLine::Event(EventLine { event: event.into(), session: None });
-        if told.try_send(line).is_err() {
+        if lines.try_send(line).is_err() {
             tracing::warn!("cannot show a note on the screen");
         }
     }
@@ -130,7 +130,7 @@ pub(super) fn notes_as_lines(told: mpsc::Sender<ServerLine>) -> impl Fn(&str) + 
 
 async fn run_screen(
     start: ScreenOptions,
-    desk: UiBackend,
+    backend: UiBackend,
     requests: mpsc::UnboundedSender<RpcRequest>,
     lines: mpsc::Receiver<ServerLine>,
 ) -> anyhow::Result<ExitReason> {
@@ -153,11 +153,11 @@ async fn run_screen(
     };
     let state = AppState::new(options, Instant::now());
     if screen == Where::Linear {
-        return Ok(run_linear(state, Arc::new(desk), Connection { requests, lines }).await?);
+        return Ok(run_linear(state, Arc::new(backend), Connection { requests, lines }).await?);
     }
     let inline = screen == Where::Inline;
     let setup = TerminalSetup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
-    Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
+    Ok(run(state, Arc::new(backend), Connection { requests, lines }, setup).await?)
 }
 
 #[cfg(test)]

@@ -227,14 +227,14 @@ fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> CommandFailure {
 
 /// Returns the sessions of the directory, latest first. Unreadable sessions are left out.
 fn list_stored_sessions(sessions: &SessionFinder) -> anyhow::Result<Vec<SessionInfo>> {
-    let told = sessions.in_directory()?.into_iter().filter_map(|found| match found.summary() {
+    let listed = sessions.in_directory()?.into_iter().filter_map(|found| match found.summary() {
         Ok(summary) => Some(stored_info(&found, summary)),
         Err(error) => {
             tracing::warn!(%error, path = %found.path.display(), "cannot read a session; it is not listed");
             None
         }
     });
-    Ok(told.collect())
+    Ok(listed.collect())
 }
 
 #[cfg(test)]
@@ -264,11 +264,11 @@ mod tests {
         let session = sessions.create();
         let named = session.append(Name { name: "tidy".into() }, Durability::Now);
         futures::executor::block_on(named).unwrap();
-        let told = list_stored_sessions(&sessions).unwrap();
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].session, session.id().to_string());
-        assert_eq!((told[0].name.as_deref(), told[0].messages), (Some("tidy"), 0));
-        assert!(!told[0].open && !told[0].current && !told[0].busy);
-        assert_eq!(told[0].path.as_deref(), session.path().unwrap().to_str());
+        let listed = list_stored_sessions(&sessions).unwrap();
+        assert_eq!(listed.len(), 1);
+        assert_eq!(listed[0].session, session.id().to_string());
+        assert_eq!((listed[0].name.as_deref(), listed[0].messages), (Some("tidy"), 0));
+        assert!(!listed[0].open && !listed[0].current && !listed[0].busy);
+        assert_eq!(listed[0].path.as_deref(), session.path().unwrap().to_str());
     }
 }

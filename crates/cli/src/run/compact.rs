@@ -37,11 +37,11 @@ impl CompactOptions {
 
 pub(super) async fn compact(
     joined: &mut RunningAgent,
-    wish: CompactOptions,
+    options: CompactOptions,
     screen: &mut RunDisplay,
 ) -> anyhow::Result<Exit> {
     let (agent, cancel) = (joined.agent.clone(), screen.cancel.clone());
-    let asked = agent.compact(cancel.clone(), wish.instructions);
+    let asked = agent.compact(cancel.clone(), options.instructions);
     tokio::pin!(asked);
     let outcome = loop {
         let flow = tokio::select! {
@@ -55,7 +55,7 @@ pub(super) async fn compact(
         }
     };
     match outcome {
-        Ok(_) if wish.json => {}
+        Ok(_) if options.json => {}
         Ok(done) => print(&outcome_text(&short_id(agent.session().id()), &done))?,
         Err(CompactError::Aborted) => return Ok(Exit::Aborted),
         Err(error) => {

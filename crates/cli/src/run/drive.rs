@@ -32,7 +32,7 @@ impl RunTask {
     fn event_filter(&self) -> Option<fn(&AgentEvent) -> bool> {
         match self {
             Self::Prompt(_) => None,
-            Self::Compact(wish) => Some(wish.event_filter()),
+            Self::Compact(options) => Some(options.event_filter()),
         }
     }
 }
@@ -77,7 +77,7 @@ async fn run_task(joined: &mut RunningAgent, task: RunTask, screen: &mut RunDisp
     }
     joined.host.session_start(Some(joined.agent.session()));
     let exit = match task {
-        RunTask::Compact(wish) => compact::compact(joined, wish, screen).await?,
+        RunTask::Compact(options) => compact::compact(joined, options, screen).await?,
         RunTask::Prompt(prompt) => {
             let run = match prompt {
                 None => joined.agent.resume(),

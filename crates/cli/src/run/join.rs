@@ -87,7 +87,7 @@ impl RunParts {
         host.results = Some(home.results_dir());
         host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
         host.tool_pins = search.approved.clone().map(tool_pins);
-        let ground = hook_launch_context(&home, cwd, &search);
+        let context = hook_launch_context(&home, cwd, &search);
         Self {
             session,
             model,
@@ -97,7 +97,7 @@ impl RunParts {
             source: extensions::spec_source(
                 search,
                 Vec::new(),
-                ground,
+                context,
                 ProjectOnlySettings::default(),
                 Vec::new(),
             ),
@@ -128,12 +128,12 @@ impl RunParts {
         let project_check = setup.project_check();
         let RunSetup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
-        let ground = hook_launch_context(&home, &cwd, &search);
+        let context = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
         let source = extensions::spec_source(
             search.clone(),
             hooks,
-            ground,
+            context,
             ProjectOnlySettings::from_config(&config),
             grants,
         );

@@ -27,11 +27,11 @@ pub(super) async fn choose_named(
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let mut wish = model_preferences(args, setup);
-    let other = wish.provider.as_ref().is_some_and(|wished| wished != provider);
+    let mut preference = model_preferences(args, setup);
+    let other = preference.provider.as_ref().is_some_and(|wished| wished != provider);
     if other && args.model.base_url.is_none() {
         // A model without a provider belongs to the configured provider.
-        wish.base_url = None;
+        preference.base_url = None;
     }
     let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
     open(ModelPreference { provider, model, ..wish }, setup).await
@@ -60,15 +60,15 @@ pub(super) async fn choose_for_client(
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let wish = model_preferences(args, setup);
-    let (owner, _) = provider_of(&wish, setup.settings(), first);
-    open(preferences_for_model(&wish, &owner, provider, model), setup).await
+    let preference = model_preferences(args, setup);
+    let (owner, _) = provider_of(&preference, setup.settings(), first);
+    open(preferences_for_model(&preference, &owner, provider, model), setup).await
 }
 
 /// Returns the provider of a preference; true if the user configured it beyond a key.
-fn provider_of(wish: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
-    let compatible = || wish.base_url.as_ref().map(|_| "compatible".to_owned());
+    let compatible = || preference.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
     (fixed.clone().unwrap_or_else(|| asked.provider.clone()), fixed.is_some())
 }
@@ -85,11 +85,11 @@ pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPrefer
     }
 }
 
-async fn open(wish: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
     let machine = MachineWithKeys::new(&setup.auth);
     let settings = setup.settings();
-    let first = wish.clone();
-    let model = open_one(wish, setup, &machine).await?;
+    let first = preference.clone();
+    let model = open_one(preference, setup, &machine).await?;
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
@@ -104,11 +104,11 @@ async fn open(wish: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn
 }
 
 async fn open_one(
-    wish: ModelPreference,
+    preference: ModelPreference,
     setup: &RunSetup,
     machine: &MachineWithKeys<'_>,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
+    let chosen = choose_model(preference, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
         ModelChoice::Scripted(_) => &setup.settings().model,
         ModelChoice::Http(_) => &setup.settings().base_url,
@@ -224,8 +224,8 @@ impl ModelResolver {
     }
 
     async fn open(&self, provider: &str, model: &str) -> anyhow::Result<Arc<dyn Model>> {
-        let wish = preferences_for_model(&self.first, &self.provider, provider, model);
-        Ok(choose_model(wish, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
+        let preference = preferences_for_model(&self.first, &self.provider, provider, model);
+        Ok(choose_model(preference, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
     }
 }
 

@@ -107,7 +107,7 @@ fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<Inven
 /// Returns the servers that the project configures: they receive the conversation and the user's key for the provider.
 fn provider_items(config: &Config, dir: &Path) -> Vec<InventoryItem> {
     let Settings { provider, base_url, .. } = &config.settings;
-    let told = |key: &str, said: &SourcedValue<String>, what: &str| match &said.origin {
+    let project_item = |key: &str, said: &SourcedValue<String>, what: &str| match &said.origin {
         SettingOrigin::File { path, line } if path.starts_with(dir) => Some(InventoryItem {
             kind: "settings",
             text: format!("{}:{line}: {key} = {:?}: {what}", relative_path(path, dir), said.value),
@@ -118,10 +118,10 @@ fn provider_items(config: &Config, dir: &Path) -> Vec<InventoryItem> {
         | SettingOrigin::Env(_)
         | SettingOrigin::Default => None,
     };
-    let to = base_url
-        .as_ref()
-        .and_then(|said| told("base_url", said, "receives the conversation and your key for the provider"));
-    let who = provider.as_ref().and_then(|said| told("provider", said, "replaces your provider"));
+    let to = base_url.as_ref().and_then(|said| {
+        project_item("base_url", said, "receives the conversation and your key for the provider")
+    });
+    let who = provider.as_ref().and_then(|said| project_item("provider", said, "replaces your provider"));
     to.into_iter().chain(who).collect()
 }
 

@@ -63,7 +63,7 @@ fn applies_settings_of_trusted_project() {
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
     assert_eq!(ended.code, 6);
     let told = "haft: not used, because the project is not trusted: .haft/config.toml (sets grant, model, \
-                provider); `haft trust` reviews and trusts it\n";
+                provider); `haft trust` shows and allows it\n";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
 }
 
@@ -72,7 +72,7 @@ fn names_missing_extension_directory() {
     let world = world("extensions = ['gone']\n", "");
     let ended = world.haft(&["-p", "hi"]);
     assert_eq!(ended.code, 9);
-    let told = "haft: ROOT/home/config.toml:1: extensions: there is not a directory ROOT/home/gone; correct the path or \
+    let told = "haft: ROOT/home/config.toml:1: extensions: there is no directory ROOT/home/gone; correct the path or \
                 remove it\n";
     assert_eq!(ended.stderr, told);
     let ended = world.haft(&["config", "show"]);

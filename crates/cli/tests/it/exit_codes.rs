@@ -30,7 +30,7 @@ fn invalid_command_line_is_usage_error() {
         &world,
         &["-p", "--cwd", "no/such/dir", "hi"],
         2,
-        "haft: --cwd: there is not a directory ROOT/project/no/such/dir",
+        "haft: --cwd: the directory ROOT/project/no/such/dir does not exist",
     );
 }
 
@@ -57,7 +57,7 @@ fn unusable_named_extension_ends_run() {
     let named = |path: &str, expect: &str| {
         check(&world, &["--provider", "scripted", "--model", "script.json", "-e", path, "hi"], 3, expect);
     };
-    named("./typo", "there is not a directory ROOT/project/typo");
+    named("./typo", "there is no directory ROOT/project/typo");
     named("./redact/redact.js", "redact.js is a file; --ext takes the extension's directory");
     named("./redact", "gone.js");
 }

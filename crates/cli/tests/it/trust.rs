@@ -46,7 +46,7 @@ fn shows_parts_and_does_not_trust_without_consent() {
     --- stdout
     project: ROOT/project
     ! settings: .haft/config.toml:1: provider = "scripted": replaces your provider
-      extension: extension look in ROOT/project/.haft/extensions/look does not run: look --scope project is disabled; `haft ext enable look --scope project` enables it
+      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; `haft ext enable look --scope project` lets it run
       settings: .haft/config.toml sets model, provider
       obeyed: AGENTS.md
       skill: s: Does s.
@@ -110,10 +110,7 @@ fn uses_trusted_project_until_it_changes() {
     let listed = world.haft(&["trust", "--list"]);
     assert!(listed.stdout.ends_with("  ROOT/project  (changed, so no longer trusted)\n"), "{listed:?}");
     let shown = world.haft(&["trust", "--show"]);
-    assert!(
-        shown.stdout.contains("has changed, so trust: not trusted any more: AGENTS.md (changed)"),
-        "{shown:?}"
-    );
+    assert!(shown.stdout.contains("changed since: AGENTS.md (changed)"), "{shown:?}");
     let revoked = world.haft(&["trust", "--revoke"]);
     assert_eq!(revoked.stderr, "ROOT/project is no longer trusted\n");
     assert_eq!(world.haft(&["trust", "--list"]).stderr, "no projects are trusted\n");
@@ -173,5 +170,5 @@ fn shows_server_of_project_first() {
     assert_eq!(shown["brings"][0]["red"], true);
     // Paths appear as typed, because there is no `--cwd` here.
     let ended = world.haft(&["trust", "--show", "/nosuch"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (2, "haft: there is not a directory /nosuch\n"));
+    assert_eq!((ended.code, ended.stderr.as_str()), (2, "haft: the directory /nosuch does not exist\n"));
 }

@@ -86,12 +86,12 @@ fn aligns_columns_and_sanitizes_text() {
     ");
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
     insta::assert_snapshot!(rows.iter().flat_map(|row| problem_lines(row, now)).collect::<Vec<_>>().join("\n"), @"
-    p: is not run, because the project is not trusted; `haft trust` shows and allows it
+    p: does not run, because the project is not trusted; `haft trust` reviews and trusts it
     b: why
     c: run (changed)
     n: is not run, because it was not approved; `haft ext trust n` shows it, and asks
     crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
-    q: is not run, because the project is not trusted; `haft trust` shows and allows it
+    q: does not run, because the project is not trusted; `haft trust` reviews and trusts it
     pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows what is there, and asks
     ");
 }

@@ -41,10 +41,10 @@ pub(super) fn list_files(dir: &Path) -> Vec<String> {
 }
 
 /// Returns the branch if the project is trusted, or needs no trust. Runs no program.
-pub(super) fn current_branch(ground: &UiContext) -> Option<String> {
-    let project = ground.trust_decision().ok()?.project;
+pub(super) fn current_branch(context: &UiContext) -> Option<String> {
+    let project = context.trust_decision().ok()?.project;
     let brings_nothing =
-        || Snapshot::take(&ground.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
+        || Snapshot::take(&context.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
     if project.is_trusted() || brings_nothing() { read_head(&project.dir) } else { None }
 }
 
@@ -155,13 +155,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("text.png"), "text").unwrap();
         File::create(dir.path().join("big.png")).unwrap().set_len(6 * 1024 * 1024).unwrap();
-        let told = |name: &str| {
+        let error_of = |name: &str| {
             let error = format!("{:#}", read_image(dir.path(), Path::new(name)).unwrap_err());
             error.replace(&dir.path().display().to_string(), "DIR")
         };
-        assert!(told("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));
-        assert_eq!(told("big.png"), "DIR/big.png is larger than 5 MiB; reduce its size first");
-        assert!(told("gone.png").starts_with("cannot read DIR/gone.png: "));
-        assert!(told(".").ends_with("is not a file"));
+        assert!(error_of("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));
+        assert_eq!(error_of("big.png"), "DIR/big.png is larger than 5 MiB; reduce its size first");
+        assert!(error_of("gone.png").starts_with("cannot read DIR/gone.png: "));
+        assert!(error_of(".").ends_with("is not a file"));
     }
 }

@@ -62,41 +62,41 @@ impl OpenSessions {
 
 /// Exports a session to a file, after its entries are written.
 pub(super) async fn export(
-    ground: Arc<UiContext>,
+    context: Arc<UiContext>,
     session: String,
     to: Option<String>,
 ) -> anyhow::Result<PathBuf> {
-    let path = match ground.open.find(&session) {
+    let path = match context.open.find(&session) {
         Some(open) => {
             open.flush().await?;
             open.path()
                 .filter(|path| path.exists())
                 .context("nothing of this session has been recorded yet")?
         }
-        None => SessionFinder::new(&ground.home, &ground.cwd).by_id(&session)?.path,
+        None => SessionFinder::new(&context.home, &context.cwd).by_id(&session)?.path,
     };
-    let to = to.map(|to| resolve_path(&ground.cwd, to.as_ref()).to_string_lossy().into_owned());
-    let written = move || export_to_file(&path, to.as_deref(), &ground.cwd);
+    let to = to.map(|to| resolve_path(&context.cwd, to.as_ref()).to_string_lossy().into_owned());
+    let written = move || export_to_file(&path, to.as_deref(), &context.cwd);
     tokio::task::spawn_blocking(written).await.context("internal error while writing the file")?
 }
 
 /// Renames a session that is not open, and returns its new title.
 pub(super) fn rename(
-    ground: &UiContext,
+    context: &UiContext,
     session: &str,
     name: &str,
 ) -> anyhow::Result<(String, Option<String>)> {
-    let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
+    let found = SessionFinder::new(&context.home, &context.cwd).by_id(session)?;
     // Repairs are logged, because the interface covers the terminal.
     add_entry(&found, Name { name: name.to_owned() }, |repair| tracing::warn!("{repair}"))?;
     Ok((found.id.to_string(), Some(name.to_owned()).filter(|name| !name.is_empty())))
 }
 
-pub(super) fn delete(ground: &UiContext, session: &str) -> anyhow::Result<String> {
-    let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
+pub(super) fn delete(context: &UiContext, session: &str) -> anyhow::Result<String> {
+    let found = SessionFinder::new(&context.home, &context.cwd).by_id(session)?;
     let id = found.id;
     anyhow::ensure!(
-        ground.open.find(&id.to_string()).is_none(),
+        context.open.find(&id.to_string()).is_none(),
         "cannot delete session {}: it is open here; switch to another session first",
         short_id(id)
     );

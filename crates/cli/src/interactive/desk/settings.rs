@@ -18,27 +18,27 @@ use super::UiContext;
 use crate::{login, setup};
 
 /// Returns all settings. If a file has a mistake, the settings of the other files are returned.
-pub(super) fn setting_rows(ground: &UiContext) -> Vec<SettingRow> {
-    let rows = effective_config(ground).map(|config| config.rows());
+pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
+    let rows = effective_config(context).map(|config| config.rows());
     let rows = rows.inspect_err(|error| tracing::warn!(%error, "cannot read the settings"));
     rows.unwrap_or_default().iter().map(setting_row).collect()
 }
 
-pub(super) fn set(ground: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
-    haft_config::set_key(&ground.home.config_file(), name, value)?;
-    let rows = effective_config(ground)?.rows();
+pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
+    haft_config::set_key(&context.home.config_file(), name, value)?;
+    let rows = effective_config(context)?.rows();
     rows.iter()
         .find(|row| row.key == name)
         .map(setting_row)
         .context("the setting was written, but cannot be read back")
 }
 
-pub(super) fn effective_config(ground: &UiContext) -> anyhow::Result<Config> {
-    let project = ground.trust_decision()?.project;
+pub(super) fn effective_config(context: &UiContext) -> anyhow::Result<Config> {
+    let project = context.trust_decision()?.project;
     let env = ConfigLayer::from_env(|name| std::env::var(name).ok())
         .unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
-    let flags = ground.args.model.layer(&ground.args.agent);
-    Ok(setup::read_leniently(&ground.home, &project, flags, env).0)
+    let flags = context.args.model.layer(&context.args.agent);
+    Ok(setup::read_leniently(&context.home, &project, flags, env).0)
 }
 
 fn setting_row(row: &ConfigRow) -> SettingRow {
@@ -58,9 +58,9 @@ const LONGEST: u64 = 256 * 1024;
 
 /// Returns the location and the text of each theme: those in `$HAFT_HOME/themes`, then those of theme-only extensions.
 /// Unapproved extensions and those of an untrusted project are excluded.
-pub(super) fn list_themes(ground: &UiContext) -> Vec<(String, String)> {
-    let mut themes = user_themes(&ground.home.themes_dir());
-    themes.extend(extension_themes(ground).unwrap_or_default());
+pub(super) fn list_themes(context: &UiContext) -> Vec<(String, String)> {
+    let mut themes = user_themes(&context.home.themes_dir());
+    themes.extend(extension_themes(context).unwrap_or_default());
     themes
 }
 
@@ -75,10 +75,10 @@ fn user_themes(dir: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-fn extension_themes(ground: &UiContext) -> anyhow::Result<Vec<(String, String)>> {
-    let project = ground.trust_decision()?.project;
-    let config = effective_config(ground)?;
-    let search = setup::extension_search(&ground.args.ext, &ground.home, &config, project);
+fn extension_themes(context: &UiContext) -> anyhow::Result<Vec<(String, String)>> {
+    let project = context.trust_decision()?.project;
+    let config = effective_config(context)?;
+    let search = setup::extension_search(&context.args.ext, &context.home, &config, project);
     let specs = Discovery::run(&search).specs;
     let themes = specs.iter().filter(|spec| spec.launch == LaunchPlan::ThemeOnly);
     let named = themes.filter_map(|spec| {
@@ -111,11 +111,11 @@ pub(super) fn list_providers(home: &Home) -> Vec<LoginProvider> {
 
 /// Verifies a key with the provider and stores it.
 pub(super) async fn login(
-    ground: Arc<UiContext>,
+    context: Arc<UiContext>,
     provider: String,
     key: SecretString,
 ) -> anyhow::Result<String> {
-    let home = &ground.home;
+    let home = &context.home;
     let key = login::parse_key(key.expose_secret())?;
     let models = ModelsFile::load(&home.models_file())?;
     let probed = login::verify_key(home, &provider, &key, &models, |_| {}).await;

@@ -73,10 +73,10 @@ impl UiBackend {
     }
 }
 
-fn host_environment(ground: &UiContext) -> HostEnvironment {
-    HostEnvironment::new(&ground.cwd)
-        .with_scratch(ground.home.results_dir())
-        .with_backup_dir(ground.home.state_dir().join("in-place"))
+fn host_environment(context: &UiContext) -> HostEnvironment {
+    HostEnvironment::new(&context.cwd)
+        .with_scratch(context.home.results_dir())
+        .with_backup_dir(context.home.state_dir().join("in-place"))
         .without_variables(TOKEN_VARIABLES)
 }
 

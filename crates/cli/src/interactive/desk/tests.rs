@@ -20,22 +20,22 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().join("project");
         fs::create_dir(&cwd).unwrap();
-        let ground = UiContext {
+        let context = UiContext {
             home: Home::at(dir.path().join("home")),
             cwd: cwd.canonicalize().unwrap(),
             args: Arc::default(),
             open: Arc::default(),
         };
         let desk =
-            UiBackend { runtime: Handle::current(), context: Arc::new(ground), shells: Arc::default() };
+            UiBackend { runtime: Handle::current(), context: Arc::new(context), shells: Arc::default() };
         Self { dir, desk }
     }
 
     /// Sends a request and returns all replies.
     async fn ask(&self, ask: BackendRequest) -> Vec<BackendReply> {
-        let (answers, mut told) = mpsc::channel(64);
+        let (answers, mut replies) = mpsc::channel(64);
         self.desk.answer(ask, answers).await;
-        std::iter::from_fn(|| told.try_recv().ok()).collect()
+        std::iter::from_fn(|| replies.try_recv().ok()).collect()
     }
 
     /// Returns the debug text of the only reply, without the directory of the test.
@@ -67,15 +67,15 @@ async fn streams_shell_output_and_returns_all_at_end() {
 #[tokio::test]
 async fn stops_shell_command() {
     let world = World::new();
-    let (answers, mut told) = mpsc::channel(64);
+    let (answers, mut replies) = mpsc::channel(64);
     let asked = world
         .desk
         .answer(BackendRequest::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
     let stopping = async {
-        let begun = told.recv().await;
+        let begun = replies.recv().await;
         assert!(matches!(&begun, Some(BackendReply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
         assert_eq!(world.ask(BackendRequest::StopShell { number: 1 }).await.len(), 0);
-        told.recv().await
+        replies.recv().await
     };
     let ((), end) = futures::join!(asked, stopping);
     assert!(

@@ -81,7 +81,7 @@ fn offers_skill_tool_only_for_trusted_skills() {
     write(&scene.world.project(), &[(".agents/skills/release/SKILL.md", SKILL)]);
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);
-    assert!(ran.stderr.contains(".agents/skills; `haft trust` reviews and trusts it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".agents/skills; `haft trust` shows and allows it"), "{}", ran.stderr);
     assert!(!offered(&scene.server.requests()[0]).contains(&"skill".to_owned()));
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
     assert!(offered(&scene.server.requests()[1]).contains(&"skill".to_owned()));
@@ -97,7 +97,7 @@ fn reports_templates_of_untrusted_project() {
     fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
     write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
-    let unused = "haft: not used, because the project is not trusted: .haft/prompts; `haft trust` reviews and trusts it\n";
+    let unused = "haft: not used, because the project is not trusted: .haft/prompts; `haft trust` shows and allows it\n";
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     let told =

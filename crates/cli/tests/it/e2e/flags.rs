@@ -80,7 +80,7 @@ fn rejects_unknown_tool() {
     let scene = Scene::new(says("Never.")).python("witness", WITNESS);
     let ran = scene.haft(&["-p", "--tools", "read,nope", "hi"]);
     ran.expect(2);
-    let expect = "haft: --tools: there is not a tool \"nope\"; there are read, bash, edit, write, grep, find, ls, \
+    let expect = "haft: --tools: unknown tool \"nope\"; available tools: read, bash, edit, write, grep, find, ls, \
                   witness_tool\n";
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", expect));
     assert_eq!(scene.server.requests().len(), 0, "the model is not asked");

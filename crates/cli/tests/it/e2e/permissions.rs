@@ -122,7 +122,7 @@ fn ext_flag_runs_without_sandbox_and_reports_it() {
     }
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
-    let meant = "[grant.weathr] did you mean for no extension that is here; is weather?";
+    let meant = "[grant.weathr] matches no extension here; did you mean weather?";
     assert!(ran.stderr.contains(meant) && !ran.stderr.contains("[grant.other]"), "{}", ran.stderr);
     let confined = ran.banners.replace("\n  ", "").contains("unpinned, in a sandbox of level standard");
     assert_eq!(confined, has_standard(), "{}", ran.banners);

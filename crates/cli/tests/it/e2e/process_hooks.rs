@@ -105,7 +105,7 @@ fn hooks_config_flag_runs_picoclaw_file() {
     let ran = scene.haft(&["-p", "--hooks-config", "config.json", "--no-ext", "go"]);
     ran.expect(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", ""));
-    assert_eq!(ran.banners, "haft: running the hook gate (python3 gate.py) (not sandboxed, not approved)\n");
+    assert_eq!(ran.banners, "haft: running the hook gate (not sandboxed, not approved): python3 gate.py\n");
     guarded(&scene);
 }
 

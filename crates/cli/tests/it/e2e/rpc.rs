@@ -238,8 +238,8 @@ fn failed_start_prints_reason_and_has_exit_code() {
         check_told(flags, &ran(scene.world.command(flags)), code, expect);
     }
     for (flags, code, expect) in [
-        (&["--tools", "fly"][..], 2, "there is not a tool \"fly\""),
-        (&["-e", "./gone"], 3, "there is not a directory"),
+        (&["--tools", "fly"][..], 2, "unknown tool \"fly\""),
+        (&["-e", "./gone"], 3, "there is no directory"),
         (&["-c"], 11, "has no session yet"),
         (&["--session", "0a"], 11, "no session has an id that begins with"),
     ] {

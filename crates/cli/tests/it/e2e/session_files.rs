@@ -72,12 +72,12 @@ fn check_refused(world: &World, args: &[&str], expect: &str) {
 fn reports_failed_exports_and_imports() {
     let (world, id) = imported();
     fs::write(world.project().join("x.txt"), "hello\n").unwrap();
-    check_refused(&world, &["session", "import", "x.txt"], "the file is not a haft session, pi or zot");
+    check_refused(&world, &["session", "import", "x.txt"], "the file is no session of haft, pi or zot");
     check_refused(&world, &["session", "import", "gone.jsonl"], "cannot read gone.jsonl");
     check_refused(
         &world,
         &["session", "import", "a.zotsession", "--cwd", "gone"],
-        "there is not a directory",
+        "the directory ROOT/project/gone does not exist",
     );
     check_refused(&world, &["session", "export", &id, "--at", "zz"], "no entry whose id begins with \"zz\"");
     check_refused(&world, &["session", "export", &id, "-o", "no/such/dir"], "cannot write no/such/dir");

@@ -115,7 +115,7 @@ fn resumes_session_from_other_directory() {
         2
     );
     let gone = scene.world.haft(&["session", "list", "--cwd", "gone"]);
-    assert!(gone.code == 2 && gone.stderr.contains("--cwd: there is not a directory"), "{gone:?}");
+    assert!(gone.code == 2 && gone.stderr.contains("--cwd: the directory"), "{gone:?}");
     let behind = scene.haft(&["--cwd", "below", "session", "list"]);
     behind.expect(2);
     assert!(behind.stderr.contains("`session` is a command"), "{}", behind.stderr);

@@ -71,7 +71,7 @@ fn prints_json_line_for_each() {
     code 0
     --- stdout
     {"name":"hello","kind":"extension","version":"1.2.0","description":null,"language":"sh","scope":"global","state":"enabled","runs":true,"sandbox":"none","source":{"kind":"directory","path":"ROOT/project/src/hello"},"dir":"ROOT/home/store/DIGEST","runs_in":"ROOT/home/copies/hello","code":"sha256:DIGEST","approved":"TIME","locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[]}
-    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because it is not approved; `haft ext trust put` shows the new version and asks","next":"haft ext trust put"}]}
+    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because it is not approved; `haft ext trust put` shows it and asks","next":"haft ext trust put"}]}
     {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because the project is not trusted; `haft trust` reviews and trusts it","next":"haft trust"}]}
     "#);
     assert_eq!(World::new().haft(&["ext", "ls", "--json"]).transcript(), "code 0");
@@ -107,7 +107,7 @@ fn long_list_shows_all_details() {
       lies in: ROOT/project/.haft/extensions/theirs
       runs: ./run
     --- stderr
-    put: does not run, because it is not approved; `haft ext trust put` shows the new version and asks
+    put: does not run, because it is not approved; `haft ext trust put` shows it and asks
     the project is not trusted, so its extensions do not run; run `haft trust` to review and trust it
     "#);
 }
@@ -170,7 +170,7 @@ fn reports_locked_tools_with_next_step() {
     let all = [told(&["ext", "list"]), told(&["doctor"])].join("\n\n");
     insta::assert_snapshot!(scrubbed(&all), @r#"
     hello  1.2.0    global  enabled  none     ./src/hello
-    hello: tools greet, wave are locked: the texts for the model differ from the approved ones; `haft ext trust hello` shows the differencess and asks
+    hello: tools greet, wave are locked: the texts for the model differ from the approved ones; `haft ext trust hello` shows the differences and asks
     hello: tool clock is locked: its texts (description) change repeatedly; an approval does not last. The author must keep the texts constant and move variable parts to the results. `haft --ext DIR` runs an extension without this check; `haft ext trust hello` shows the differences
 
       ok     hello: 1.2.0, yours, approved DAY, no sandbox: it has your
@@ -248,7 +248,7 @@ fn reports_no_restart_after_pin_mismatch() {
     let (line, below) = super::listed(&world);
     assert!(line.contains(" changed "), "{line}");
     assert!(below.contains("is not what was approved; `haft ext update hello` fetches it again"), "{below}");
-    assert!(!below.contains("starts it anew"), "{below}");
+    assert!(!below.contains("starts it again"), "{below}");
     // A repaired problem is no longer reported, whether or not the extension ran since.
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (line, below) = super::listed(&world);
