@@ -215,6 +215,6 @@ fn preload_catalog(settings: &Settings) {
     let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
     if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
         // If the thread cannot start, the first request reads the catalog.
-        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload_catalog);
+        let _ = thread::Builder::new().name("catalog".to_owned()).spawn(haft_providers::preload_catalog);
     }
 }

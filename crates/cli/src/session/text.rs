@@ -153,7 +153,7 @@ mod tests {
             [59, 60, 3599, 3600, 86_399, 86_400].map(ago),
             ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 d ago"]
         );
-        assert_eq!(age_text(now, now + Duration::from_secs(5)), "just now", "a clock that was set back");
+        assert_eq!(age_text(now, now + Duration::from_secs(5)), "just now", "the clock was set back");
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn names_only_usable_git() {
         let findings = report["findings"].as_array().unwrap();
         findings.iter().find(|one| one["name"] == "git").unwrap()["text"].as_str().unwrap().to_owned()
     };
-    assert!(named(&[]).contains("`haft ext install URL` needs it"));
+    assert!(named(&[]).contains("`haft ext install URL` needs git"));
     assert!(named(&["git"]).ends_with("/bin/git"));
 }
 
@@ -100,7 +100,7 @@ fn new_home_has_no_problems() {
       ok     ROOT/home/config.toml: does not exist; defaults are in effect
 
     keys
-      note   providers: no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` keeps one
+      note   providers: no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` saves a key
              > haft login anthropic
 
     this project
@@ -163,7 +163,7 @@ fn reports_problems_with_next_step() {
              > ${EDITOR:-vi} ROOT/home/models.json
 
     keys
-      note   providers: no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` keeps one
+      note   providers: no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` saves a key
              > haft login anthropic
       WRONG  groq: is the provider in your settings, but has no key in GROQ_API_KEY or auth.json
              > haft login groq
@@ -268,7 +268,7 @@ fn reports_extensions_of_project_that_cannot_start() {
     let without = doctor(&world, &[], &[]);
     assert!(without.stdout.contains("note   sandbox strict: cannot be had"), "{without:?}");
     assert!(without.stdout.contains("ok     x: the project's, no sandbox"), "{without:?}");
-    let lost = "WRONG  lost: 1.2.0, the project's, not sandboxed: runs with your rights, cannot run:";
+    let lost = "WRONG  lost: 1.2.0, the project's, not sandboxed: runs with your rights, cannot start:";
     assert!(
         without.stdout.contains(lost) && without.stdout.contains("/nowhere/python3 does not exist"),
         "{without:?}"
@@ -328,11 +328,11 @@ fn reports_lost_lock_file_with_its_extensions() {
     let told = doctor(&world, &[], &[]);
     let text = of_user(&told.stdout);
     assert!(
-        text.contains("The store holds the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "),
+        text.contains("The store contains the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "),
         "{text}"
     );
-    let said = "nothing: is approved as long as the lock file cannot be used";
-    assert!(text.contains(said) && !text.contains("no extension is installed"), "{text}");
+    let said = "approvals: are unknown until the lock file can be read";
+    assert!(text.contains(said) && !text.contains("no extensions installed"), "{text}");
     fs::rename(&lock, &old).unwrap();
     assert_eq!(world.haft(&["ext", "install", other.to_str().unwrap(), "--yes"]).code, 0);
     let told = doctor(&world, &[], &[]);
@@ -358,7 +358,7 @@ fn reports_unknown_names_in_approve() {
     let told = of_user(&told);
     assert!(
         told.contains(
-            "tui.approve: Bash is not a tool; did you mean bash?; rm is not a tool; the name has no effect"
+            "tui.approve: Bash is not a tool (did you mean bash?); rm is not a tool; unknown names have no effect"
         ),
         "{told}"
     );

@@ -286,7 +286,7 @@ fn runs_placed_extension_only_as_approved() {
     assert!(ended.stderr.contains("pin_mismatch") && ended.stderr.contains("run (changed)"), "{ended:?}");
     assert!(!mark.exists() && listed(&world).0.contains(" changed "));
     let ended = world.haft(&["ext", "verify"]);
-    assert!(ended.code == 8 && ended.stdout.contains("NOT as approved"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stdout.contains("CHANGED since approval"), "{ended:?}");
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     run(&world);
     assert!(mark.exists());

@@ -117,9 +117,9 @@ fn check_swapped(swapped: &str) {
         results[1].contains("Tool execution denied by hook") && results[1].contains("exited with status 1"),
         "{results:?}"
     );
-    assert!(results[2].contains("what the project runs has changed since the run began"), "{results:?}");
+    assert!(results[2].contains("the project's code has changed since the run began"), "{results:?}");
     assert!(!scene.world.project().join("after.txt").exists(), "the call was made");
-    assert!(ran.stderr.contains("was not started: what the project runs has changed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("was not started: the project's code has changed"), "{}", ran.stderr);
     assert_eq!(scene.marks(), ["starts", "is asked: echo before", "is asked: swap"]);
 }
 

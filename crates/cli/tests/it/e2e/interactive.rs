@@ -243,7 +243,7 @@ fn requires_prompt_without_terminal() {
     let scene = Scene::new(Vec::new());
     let ran = scene.haft(&[]);
     ran.expect(2);
-    assert!(ran.stderr.contains("give a prompt with -p, or start haft on a terminal"), "{ran:?}");
+    assert!(ran.stderr.contains("use -p PROMPT, or start haft in a terminal"), "{ran:?}");
 }
 
 #[test]

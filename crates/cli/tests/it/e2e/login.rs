@@ -36,7 +36,7 @@ fn verifies_saves_uses_and_removes_piped_key() {
         let server = ModelServer::spawn_thread(wire, vec![Scenario::text("Hi.")]);
         let (world, url) = (World::new(), server.base_url());
         let (code, said) = haft(&world, &["login", provider], &url, &format!("{KEY}\n"));
-        assert!(code == 0 && said.contains(&format!("stored the key of {provider}")), "{said}");
+        assert!(code == 0 && said.contains(&format!("saved the key of {provider}")), "{said}");
         let probe = &server.get_requests()[0];
         assert!(probe.path == path && probe.header(header).unwrap().contains(KEY), "{probe:?}");
         assert!(stored(&world).contains(KEY));
@@ -93,7 +93,7 @@ fn rejects_invalid_keys_and_providers() {
     for (args, input, says) in [
         (["login", "antropic"].as_slice(), "sk-1", "unknown provider \"antropic\""),
         (&["login", "openai"], " \n", "no key given"),
-        (&["login", "openai"], "sk 1\nsk-2", "blanks"),
+        (&["login", "openai"], "sk 1\nsk-2", "spaces"),
         (&["login", "openai", "--no-probe"], "k".repeat(64 * 1024 + 1).as_str(), "longer than 64 KiB"),
         (&["login"], "sk-1", "haft login PROVIDER"),
     ] {
@@ -132,7 +132,7 @@ fn at_terminal(typed: &str) -> AtTerminal {
     let mut writer = pair.master.take_writer().unwrap();
     let mut shown = String::new();
     let mut piece = [0; 256];
-    while !shown.contains("it is not shown): ") {
+    while !shown.contains("(not shown): ") {
         let length = reader.read(&mut piece).unwrap();
         shown.push_str(&String::from_utf8_lossy(&piece[..length]));
     }
@@ -154,7 +154,7 @@ fn typed_key_is_hidden_and_file_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let AtTerminal { world, code, shown, echoes } = at_terminal(&format!("{KEY}\n"));
     assert!(code == 0 && echoes, "{shown}");
-    assert!(!shown.contains(KEY) && shown.contains("stored the key of openai"), "{shown}");
+    assert!(!shown.contains(KEY) && shown.contains("saved the key of openai"), "{shown}");
     assert!(stored(&world).contains(KEY));
     let file = fs::metadata(world.home().join("auth.json")).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
@@ -165,6 +165,6 @@ fn typed_key_is_hidden_and_file_is_private() {
 fn interrupted_prompt_restores_terminal() {
     let AtTerminal { world, code, shown, echoes } = at_terminal("sk-half\x03");
     assert_eq!((code, echoes), (130, true), "{shown}");
-    assert!(shown.contains("nothing was stored") && !shown.contains("sk-half"), "{shown}");
+    assert!(shown.contains("nothing was saved") && !shown.contains("sk-half"), "{shown}");
     assert_eq!(stored(&world), "");
 }

@@ -39,7 +39,7 @@ fn custom_server_uses_configured_headers_levels_and_prices() {
     ran.expect(0);
     assert_eq!(ran.of("usage")[0]["cost_usd"], 2.0);
     assert_eq!(ran.of("usage")[0]["cumulative"]["cost_usd"], 2.0);
-    assert!(ran.stderr.contains("lab/small has no thinking level medium; high is used"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("lab/small does not support thinking level medium; using high"), "{}", ran.stderr);
     let sent = &server.requests()[0];
     assert_eq!((sent.header("x-team"), &sent.body["reasoning_effort"]), (Some("blue-7"), &json!("high")));
     assert_eq!(sent.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
@@ -75,7 +75,7 @@ fn list_has_one_model_per_line() {
     assert_eq!(models[0]["thinking"][0], "off");
     let none = world.haft(&["--list-models", "no-such-model"]);
     assert_eq!((none.code, none.stdout.as_str()), (1, ""));
-    assert!(none.stderr.contains("pass --provider and --model"), "{}", none.stderr);
+    assert!(none.stderr.contains("use --provider and --model"), "{}", none.stderr);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn fallback_answers_and_is_reported() {
     ran.expect(0);
     assert_eq!(ran.stdout, "Here.\n");
     assert!(
-        ran.stderr.contains("401") && ran.stderr.contains("anthropic/m gives way to lab/small"),
+        ran.stderr.contains("401") && ran.stderr.contains("switching from anthropic/m to lab/small"),
         "{}",
         ran.stderr
     );

@@ -124,7 +124,7 @@ fn ext_flag_runs_without_sandbox_and_reports_it() {
     ran.expect(0);
     let meant = "[grant.weathr] matches no extension here; did you mean weather?";
     assert!(ran.stderr.contains(meant) && !ran.stderr.contains("[grant.other]"), "{}", ran.stderr);
-    let confined = ran.banners.replace("\n  ", "").contains("unpinned, in a sandbox of level standard");
+    let confined = ran.banners.replace("\n  ", "").contains("(sandbox standard, not approved)");
     assert_eq!(confined, has_standard(), "{}", ran.banners);
     let listed = scene.world.haft(&["ext", "list"]);
     assert!(!listed.stdout.contains("weathr"), "{listed:?}");

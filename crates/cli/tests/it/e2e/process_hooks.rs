@@ -145,7 +145,7 @@ fn invalid_hook_ends_run() {
     check_refused(&scene, args, 9, told);
     let scene = scene.python("gate", "emit('ready')\nfor frame in frames(): pass\n");
     config(&scene, HOOK);
-    check_refused(&scene, args, 9, "config.toml:1: the hook gate has the name of an extension, in ");
+    check_refused(&scene, args, 9, "config.toml:1: the hook gate has the same name as the extension in ");
     let told = "nowhere.json";
     check_refused(&scene, &["-p", "--hooks-config", "nowhere.json", "go"], 9, told);
 }

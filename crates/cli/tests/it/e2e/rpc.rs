@@ -231,7 +231,7 @@ fn failed_start_prints_reason_and_has_exit_code() {
         (&["rpc", "-p"], 2, "unexpected argument '-p'"),
         (&["rpc", "--record", "--no-session"], 2, "cannot be used with"),
         (&["rpc", "-r"], 2, "a value is required for '--resume <ID>'"),
-        (&["--mode", "rpc", "-r"], 2, "name one with --resume ID"),
+        (&["--mode", "rpc", "-r"], 2, "use --resume ID"),
         (&["--mode", "rpc", "-p"], 2, "cannot be used with"),
         (&["--mode", "rpc", "hello"], 2, "cannot be used with"),
     ] {
@@ -240,7 +240,7 @@ fn failed_start_prints_reason_and_has_exit_code() {
     for (flags, code, expect) in [
         (&["--tools", "fly"][..], 2, "unknown tool \"fly\""),
         (&["-e", "./gone"], 3, "there is no directory"),
-        (&["-c"], 11, "has no session yet"),
+        (&["-c"], 11, "has no sessions yet"),
         (&["--session", "0a"], 11, "no session has an id that begins with"),
     ] {
         check_told(flags, &ran(scene.command_of(&["rpc"], flags)), code, expect);

@@ -126,7 +126,7 @@ fn missing_required_extension_ends_server() {
     let left = Client::of(&scene, &[]).end();
     left.expect(3);
     assert!(
-        left.stderr.contains("required extension guard is not running; `haft doctor`"),
+        left.stderr.contains("required extension guard is not running; run `haft doctor`"),
         "{}",
         left.stderr
     );

@@ -140,7 +140,7 @@ fn killed_tool_does_not_run_again() {
     running.kill();
     let ran = scene.haft(&["-p", "-c", "what happened?"]);
     ran.expect(0);
-    assert!(ran.stderr.contains("a tool call was interrupted; it is not run again"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a tool call was interrupted; haft does not repeat it"), "{}", ran.stderr);
     assert!(said(&scene.server.requests()[1], "tool")[0].starts_with("interrupted: the tool was started"));
     assert_eq!(scene.marks(), ["ran"]);
     assert_eq!(scene.server.violations(), Vec::<String>::new());
@@ -159,8 +159,8 @@ fn forks_session_open_in_other_process() {
     let ran = scene.haft(&["-p", "-c", "second"]);
     ran.expect(10);
     let told = format!(
-        "haft: session {short} is open elsewhere; fork it with haft session fork {short}, or look at it with haft \
-         session show {short}\n"
+        "haft: session {short} is open in another process; fork it with `haft session fork {short}`, or read it with \
+         `haft session show {short}`\n"
     );
     assert_eq!(ran.stderr, told);
     assert_eq!(scene.world.haft(&["session", "rm", short, "--yes"]).code, 10);
@@ -270,7 +270,7 @@ fn session_of_newer_version_is_read_only() {
     {
         let ran = scene.world.haft(args);
         assert_eq!(ran.code, 11, "{ran:?}");
-        assert!(ran.stderr.contains("written by a newer haft"), "{ran:?}");
+        assert!(ran.stderr.contains("written by a newer version of haft"), "{ran:?}");
     }
     assert!(scene.world.haft(&["session", "show", "last"]).stdout.contains("> first\n"));
 }

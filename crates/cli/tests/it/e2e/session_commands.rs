@@ -160,7 +160,7 @@ fn renames_tags_labels_and_forks_session() {
     session(&scene, &["label", &id, &ids[1]]);
     assert!(!session(&scene, &["tree", &id]).stdout.contains("wrong"));
     let ended = scene.world.haft(&["session", "label", &id, "zzz", "x"]);
-    assert!(ended.code == 11 && ended.stderr.contains("haft session tree shows them"), "{ended:?}");
+    assert!(ended.code == 11 && ended.stderr.contains("`haft session tree` lists the entries"), "{ended:?}");
     // All ids begin with the empty text, which is not a valid name.
     assert_eq!(scene.world.haft(&["session", "show", ""]).code, 11);
 }

@@ -49,7 +49,7 @@ fn model_writes_summary_with_user_instructions() {
     let ran = compact(&scene, &["last", "mind", "the even ones"]);
     ran.expect(0);
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert!(lines[0].starts_with("session ") && lines[0].contains(" is summed up: "), "{ran:?}");
+    assert!(lines[0].starts_with("compacted session "), "{ran:?}");
     let tokens =
         |before: &str| lines[0].split_once(before).unwrap().0.rsplit(' ').next().unwrap().parse::<u64>();
     assert!(tokens(" tokens before").unwrap() > tokens(" now").unwrap(), "{ran:?}");
@@ -168,7 +168,7 @@ fn rejects_session_open_in_other_process() {
     assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
     let ran = compact(&scene, &["last"]);
     ran.expect(10);
-    assert!(ran.stderr.contains("is open elsewhere; fork it with haft session fork"), "{ran:?}");
+    assert!(ran.stderr.contains("is open in another process; fork it with `haft session fork"), "{ran:?}");
     #[cfg(unix)]
     running.kill();
     #[cfg(not(unix))]

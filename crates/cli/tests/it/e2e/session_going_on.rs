@@ -62,7 +62,7 @@ fn session_with_stopped_answer_needs_prompt() {
 fn rejects_prompt_as_session_id() {
     let (scene, _) = answered();
     let told =
-        "haft: --resume takes the beginning of an id, and \"fix\" is none; for a prompt: haft -r -p …\n";
+        "haft: --resume expects the beginning of an id, not \"fix\"; to give a prompt, use haft -r -p …\n";
     check(&scene, &["-r", "fix", "the", "tests"], 2, told);
     scene.haft(&["-r", "last", "-p", "second"]).expect(0);
 }

@@ -74,7 +74,7 @@ fn cancelling_starts_nothing_and_restores_terminal() {
         let cursor = |what: &str| shown.rfind(what);
         assert!(cursor("\x1b[?25l") <= cursor("\x1b[?25h"), "the cursor is seen: {shown:?}");
         // After the list, only the sequences that erase it follow.
-        let behind = shown.rsplit("to leave):").next().unwrap();
+        let behind = shown.rsplit("to cancel):").next().unwrap();
         assert!(behind.contains("\x1b[2K") && !behind.contains("about"), "{behind:?}");
     }
 }

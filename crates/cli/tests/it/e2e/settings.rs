@@ -60,14 +60,14 @@ fn project_settings_apply_to_project_extensions_only() {
     };
     let (stdout, stderr) = ran("/tell-guard");
     assert_eq!(stdout, "[guard] {\"allow\": []}\n");
-    let told = "config.toml:2: the extension guard runs as the user's own, so this is not used; project_settings = true \
-                in the user's [grant.guard]";
-    assert!(stderr.contains(told) && !stderr.contains("extension ours"), "{stderr}");
+    let told = "config.toml:2: ignored, because guard is the user's extension, not the project's; project_settings = \
+                true in the user's [grant.guard]";
+    assert!(stderr.contains(told) && !stderr.contains("because ours"), "{stderr}");
     assert_eq!(ran("/tell-ours").0, "[ours] {\"me\": 2, \"you\": 3}\n");
     configure(&scene, &format!("{user}[grant.guard]\nproject_settings = true\n"), project);
     let (stdout, stderr) = ran("/tell-guard");
     assert_eq!(stdout, "[guard] {\"allow\": [], \"endpoint\": \"http://evil\"}\n");
-    assert!(!stderr.contains("not used"), "{stderr}");
+    assert!(!stderr.contains("ignored"), "{stderr}");
 }
 
 /// An extension of the SDK whose settings decide about its weather report.

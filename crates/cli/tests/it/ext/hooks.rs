@@ -38,8 +38,8 @@ fn reports_relaxed_gate() {
       process hook of: ROOT/home/config.toml:1
       asked: before_tool
       priority: -3 (lowest first)
-      on_timeout = "allow": a call that it does not decide about in time is made
-      vouches = ["*"]: its answers in place of these tools count without approval
+      on_timeout = "allow": a call runs if the hook does not decide in time
+      vouches = ["*"]: its results for these tools need no approval
       runs: sh -c exit
 
     strict
@@ -58,8 +58,8 @@ fn reports_relaxed_gate() {
     insta::assert_snapshot!(doctor(&world), @r#"
     extensions
       ok     gate: your process hook, not sandboxed: runs with your rights
-      note   gate: on_timeout = "allow": a call that it does not decide about in time is made
-      note   gate: vouches = ["*"]: its answers in place of these tools count without approval
+      note   gate: on_timeout = "allow": a call runs if the hook does not decide in time
+      note   gate: vouches = ["*"]: its results for these tools need no approval
       ok     strict: your process hook, not sandboxed: runs with your rights
     "#);
 }
@@ -122,7 +122,7 @@ fn doctor_checks_command_of_hook() {
     check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which does not exist");
     check_ready("['sh']", "dir = '/no/hooks'", true, "`dir` is not an existing directory: /no/hooks");
     check_ready("['./gate.sh']", "", true, "ROOT/home/./gate.sh is not executable (chmod +x)");
-    check_ready("['sh gate.sh']", "", true, "write each word for itself: command = [\"sh\", \"gate.sh\"]");
+    check_ready("['sh gate.sh']", "", true, "write each word as its own string: command = [\"sh\", \"gate.sh\"]");
     check_ready("['~/gate']", "", true, "`~` is not expanded in commands");
 }
 
@@ -134,7 +134,7 @@ fn doctor_names_files_that_sandboxed_hook_cannot_read() {
     fs::write(&script, "").unwrap();
     let (dir, script) = (elsewhere.path().display(), script.display());
     let command = format!("['sh', '{script}']");
-    let told = format!("its sandbox does not let it read {script}: set `dir` in [hooks.processes.gate]");
+    let told = format!("its sandbox cannot read {script}; set `dir` in [hooks.processes.gate]");
     check_ready(&command, "[grant.gate]\nsandbox = 'standard'", true, &told);
     for readable in ["".to_owned(), format!("dir = '{dir}'\n[grant.gate]\nsandbox = 'none'")] {
         check_ready(&command, &readable, false, "ok     gate");
@@ -152,7 +152,7 @@ fn extension_commands_explain_process_hooks() {
     }
     for command in ["enable", "disable", "remove"] {
         let ended = world.haft(&["ext", command, "gate"]);
-        assert!(ended.code == 8 && ended.stderr.contains("change `enabled` in its"), "{ended:?}");
+        assert!(ended.code == 8 && ended.stderr.contains("(`enabled` turns it on and off)"), "{ended:?}");
     }
 }
 

@@ -119,13 +119,13 @@ fn marks_gate_relaxations() {
       asked: before_tool
       tools: PicoClaw's names (exec for bash)
     ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
-    ! on_timeout = "allow": a call that it does not decide about in time is made
+    ! on_timeout = "allow": a call runs if the hook does not decide in time
     not enabled: off
-    ! off: vouches = ["*"]: its answers in place of these tools count without approval
+    ! off: vouches = ["*"]: its results for these tools need no approval
     --- stderr
     wrote gate, off to ROOT/home/config.toml; `haft ext list` lists them
-    warning: gate: on_timeout = "allow": a call that it does not decide about in time is made
-    warning: off: vouches = ["*"]: its answers in place of these tools count without approval
+    warning: gate: on_timeout = "allow": a call runs if the hook does not decide in time
+    warning: off: vouches = ["*"]: its results for these tools need no approval
     "#);
     // Without a terminal, the shown lines are the only warning.
     fs::write(world.home().join("config.toml"), "").unwrap();
@@ -140,7 +140,7 @@ fn invalid_import_changes_nothing() {
     let before = config(&world);
     for (text, told) in [
         ("{}", "config.json has a mistake: it has no object `hooks`"),
-        (r#"{"hooks": {}}"#, "names no process hooks"),
+        (r#"{"hooks": {}}"#, "contains no process hooks"),
         (
             r#"{"hooks": {"processes": {"g": {"enabled": true, "command": ["g"], "intercept": ["before_turn"]}}}}"#,
             "config.json: `hooks.processes.g.intercept`: unsupported intercept \"before_turn\"; did you mean `before_",

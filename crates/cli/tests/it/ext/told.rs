@@ -288,7 +288,7 @@ fn lists_shadowed_project_extension_as_not_running() {
     assert_eq!((mine["state"].as_str(), mine["runs"].as_bool()), (Some("shadowed"), Some(false)));
     let below = world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
     assert!(below.contains("HELLO: is not run: ROOT/home/store/"), "{below}");
-    assert!(below.contains("has the same name, and comes first"), "{below}");
+    assert!(below.contains("has the same name and takes precedence"), "{below}");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn reports_slow_start_until_enabled_again() {
     let text = format!("{}\n{} bytes, {time} ns\n", world.home().join("copies/hello").display(), size.len());
     std::fs::create_dir_all(world.home().join("state")).unwrap();
     std::fs::write(world.home().join("state/silent-hello"), text).unwrap();
-    let told = "was slow to start, so a run does not wait for it";
+    let told = "starts slowly, so haft does not wait for it";
     let listed = || world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
     assert!(listed().contains(told), "{}", listed());
     let doctor = world.haft(&["doctor"]).stdout.replace("\n         ", " ");

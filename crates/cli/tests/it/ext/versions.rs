@@ -84,7 +84,7 @@ fn asks_about_same_code_from_other_source() {
     assert_eq!(world.haft(&["ext", "install", "-y", "mirror"]).code, 0);
     assert!(world.haft(&["ext", "lock"]).stdout.contains("from: the directory ROOT/project/mirror\n"));
     let ended = world.haft(&["ext", "install", "-y", "mirror"]);
-    assert!(ended.stderr.contains("exactly as it is; nothing was changed"), "{ended:?}");
+    assert!(ended.stderr.contains("already approved and unchanged; nothing was changed"), "{ended:?}");
 }
 
 #[test]
@@ -97,10 +97,10 @@ fn rollback_discards_waiting_version() {
         r#"{"name":"hello","version":"3","exec":"./run","permissions":{"net":"all"}}"#,
     );
     let ended = world.haft(&["ext", "update", "hello"]);
-    assert!(ended.code == 8 && ended.stderr.contains("hello is disabled until you agree"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stderr.contains("hello is disabled: its new version requests more"), "{ended:?}");
     let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("its newer version that waits for an answer is dropped"), "{ended:?}");
+    assert!(ended.stderr.contains("its newer version, which waited for your approval, was discarded"), "{ended:?}");
     let line = world.haft(&["ext", "list"]).stdout.lines().last().unwrap().to_owned();
     assert!(line.contains(" 1 ") && line.contains(" enabled "), "{line}");
 }

@@ -67,9 +67,9 @@ fn command_cannot_use_terminal() {
     let seat = Seat::at(Scene::new(vec![Scenario::text("Hello.")]), &[]);
     for command in ["!!head -c1 /dev/tty", "!!stty -echo < /dev/tty; echo after"] {
         seat.say(command);
-        seat.sees(&["it wants the terminal, which is haft's"]);
+        seat.sees(&["the command needs a terminal"]);
         seat.say("/clear");
-        seat.pty.wait_gone("it wants the terminal");
+        seat.pty.wait_gone("the command needs a terminal");
     }
     seat.say("hi");
     seat.sees(&["Hello."]);
