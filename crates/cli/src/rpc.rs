@@ -84,9 +84,8 @@ pub(crate) fn exit_for_end(end: Result<EndReason, ServeError<anyhow::Error>>) ->
         Ok(EndReason::Refused) => {
             Err(anyhow::anyhow!("the client did not send the token in {}", token::VARIABLES.join(" or ")))
         }
-        Ok(EndReason::Stopped) => Exit::RequiredExtension.fail(
-            "a gate of the session keeps failing, so the session stopped; run `haft doctor` for details",
-        ),
+        Ok(EndReason::Stopped) => Exit::RequiredExtension
+            .fail("a gate keeps failing, so the session stopped; run `haft doctor` for details"),
         Err(ServeError::First(error)) => Err(error),
         Err(error) => Err(error.into()),
     }

@@ -68,7 +68,7 @@ fn run_finding(seen: &InstallationState, spec: &ExtensionSpec) -> Finding {
     if let Some((why, next)) = start_obstacle(seen, spec) {
         return FindingArea::Extensions.wrong(
             name,
-            format!("{}, cannot start: {why}", describe_extension(seen, spec)),
+            format!("{}, cannot start: {}", describe_extension(seen, spec), without_prefix(&why)),
             next,
         );
     }
@@ -95,6 +95,11 @@ fn run_finding(seen: &InstallationState, spec: &ExtensionSpec) -> Finding {
         }
         None => FindingArea::Extensions.ok(name, describe_extension(seen, spec)),
     }
+}
+
+/// Removes the beginning of a message that the finding already contains.
+fn without_prefix(why: &str) -> &str {
+    why.strip_prefix("cannot be started: ").unwrap_or(why)
 }
 
 /// Returns a finding for each locked tool. The model does not see locked tools until the user approves them.

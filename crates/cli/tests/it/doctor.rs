@@ -249,7 +249,7 @@ fn reports_failed_extension_and_ended_trust() {
     };
     let crash = find("extensions");
     assert_eq!((&crash["name"], &crash["next"]), (&"crash".into(), &"haft ext logs crash".into()));
-    assert!(crash["text"].as_str().unwrap().contains("the project's, no sandbox"), "{crash}");
+    assert!(crash["text"].as_str().unwrap().contains("the project's, not sandboxed"), "{crash}");
     assert_eq!(started(), before, "doctor starts nothing");
 }
 
@@ -266,9 +266,10 @@ fn reports_extensions_of_project_that_cannot_start() {
     let shown: Value = serde_json::from_str(&world.haft(&["trust", "--show", "--json"]).stdout).unwrap();
     assert_eq!(world.haft(&["trust", "--digest", shown["digest"].as_str().unwrap()]).code, 0);
     let without = doctor(&world, &[], &[]);
-    assert!(without.stdout.contains("note   sandbox strict: cannot be had"), "{without:?}");
-    assert!(without.stdout.contains("ok     x: the project's, no sandbox"), "{without:?}");
-    let lost = "WRONG  lost: 1.2.0, the project's, not sandboxed: runs with your rights, cannot start:";
+    assert!(without.stdout.contains("note   sandbox strict: not available"), "{without:?}");
+    assert!(without.stdout.contains("ok     x: the project's, not sandboxed"), "{without:?}");
+    let lost =
+        "WRONG  lost: 1.2.0, the project's, not sandboxed: runs with your rights,\n         cannot start:";
     assert!(
         without.stdout.contains(lost) && without.stdout.contains("/nowhere/python3 does not exist"),
         "{without:?}"
@@ -276,7 +277,7 @@ fn reports_extensions_of_project_that_cannot_start() {
     write(world.home().join("config.toml"), "[grant.x]\nsandbox = 'strict'\n");
     let wanted = doctor(&world, &[], &[]);
     assert_eq!(wanted.code, 13, "{wanted:?}");
-    assert!(wanted.stdout.contains("WRONG  x: the project's, sandbox strict, cannot run:"), "{wanted:?}");
+    assert!(wanted.stdout.contains("WRONG  x: the project's, sandbox strict, cannot start:"), "{wanted:?}");
 }
 
 #[test]
@@ -302,7 +303,7 @@ fn reports_approved_and_unapproved_extensions() {
     assert_eq!(approved.code, 0, "{approved:?}");
     let (code, state, text, _) = told();
     assert_eq!((code, state.as_str()), (0, "ok"), "{text}");
-    assert!(text.contains("yours, approved 2") && text.contains("no sandbox"), "{text}");
+    assert!(text.contains("yours, approved 2") && text.contains("not sandboxed"), "{text}");
     write(dir.join("run.sh"), "#!/bin/sh\necho other\n");
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
@@ -340,8 +341,8 @@ fn reports_lost_lock_file_with_its_extensions() {
     let told = doctor(&world, &[], &[]);
     assert_eq!(told.code, 13);
     let text = of_user(&told.stdout);
-    assert!(text.contains("WRONG  guard 2: its code is in the store"), "{text}");
-    assert!(!text.contains("other 1: its code"), "{text}");
+    assert!(text.contains("WRONG  guard 2: does not run: its code is in the store"), "{text}");
+    assert!(!text.contains("other 1: does not run"), "{text}");
     let next = text.lines().find_map(|line| line.trim_start().strip_prefix("> haft ext install ")).unwrap();
     let next = next.replace("ROOT", world.project().parent().unwrap().to_str().unwrap());
     fs::remove_file(&lock).unwrap();

@@ -271,7 +271,7 @@ fn runs_placed_extension_only_as_approved() {
     assert!(listed(&world).0.contains(" unapproved "));
     let ended = world.haft(&["ext", "trust", "hello"]);
     assert_eq!(ended.code, 8, "{ended:?}");
-    assert!(ended.stdout.contains("UNCONFINED") && ended.stderr.contains("use --yes"), "{ended:?}");
+    assert!(ended.stdout.contains("UNCONFINED") && ended.stderr.contains("with --yes"), "{ended:?}");
     run(&world);
     assert!(!mark.exists());
 
@@ -338,7 +338,7 @@ fn rolls_back_to_previous_version() {
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     let ended = world.haft(&["ext", "update"]);
-    assert!(ended.stderr.contains("is approved already"), "{ended:?}");
+    assert!(ended.stderr.contains("is already approved"), "{ended:?}");
     script(&world.project().join("src/hello/run"), "exit 0");
     let ended = world.haft(&["ext", "update", "hello"]);
     assert!(ended.code == 8 && ended.stdout.contains("files, since then: run (changed)"), "{ended:?}");

@@ -180,7 +180,7 @@ async fn rejects_malformed_key_without_request() {
         world.shown(BackendRequest::Login { provider: "anthropic".into(), key: key.to_owned().into() })
     };
     assert!(login("a b").await.contains("the key contains spaces or control characters; nothing was saved"));
-    assert!(login(" ").await.contains("no key was given"));
+    assert!(login(" ").await.contains("no key given"));
     let removed = world.shown(BackendRequest::Logout { provider: "anthropic".into() }).await;
     assert!(removed.contains("no key of anthropic is saved in "), "{removed}");
     let Some(BackendReply::Providers(providers)) = world.ask(BackendRequest::Providers).await.pop() else {

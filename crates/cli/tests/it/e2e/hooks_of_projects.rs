@@ -90,7 +90,7 @@ fn hook_of_trusted_project_runs_until_its_files_change() {
     let listed = scene.world.haft(&["ext", "list"]).stdout;
     assert!(listed.contains("gate") && listed.contains("project"), "{listed}");
     let doctor = scene.world.haft(&["doctor"]).stdout;
-    assert!(doctor.contains("gate: the project's process hook, no sandbox"), "{doctor}");
+    assert!(doctor.contains("gate: the project's process hook, not sandboxed"), "{doctor}");
     for (file, told) in
         [("gate.py", ".haft/gate.py (changed)"), ("config.toml", ".haft/config.toml (changed)")]
     {

@@ -71,7 +71,7 @@ fn reports_syntax_error_of_hook() {
     let logs = scene.world.haft(&["ext", "logs", "gate"]);
     assert!(logs.code == 0 && logs.stdout.contains("def gate(:") && logs.stdout.contains(told), "{logs:?}");
     let doctor = doctor(&scene);
-    assert!(doctor.contains("WRONG gate: your process hook, no sandbox"), "{doctor}");
+    assert!(doctor.contains("WRONG gate: your process hook, not sandboxed"), "{doctor}");
     assert!(doctor.contains(told) && doctor.contains("haft ext logs gate"), "{doctor}");
 }
 
@@ -84,7 +84,7 @@ fn reports_missing_program_with_next_step() {
     assert!(ran.stderr.contains(told) && ran.stderr.contains("PATH"), "{}", ran.stderr);
     assert!(result(&scene).contains("Tool execution denied by hook") && result(&scene).contains(told));
     let doctor = doctor(&scene);
-    assert!(doctor.contains("cannot run: cannot be started") && doctor.contains(told), "{doctor}");
+    assert!(doctor.contains("cannot start: no program named") && doctor.contains(told), "{doctor}");
     assert!(doctor.contains("config.toml"), "{doctor}");
 }
 

@@ -208,7 +208,7 @@ fn lists_hook_with_state() {
       state: enabled
       sandbox: standard
       process hook of: ROOT/home/config.toml:1
-      asked: before_tool, approve_tool, events
+      hook points: before_tool, approve_tool, events
       priority: 0 (lowest first)
       runs: python3 gate.py
 

@@ -36,7 +36,7 @@ fn reports_relaxed_gate() {
       state: enabled
       sandbox: none
       process hook of: ROOT/home/config.toml:1
-      asked: before_tool
+      hook points: before_tool
       priority: -3 (lowest first)
       on_timeout = "allow": a call runs if the hook does not decide in time
       vouches = ["*"]: its results for these tools need no approval
@@ -47,7 +47,7 @@ fn reports_relaxed_gate() {
       state: enabled
       sandbox: none
       process hook of: ROOT/home/config.toml:9
-      asked: before_tool
+      hook points: before_tool
       priority: 0 (lowest first)
       runs: sh -c exit
     "#);

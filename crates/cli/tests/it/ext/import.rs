@@ -33,12 +33,12 @@ fn shows_hooks_and_writes_nothing_without_consent() {
     hook: gate
       runs: python3 gate.py in /srv
       sets: MY_TOKEN
-      asked: before_tool, approve_tool
+      hook points: before_tool, approve_tool
       tools: PicoClaw's names (exec for bash)
     ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
     hook: watch
       runs: ./watch
-      asked: events
+      hook points: events
       tools: PicoClaw's names (exec for bash)
       sandbox: strict
     not enabled: off
@@ -116,7 +116,7 @@ fn marks_gate_relaxations() {
     --- stdout
     hook: gate
       runs: gate
-      asked: before_tool
+      hook points: before_tool
       tools: PicoClaw's names (exec for bash)
     ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
     ! on_timeout = "allow": a call runs if the hook does not decide in time

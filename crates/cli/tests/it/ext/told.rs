@@ -79,7 +79,7 @@ fn prints_json_line_for_each() {
 
 #[test]
 fn long_list_shows_all_details() {
-    insta::assert_snapshot!(scrubbed(&three().haft(&["ext", "list", "--long"]).transcript()), @r#"
+    insta::assert_snapshot!(scrubbed(&three().haft(&["ext", "list", "--long"]).transcript()), @"
     code 0
     --- stdout
     hello 1.2.0
@@ -97,19 +97,19 @@ fn long_list_shows_all_details() {
       scope: global
       state: unapproved
       sandbox: standard (does not run now)
-      lies in: ROOT/home/extensions/put
+      directory: ROOT/home/extensions/put
       runs: ./run
 
     theirs 2
       scope: project
       state: untrusted
       sandbox: standard (does not run now)
-      lies in: ROOT/project/.haft/extensions/theirs
+      directory: ROOT/project/.haft/extensions/theirs
       runs: ./run
     --- stderr
     put: does not run, because it is not approved; `haft ext trust put` shows it and asks
     the project is not trusted, so its extensions do not run; run `haft trust` to review and trust it
-    "#);
+    ");
 }
 
 #[test]
@@ -168,22 +168,22 @@ fn reports_locked_tools_with_next_step() {
         of_hello.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     };
     let all = [told(&["ext", "list"]), told(&["doctor"])].join("\n\n");
-    insta::assert_snapshot!(scrubbed(&all), @r#"
+    insta::assert_snapshot!(scrubbed(&all), @"
     hello  1.2.0    global  enabled  none     ./src/hello
     hello: tools greet, wave are locked: the texts for the model differ from the approved ones; `haft ext trust hello` shows the differences and asks
     hello: tool clock is locked: its texts (description) change repeatedly; an approval does not last. The author must keep the texts constant and move variable parts to the results. `haft --ext DIR` runs an extension without this check; `haft ext trust hello` shows the differences
 
-      ok     hello: 1.2.0, yours, approved DAY, no sandbox: it has your
+      ok     hello: 1.2.0, yours, approved DAY, not sandboxed: runs with your
              rights
-      WRONG  hello: tools greet, wave are locked: the model would be told something
-             else than was approved
+      WRONG  hello: tools greet, wave are locked: the texts for the model differ
+             from the approved ones
              > haft ext trust hello
-      WRONG  hello: tool clock is locked: its texts (description) change again and
-             again, so agreeing does not last; its author has to keep them the same,
-             and put what differs into results. `haft --ext DIR` runs an extension
-             without holding it to its texts
+      WRONG  hello: tool clock is locked: its texts (description) change repeatedly;
+             an approval does not last. The author must keep the texts constant and
+             move variable parts to the results. `haft --ext DIR` runs an extension
+             without this check
              > haft ext trust hello
-    "#);
+    ");
     insta::assert_snapshot!(world.haft(&["ext", "trust", "hello"]).transcript(), @r#"
     code 8
     --- stdout
@@ -217,15 +217,15 @@ fn rollback_reports_skipped_versions() {
         assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 0);
     }
     tamper(&world, Some(0));
-    insta::assert_snapshot!(scrubbed(&world.haft(&["ext", "rollback", "-y", "hello"]).transcript()), @r#"
+    insta::assert_snapshot!(scrubbed(&world.haft(&["ext", "rollback", "-y", "hello"]).transcript()), @"
     code 0
     --- stdout
-    hello is now SHORT from the directory ROOT/project/src/hello, approved at TIME
-    passed over SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… is not what was approved
+    current version of hello: SHORT from the directory ROOT/project/src/hello, approved at TIME
+    skipped SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… is not what was approved
     previous version: SHORT from the directory ROOT/project/src/hello, approved at TIME
     --- stderr
     rolled back hello to the previous version; `haft ext rollback hello` undoes this
-    "#);
+    ");
     let code = std::fs::read_to_string(world.home().join("copies/hello/run")).unwrap();
     assert!(code.contains("exit 1"), "{code}");
     tamper(&world, Some(0));
@@ -287,7 +287,7 @@ fn lists_shadowed_project_extension_as_not_running() {
     let mine: Value = serde_json::from_str(mine).unwrap();
     assert_eq!((mine["state"].as_str(), mine["runs"].as_bool()), (Some("shadowed"), Some(false)));
     let below = world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
-    assert!(below.contains("HELLO: is not run: ROOT/home/store/"), "{below}");
+    assert!(below.contains("HELLO: does not run: ROOT/home/store/"), "{below}");
     assert!(below.contains("has the same name and takes precedence"), "{below}");
 }
 

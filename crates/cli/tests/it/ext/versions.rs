@@ -39,7 +39,7 @@ fn update_reports_moved_files() {
     let todos = world.home().join("copies/hello/todos.json");
     std::fs::write(&todos, "mine").unwrap();
     std::fs::write(world.extension("src/hello", "{}").join("todos.json"), "[]").unwrap();
-    let said = |ended: &crate::world::Ended| ended.stderr.contains("copies/hello/todos.json.kept-1 now");
+    let said = |ended: &crate::world::Ended| ended.stderr.contains("copies/hello/todos.json.kept-1\n");
     let ended = approve(&world, "2", "");
     assert!(said(&ended) && std::fs::read_to_string(&todos).unwrap() == "[]", "{ended:?}");
     assert_eq!(std::fs::read_to_string(todos.with_extension("json.kept-1")).unwrap(), "mine");

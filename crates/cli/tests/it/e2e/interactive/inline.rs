@@ -48,7 +48,7 @@ fn leave(seat: &Seat) {
     assert!(!screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste());
     let rows = seat.pty.history();
     let last = rows.iter().rfind(|row| !row.is_empty()).unwrap();
-    assert!(last.starts_with("haft --resume "), "{}", rows.join("\n"));
+    assert!(last.starts_with("resume this session with: haft --resume "), "{}", rows.join("\n"));
     assert!(!rows.iter().any(|row| row.starts_with("────") || row == "›"), "{}", rows.join("\n"));
 }
 

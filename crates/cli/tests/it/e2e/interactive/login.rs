@@ -28,7 +28,7 @@ fn verifies_saves_and_removes_key_without_showing_it() {
     seat.sees(&["Key for anthropic"]);
     seat.pty.send(TYPED);
     seat.pty.press(&["enter"]);
-    seat.sees(&["stored the key of anthropic"]);
+    seat.sees(&["saved the key of anthropic"]);
     assert!(stored().contains(TYPED));
     assert!(server.get_requests().last().unwrap().header("x-api-key").unwrap().contains(TYPED));
     seat.say("/logout anthropic");
