@@ -54,6 +54,7 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
         Step::cargo("format", "fmt --all --check"),
         Step::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
         Step::xtask("tidy", "tidy"),
+        Step::xtask("book", "book"),
     ];
     // Cargo takes one lock for each profile, so the steps of one profile share a lane.
     let compiling = vec![compiled(depth), vec![Step::xtask("counts", "bench counts")]];
