@@ -103,7 +103,8 @@ fn links(text: &str) -> Vec<(usize, String)> {
         // Code holds no links; a link whose text is code ends outside of it.
         let outside: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         let targets = outside.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-        links.extend(targets.map(|(target, _)| (at, target.split(' ').next().unwrap_or_default().to_owned())));
+        links
+            .extend(targets.map(|(target, _)| (at, target.split(' ').next().unwrap_or_default().to_owned())));
     }
     links
 }
@@ -151,7 +152,8 @@ mod tests {
 
     #[test]
     fn finds_files_and_headings_that_do_not_exist() {
-        for link in ["b.md", "./b.md#one-two", "b.md#same-1", "#a", "pictures/a.png", "https://haft.invalid"] {
+        for link in ["b.md", "./b.md#one-two", "b.md#same-1", "#a", "pictures/a.png", "https://haft.invalid"]
+        {
             check_link(link, &[]);
         }
         check_link("c.md", &["docs/a.md:3: c.md: no such file"]);
