@@ -5,8 +5,8 @@
     read.py --json FILE            each message as a line of JSON
     read.py --interventions FILE   what extensions did, each a line of JSON
 
-Needs nothing but Python. The format is described in docs/sessions.md; the parts of this program have the names of its
-sections.
+Needs nothing but Python. The format is described in docs/session-format.md; the parts of this program have the names of
+its sections.
 """
 
 import json

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod bench;
+mod book;
 mod ci;
 mod faults;
 mod fuzz;
@@ -32,6 +33,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   fuzz [TARGET] [--full | --runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
   fuzz --lint         clippy over the fuzz targets
+  book                build docs/ as a book in target/book, and check its spelling and style; needs
+                      mdbook and typos, and uses vale if it is installed
   deny                check licences and advisories; needs cargo-deny
   semver              compare the libraries with the last release; needs cargo-semver-checks
   bench [ROW…] [--quick]
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         ["language", ref args @ ..] => tidy::language(args).map(|text| print!("{text}")),
         ["ci", "--full", ref steps @ ..] => ci::run(ci::CheckDepth::Full, steps),
         ["ci", ref steps @ ..] => ci::run(ci::CheckDepth::Usual, steps),
+        ["book"] => book::run(),
         ["deny"] => ci::run_deny(),
         ["semver"] => ci::run_semver(),
         ["faults", ref rows @ ..] => faults::run(rows),

@@ -3,6 +3,8 @@
 mod ext;
 mod help;
 mod misplaced;
+#[cfg(test)]
+mod page;
 mod rpc;
 mod session;
 mod trust;

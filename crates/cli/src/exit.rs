@@ -48,21 +48,21 @@ impl Exit {
 
     pub(crate) const fn description(self) -> &'static str {
         match self {
-            Self::Ok => "done",
-            Self::Failure => "something failed that has no code of its own",
-            Self::Usage => "something on the command line cannot be used",
-            Self::RequiredExtension => "an extension that must be in place did not start, or failed",
-            Self::Blocked => "an extension blocked the turn, or refused that the session is summed up",
-            Self::Provider => "the model's provider failed",
-            Self::NoProvider => "no provider is set up, or its key is missing or refused",
-            Self::MaxSteps => "the prompt took more steps than --max-steps allows",
-            Self::Extensions => "haft ext could not do what was asked",
-            Self::Configuration => "a setting in config.toml or the environment cannot be used",
-            Self::SessionInUse => "the session is open elsewhere",
-            Self::Session => "there is no such session, or it can only be looked at",
-            Self::Trust => "the project cannot be trusted, or is not the one whose digest was given",
-            Self::Unwell => "haft doctor found something wrong",
-            Self::Aborted => "the user stopped it",
+            Self::Ok => "success",
+            Self::Failure => "failure without a code of its own",
+            Self::Usage => "invalid command line",
+            Self::RequiredExtension => "a required extension did not start, or failed",
+            Self::Blocked => "an extension blocked the turn or the compaction",
+            Self::Provider => "the model provider failed",
+            Self::NoProvider => "no provider is configured, or its key is missing or was rejected",
+            Self::MaxSteps => "the prompt needed more steps than --max-steps allows",
+            Self::Extensions => "a haft ext command failed",
+            Self::Configuration => "invalid setting in config.toml, models.json or the environment",
+            Self::SessionInUse => "the session is open in another process",
+            Self::Session => "the session does not exist, or is read-only",
+            Self::Trust => "the project cannot be trusted, or its digest differs from the given one",
+            Self::Unwell => "haft doctor found problems",
+            Self::Aborted => "interrupted by the user or a signal",
         }
     }
 

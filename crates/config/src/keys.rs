@@ -94,23 +94,23 @@ keys! {
     /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
     /// pass for a setting.
     ConfigFile as Settings {
-        /// The provider to ask: `anthropic`, `openai`, …
+        /// The model provider: `anthropic`, `openai`, … See [providers.md](providers.md#providers).
         provider: String = "provider" {
             kind: Text("a name"),
-            unset: "the first one that has a key, then a server on this machine",
+            unset: "the first provider that has a key, otherwise a local server",
             reach: TrustedProject,
             variables: &["HAFT_PROVIDER"],
             flag: "--provider",
         }
-        /// The model's id at that provider.
+        /// The id of the model at that provider, or `provider/id`. See [providers.md](providers.md#model-names-with-a-provider).
         model: String = "model" {
             kind: Text("an id"),
-            unset: "the provider's own choice of haft",
+            unset: "the provider's default model",
             reach: TrustedProject,
             variables: &["HAFT_MODEL"],
             flag: "--model",
         }
-        /// Where the provider is reached, for compatible servers.
+        /// The address of the provider's API, for compatible servers and gateways.
         base_url: String = "base_url" {
             kind: Text("an address"),
             unset: "the provider's usual address",
@@ -118,16 +118,17 @@ keys! {
             variables: &["HAFT_BASE_URL"],
             flag: "--base-url",
         }
-        /// How much the model should think before it answers.
+        /// The thinking level of the model. See [models.md](models.md#thinking).
         thinking: ThinkingLevel = "thinking" | "reasoning" {
             kind: Choice(&ThinkingLevel::NAMES),
             default: ThinkingLevel::Default,
-            unset: "whatever the provider does",
+            unset: "the level that the provider chooses",
             reach: TrustedProject,
             variables: &["HAFT_THINKING", "HAFT_REASONING"],
             flag: "--thinking",
         }
-        /// Models to ask while the first cannot be asked, each as `provider/model`. See [models.md](models.md#fallback-models).
+        /// Models to use while the first one is not available, each as `provider/model`. See
+        /// [models.md](models.md#fallback-models).
         fallback: Vec<String> = "fallback" {
             kind: List("models"),
             unset: "none",
@@ -135,15 +136,16 @@ keys! {
             variables: &["HAFT_FALLBACK"],
             flag: "--fallback",
         }
-        /// The number of steps one prompt may take.
+        /// The maximum number of steps for one prompt.
         max_steps: NonZeroU32 = "max_steps" {
             kind: Int { min: 1, max: u32::MAX as i64 },
-            unset: "as many as it needs",
+            unset: "no limit",
             reach: TrustedProject,
             variables: &["HAFT_MAX_STEPS"],
             flag: "--max-steps",
         }
-        /// True if `AGENTS.md` files are read and shown to the model.
+        /// True if the model receives context files (`AGENTS.md`, `CLAUDE.md`). See
+        /// [context.md](context.md#context-files).
         context_files: bool = "context_files" {
             kind: Bool,
             default: true,
@@ -151,40 +153,38 @@ keys! {
             flag: "--no-context-files",
         }
         tables {
-            /// When the conversation is summed up by itself, and how much of it is kept word for word. See
-            /// [sessions.md](sessions.md#compaction).
+            /// Settings of automatic compaction. See [sessions.md](sessions.md#compaction).
             compaction: Compaction = "compaction" {
                 kind: Table(TableKind::Keys),
                 unset: "as below",
                 reach: TrustedProject,
             }
-            /// Further places of extensions: the directory of one, or one with several in it. Relative to the file that
-            /// names them; `~/` is the home directory.
+            /// Additional directories with extensions: each holds one extension, or one extension per subdirectory. A
+            /// relative path starts at the directory of the file that names it; `~/` is the home directory.
             extensions: Vec<String> = "extensions" {
                 kind: List("paths"),
                 unset: "none",
                 reach: TrustedProject,
             }
-            /// Settings that the extension of this name is handed as they are, as `hello_ack.config`. Each extension says
-            /// itself what it knows. A trusted project's table counts for an extension of the project, over the user's; for
-            /// any other extension only where `grant.NAME.project_settings` says so, and for keys that the user did not set.
+            /// Settings of the extension `NAME`. haft passes them unchanged in `hello_ack.config`; the extension defines
+            /// the keys. See [Settings of extensions](#settings-of-extensions).
             extension: BTreeMap<String, toml::Table> = "extension.NAME" {
                 kind: Table(TableKind::Any),
                 unset: "empty",
                 reach: TrustedProject,
             }
-            /// Process hooks: programs that speak PicoClaw's protocol. See [below](#process-hooks).
+            /// Process hooks: programs that speak PicoClaw's protocol. See [Process hooks](#process-hooks).
             hooks: Hooks = "hooks" {
                 kind: Table(TableKind::Keys),
                 unset: "none",
                 reach: TrustedProject,
             }
-            /// How the interactive mode looks and behaves.
+            /// The appearance and behavior of the interactive mode.
             tui: Tui = "tui" {
                 kind: Table(TableKind::Keys),
                 unset: "as below",
             }
-            /// What the user lets the extension or the process hook of this name do beyond what all may.
+            /// Additional rights of the extension or process hook `NAME`.
             grant: BTreeMap<String, Grant> = "grant.NAME" {
                 kind: Table(TableKind::Keys),
                 unset: "nothing",
@@ -194,25 +194,25 @@ keys! {
 }
 
 keys! {
-    /// When the conversation is summed up, and how much of it is kept.
+    /// Settings of compaction.
     Compaction as CompactionSettings {
-        /// True if the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
-        /// request is too long. `haft session compact` works either way.
+        /// True if haft compacts the conversation when it reaches the reserve, and when the provider rejects a request as
+        /// too long. `haft session compact` works in both cases.
         auto: bool = "compaction.auto" {
             kind: Bool,
             default: true,
             reach: TrustedProject,
         }
-        /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,
-        /// whichever is less; more than half of the window counts as half of it.
+        /// Tokens of the context window to keep free for the answer. The default is 16,384 or 15 % of the window,
+        /// whichever is less. The maximum is half of the window.
         reserve: NonZeroU64 = "compaction.reserve" {
             kind: Int { min: 1, max: i64::MAX },
             unset: "16,384 or 15 % of the window",
             reach: TrustedProject,
         }
-        /// Tokens at the end of the conversation that are kept word for word. If nothing is said, 20,000 or a third of what
-        /// the system prompt, the tools and the reserve leave of the window, whichever is less; more than half of that
-        /// counts as half of it.
+        /// Tokens at the end of the conversation to keep verbatim. The rest of the window is what the system prompt, the
+        /// tools and the reserve leave free. The default is 20,000 or a third of that rest, whichever is less. The
+        /// maximum is half of the rest.
         keep: NonZeroU64 = "compaction.keep" {
             kind: Int { min: 1, max: i64::MAX },
             unset: "20,000 or a third of the rest",
@@ -222,51 +222,51 @@ keys! {
 }
 
 keys! {
-    /// What the user lets one extension do.
+    /// Additional rights of one extension.
     Grant as GrantSettings {
-        /// Variables of haft's own environment that the extension gets beside those that all get, in full and without a
-        /// pattern.
+        /// Names of environment variables to pass to the extension, in addition to those that every extension gets. Each
+        /// name is complete; patterns are not supported.
         env: Vec<String> = "grant.NAME.env" {
             kind: List("names"),
             unset: "none",
         }
-        /// What happens when the extension, asked as a gate, does not answer in time. `block`: the action does not
-        /// happen. `allow`: it happens, and the failure is reported.
+        /// The verdict when the extension, as a gate, does not answer in time. `block`: the action does not happen.
+        /// `allow`: the action happens, and haft reports the failure.
         on_timeout: OnTimeout = "grant.NAME.on_timeout" {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
         }
-        /// True if the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
-        /// the project's: keys that the user did not set, and those alone.
+        /// True if `[extension.NAME]` of a trusted project may add settings for this extension, although it does not
+        /// belong to the project. Keys that the user set stay unchanged.
         project_settings: bool = "grant.NAME.project_settings" {
             kind: Bool,
             unset: "`false`",
         }
-        /// The sandbox that the extension runs in; where this system does not have it, the extension is not started. See
-        /// [sandbox.md](sandbox.md#confining-an-extension).
+        /// The sandbox level of the extension. On a system without that level, haft does not start the extension. See
+        /// [sandbox.md](sandbox.md).
         sandbox: SandboxLevel = "grant.NAME.sandbox" {
             kind: Choice(SandboxLevel::NAMES),
-            unset: "`none`",
+            unset: "`standard` if the manifest has `permissions`, otherwise `none`",
         }
-        /// What the extension may read in its sandbox beside its own directory: files, and directories with all below
-        /// them. Absolute, or beginning with `~`, `$WORKSPACE` (where haft works) or `$DATA` (where it keeps its state).
+        /// Files and directories that the extension may read in its sandbox, in addition to its own directory. A path is
+        /// absolute or begins with `~`, `$WORKSPACE` (the working directory) or `$DATA` (the extension's data directory).
         read: Vec<String> = "grant.NAME.read" {
             kind: List("paths"),
             unset: "none",
         }
-        /// What the extension may read and change in its sandbox beside `$DATA`.
+        /// Files and directories that the extension may read and change in its sandbox, in addition to `$DATA`.
         write: Vec<String> = "grant.NAME.write" {
             kind: List("paths"),
             unset: "none",
         }
-        /// What the extension may read and execute in its sandbox beside its own directory, its interpreter and the
-        /// system's programs.
+        /// Files and directories that the extension may read and execute in its sandbox. Its own directory, its
+        /// interpreter and the programs of the system need no entry.
         exec: Vec<String> = "grant.NAME.exec" {
             kind: List("paths"),
             unset: "none",
         }
-        /// Whom the extension may talk to from its sandbox. `all` includes what listens on this machine; `loopback` is
-        /// a device of its own and needs `strict`.
+        /// Network access of the extension in its sandbox. `all` includes servers on this machine. `loopback` is a
+        /// private loopback device and needs `strict`.
         net: SandboxNet = "grant.NAME.net" {
             kind: Choice(SandboxNet::NAMES),
             unset: "`none`",

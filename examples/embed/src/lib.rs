@@ -1,8 +1,12 @@
 //! What the small programs in `src/bin` have in common, which is a model that needs neither key nor network.
 //!
-//! The code of `docs/embedding.md` is compiled here, too, as tests of its documentation.
+//! The code of `docs/first-embedding.md` and `docs/embedding.md` is compiled here, too, as documentation tests.
 
 use haft_providers::{ScriptError, ScriptedModel};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/first-embedding.md")]
+pub struct FirstEmbedding;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embedding.md")]

@@ -54,6 +54,7 @@ pub(super) fn plan_phases(depth: CheckDepth, folder: &Path) -> Vec<StepPhase> {
         CiStep::cargo("format", "fmt --all --check"),
         CiStep::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
         CiStep::xtask("tidy", "tidy"),
+        CiStep::xtask("book", "book"),
     ];
     // Cargo takes one lock for each profile, so the steps of one profile share a lane.
     let compiling = vec![compile_lane(depth), vec![CiStep::xtask("counts", "bench counts")]];

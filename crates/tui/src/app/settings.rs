@@ -137,7 +137,7 @@ pub fn markdown() -> String {
                 format!("`{default}`{rest}")
             }
         };
-        let later = if AT_START.contains(&key.path) { " Counts from the next start on." } else { "" };
+        let later = if AT_START.contains(&key.path) { " Takes effect at the next start." } else { "" };
         out.push_str(&format!("| `{}` | {choices} | {}{later} |\n", key.path, key.summary()));
     }
     out
