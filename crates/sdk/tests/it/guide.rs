@@ -65,7 +65,7 @@ mod tutorial {
 
 /// The programs of the guide.
 mod program {
-    use haft_sdk::{Extension, HostError, Level, Response, ToolResult};
+    use haft_sdk::{Extension, HostError, NoteLevel, Response, ToolResult};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Search {
