@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 
+use xtask::words;
+
 use crate::repo::{self, RepoFile};
 use source::SourceNames;
 
@@ -20,34 +22,18 @@ const COUNTS: &str = "xtask/language.txt";
 /// The longest sentence in words.
 const MAX_WORDS: usize = 30;
 
+/// The page with the terms of the project.
+const GLOSSARY: &str = "docs/glossary.md";
+
+/// Words that begin a message without saying what failed.
+const NO_SUBJECTS: &[&str] = &[
+    "is", "was", "has", "had", "does", "did", "must", "needs", "takes", "says", "asks", "gets", "gives",
+    "goes", "holds", "lies", "names", "stands", "wants", "makes", "comes", "it", "one", "what", "whatever",
+    "whoever", "somebody", "nobody", "that", "there", "they",
+];
+
 /// Words that no summary line begins with.
 const BANNED_OPENINGS: &[&str] = &["What", "Whether", "Who", "Whose", "Whom", "How", "That"];
-
-/// Words and phrases that others replaced, each with the replacement.
-const REPLACED: &[(&str, &str)] = &[
-    ("go on with", "continue"),
-    ("goes on with", "continues"),
-    ("going on with", "continuing"),
-    ("sum up", "summarize"),
-    ("sums up", "summarizes"),
-    ("summed up", "summarized"),
-    ("summing up", "summarizing"),
-    ("mend", "repair"),
-    ("mends", "repairs"),
-    ("mended", "repaired"),
-    ("shall", "must"),
-    ("whoever", "the caller"),
-    ("nobody", "no user, no caller, …"),
-    ("somebody", "a user, a caller, …"),
-    ("anew", "again"),
-    ("cannot be had", "is not available"),
-    ("stands for", "means"),
-    ("is told of", "is notified of"),
-    ("are told of", "are notified of"),
-    ("taken back", "cancelled"),
-    ("unconfined", "not sandboxed"),
-    ("unpinned", "not approved"),
-];
 
 /// Function names of one word that every reader knows, between blanks.
 const KNOWN_VERBS: &str = "\
@@ -74,16 +60,18 @@ enum LanguageMeasure {
     OneWordType,
     OneWordFunction,
     ReplacedWord,
+    ErrorMessage,
 }
 
 impl LanguageMeasure {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::BannedOpening,
         Self::LongSentence,
         Self::RepeatedType,
         Self::OneWordType,
         Self::OneWordFunction,
         Self::ReplacedWord,
+        Self::ErrorMessage,
     ];
 
     fn name(self) -> &'static str {
@@ -94,6 +82,7 @@ impl LanguageMeasure {
             Self::OneWordType => "one-word-type",
             Self::OneWordFunction => "one-word-function",
             Self::ReplacedWord => "replaced-word",
+            Self::ErrorMessage => "error-message",
         }
     }
 
@@ -105,6 +94,7 @@ impl LanguageMeasure {
             Self::OneWordType => "type names of one word",
             Self::OneWordFunction => "uncommon function names of one word",
             Self::ReplacedWord => "words that a standard term replaced",
+            Self::ErrorMessage => "messages of error types without a subject, or with a replaced word",
         }
     }
 }
@@ -208,7 +198,7 @@ fn parse_counts(text: &str) -> BTreeMap<&str, usize> {
 }
 
 fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
-    let mut offences = LanguageOffenses::default();
+    let mut offences = LanguageOffenses { other_terms: other_terms(files), ..LanguageOffenses::default() };
     let mut types = BTreeMap::<(&str, String), Vec<String>>::new();
     for file in files {
         if let Some(name) = crate_of(&file.path).filter(|_| is_product(&file.path)) {
@@ -218,7 +208,7 @@ fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
             for (line, ident) in source.types {
                 types.entry((name, ident)).or_default().push(format!("{}:{line}", file.path));
             }
-        } else if is_page(&file.path) {
+        } else if is_page(&file.path) && file.path != GLOSSARY {
             for (line, sentence) in prose::sentences(&file.text) {
                 record_sentence(&mut offences, &format!("{}:{line}", file.path), &sentence);
             }
@@ -242,6 +232,11 @@ fn record_source(offences: &mut LanguageOffenses, path: &str, source: &SourceNam
         offences.record(LanguageMeasure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
         record_sentence(offences, &place, summary);
     }
+    for (line, message) in &source.messages {
+        let problem = find_message_problem(message);
+        let offence = problem.map(|problem| format!("{path}:{line}: {problem}: {message}"));
+        offences.record(LanguageMeasure::ErrorMessage, offence);
+    }
     for (line, ident) in &source.functions {
         let is_odd = !ident.contains('_') && !KNOWN_VERBS.split(' ').any(|known| known == ident);
         offences.record(LanguageMeasure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
@@ -255,10 +250,36 @@ fn record_sentence(offences: &mut LanguageOffenses, place: &str, sentence: &str)
         LanguageMeasure::LongSentence,
         is_long.then(|| format!("{place}: {words} words: {sentence}")),
     );
-    let lower = format!(" {} ", prose::plain_words(sentence));
-    let replaced = REPLACED.iter().find(|(word, _)| lower.contains(&format!(" {word} ")));
+    let replaced = words::find_replaced(sentence).map(|(word, by)| (word.to_owned(), by.to_owned()));
+    let replaced = replaced.or_else(|| {
+        let known = &offences.other_terms;
+        known.iter().find(|(word, _)| words::contains_phrase(sentence, word)).cloned()
+    });
     let offence = replaced.map(|(word, by)| format!("{place}: {word} (write: {by}): {sentence}"));
     offences.record(LanguageMeasure::ReplacedWord, offence);
+}
+
+/// The words that the glossary rejects, each with the term to use instead.
+fn other_terms(files: &[RepoFile]) -> Vec<(String, String)> {
+    let glossary = files.iter().find(|file| file.path == GLOSSARY).map_or("", |file| &file.text);
+    let rows = glossary.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.filter_map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, term, _, others, _] = cells[..] else { return None };
+        let others = others.split(',').map(str::trim).filter(|other| !other.is_empty());
+        Some(others.map(|other| (other.to_owned(), term.to_owned())).collect::<Vec<_>>())
+    })
+    .flatten()
+    .collect()
+}
+
+/// Says what is wrong with the message of an error: a reader has to see what failed.
+fn find_message_problem(message: &str) -> Option<&'static str> {
+    let first = message.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    if NO_SUBJECTS.contains(&first.as_str()) {
+        return Some("no subject");
+    }
+    words::find_replaced(message).map(|(word, _)| word)
 }
 
 /// The crate that a source file belongs to.
@@ -342,11 +363,35 @@ mod tests {
     }
 
     #[test]
+    fn counts_messages_without_a_subject() {
+        let text = "//! A.\n\n/// Fails.\nenum ReadError {\n    #[error(\"is no file\")]\n    NoFile,\n    #[error(\"{path} is not a file\")]\n    Other,\n}\n";
+        check_offences(
+            "crates/a/src/b.rs",
+            text,
+            &[(LanguageMeasure::ErrorMessage, "crates/a/src/b.rs:5: no subject: is no file")],
+        );
+    }
+
+    #[test]
+    fn counts_words_that_the_glossary_rejects() {
+        let files = [
+            file(
+                GLOSSARY,
+                "# G\n\n| term | meaning | not |\n|---|---|---|\n| extension | A program. | plugin, add-on |\n",
+            ),
+            file("docs/a.md", "# A\n\nInstall an add-on.\n"),
+        ];
+        let offences = collect_offenses(&files);
+        let expect = ["docs/a.md:3: add-on (write: extension): Install an add-on."];
+        assert_eq!(offences.list_for(LanguageMeasure::ReplacedWord), expect);
+    }
+
+    #[test]
     fn reports_a_count_that_differs() {
         let source = file("crates/a/src/b.rs", "//! What it is.\n");
         let with = |count: &str| {
             let text = format!(
-                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\nreplaced-word 0\n"
+                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\nreplaced-word 0\nerror-message 0\n"
             );
             check(&[file("crates/a/src/b.rs", &source.text), file(COUNTS, &text)])
         };

@@ -56,13 +56,6 @@ pub(super) fn split(paragraph: &str) -> impl Iterator<Item = String> {
     sentences.into_iter()
 }
 
-/// The words of a sentence in lower case, without code and punctuation, one blank between two.
-pub(super) fn plain_words(sentence: &str) -> String {
-    let prose: String = sentence.split('`').step_by(2).collect::<Vec<_>>().join(" ` ");
-    let word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    prose.split_whitespace().map(word).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,10 +73,5 @@ mod tests {
             (15, "Nine"),
         ];
         assert_eq!(found, expect.map(|(line, text)| (line, text.to_owned())));
-    }
-
-    #[test]
-    fn plain_words_hold_no_code() {
-        assert_eq!(plain_words("The `shall` of **it**, (Anew)."), "the of it anew");
     }
 }

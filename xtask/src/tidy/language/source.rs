@@ -4,7 +4,7 @@ use proc_macro2::Span;
 use syn::visit::{self, Visit};
 use syn::{
     AttrStyle, Attribute, Expr, ExprLit, Ident, ImplItemFn, Item, ItemEnum, ItemFn, ItemImpl, ItemStruct,
-    ItemTrait, ItemType, Lit, Meta,
+    ItemTrait, ItemType, Lit, LitStr, Meta,
 };
 
 use super::prose;
@@ -18,6 +18,8 @@ pub(super) struct SourceNames {
     pub(super) types: Vec<(usize, String)>,
     /// Free functions and inherent methods.
     pub(super) functions: Vec<(usize, String)>,
+    /// The messages of error types, as in `#[error("…")]`.
+    pub(super) messages: Vec<(usize, String)>,
     /// The doc comment that is being read.
     comment: Option<DocComment>,
 }
@@ -103,6 +105,7 @@ impl<'ast> Visit<'ast> for SourceNames {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        self.messages.extend(error_message(attribute));
         let Some(text) = doc_line(attribute) else { return };
         let at = line_number(attribute.pound_token.span);
         let is_inner = matches!(attribute.style, AttrStyle::Inner(_));
@@ -128,6 +131,14 @@ impl<'ast> Visit<'ast> for SourceNames {
 
 fn line_number(span: Span) -> usize {
     span.start().line
+}
+
+/// The message of an attribute `error` with its line.
+fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
+    let Meta::List(list) = &attribute.meta else { return None };
+    let first = list.path.is_ident("error").then(|| list.tokens.clone().into_iter().next())??;
+    let text = syn::parse_str::<LitStr>(&first.to_string()).ok()?;
+    Some((line_number(attribute.pound_token.span), text.value()))
 }
 
 /// The text of one line of a doc comment.
