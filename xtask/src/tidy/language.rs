@@ -104,6 +104,8 @@ impl LanguageMeasure {
 struct LanguageOffenses {
     found: BTreeMap<LanguageMeasure, Vec<String>>,
     checked: BTreeMap<LanguageMeasure, usize>,
+    /// The words that the glossary rejects, each with the term to use instead.
+    other_terms: Vec<(String, String)>,
 }
 
 impl LanguageOffenses {
