@@ -2,6 +2,8 @@
 
 mod ext;
 mod help;
+#[cfg(test)]
+mod help_texts;
 mod misplaced;
 #[cfg(test)]
 mod page;

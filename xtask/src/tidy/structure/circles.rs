@@ -60,7 +60,7 @@ fn shortest_cycle(graph: &ImportGraph, start: usize) -> Option<Vec<usize>> {
 /// Returns the files that a file reaches and that reach it.
 fn cycle_group(graph: &ImportGraph, start: usize) -> BTreeSet<usize> {
     let reached = reachable_from(graph, start);
-    reached.iter().copied().filter(|other| self::reachable_from(graph, *other).contains(&start)).collect()
+    reached.iter().copied().filter(|other| reachable_from(graph, *other).contains(&start)).collect()
 }
 
 fn reachable_from(graph: &ImportGraph, start: usize) -> BTreeSet<usize> {

@@ -297,7 +297,7 @@ fn upward_imports(one: &CrateModules, order: &[&str]) -> Vec<String> {
         let higher = one
             .imported_modules(module)
             .into_iter()
-            .filter(|other| self::layer_index(&other.name, order) > Some(place));
+            .filter(|other| layer_index(&other.name, order) > Some(place));
         findings.extend(higher.map(|other| {
             format!(
                 "crates/{}/src/{}: imports upwards, from {}; see xtask/src/tidy/structure/layers.rs",
