@@ -1,17 +1,17 @@
-//! `TerminalRequestWatch`: a program in the background that wants the terminal.
+//! `TerminalRequestWatch`: detects a background program that requests the terminal.
 //!
-//! A process group of its own is no session of its own: the programs in it see the terminal of this process and may ask
-//! for it. The system then stops all of the group, and nothing of it ever goes on by itself.
+//! A separate process group is not a separate session: its programs see the terminal of this process and may request
+//! it. The system then stops the whole group, and the group never resumes by itself.
 
 #[cfg(unix)]
-mod stops {
+mod imp {
     use std::future::pending;
     use std::io;
 
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
     use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 
-    /// Sees when a program is stopped because it wants the terminal.
+    /// Detects when a program is stopped because it requests the terminal.
     #[derive(Debug)]
     pub struct TerminalRequestWatch {
         program: Option<Pid>,
@@ -24,17 +24,18 @@ mod stops {
             Ok(Self { program, arrivals: signal(SignalKind::child())? })
         }
 
-        /// Waits until the program is stopped for it. Safe to drop and to call again.
+        /// Waits until the program is stopped for that reason. Cancel-safe, and may be called again.
         pub async fn wait(&mut self) {
-            while !self.is_there() {
+            while !self.is_stopped() {
                 if self.arrivals.recv().await.is_none() {
                     pending::<()>().await;
                 }
             }
         }
 
-        /// True if the program is stopped because it wants the terminal. Leaves its status for the waiter of its end.
-        fn is_there(&self) -> bool {
+        /// True if the program is stopped because it requests the terminal. Leaves the status for the call that waits
+        /// for the program's end.
+        fn is_stopped(&self) -> bool {
             let Some(program) = self.program else { return false };
             let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             let status = waitid(WaitId::Pid(program), look).ok().flatten();
@@ -45,10 +46,10 @@ mod stops {
 }
 
 #[cfg(not(unix))]
-mod stops {
+mod imp {
     use std::io;
 
-    /// Nothing is stopped here.
+    /// A watch that never reports a request.
     #[derive(Debug)]
     pub struct TerminalRequestWatch;
 
@@ -58,11 +59,11 @@ mod stops {
             Ok(Self)
         }
 
-        /// Waits for ever.
+        /// Waits forever.
         pub async fn wait(&mut self) {
             std::future::pending().await
         }
     }
 }
 
-pub use stops::TerminalRequestWatch;
+pub use imp::TerminalRequestWatch;
