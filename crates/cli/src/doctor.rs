@@ -185,7 +185,7 @@ fn check_project(seen: &InstallationState) -> Vec<Finding> {
     };
     if let Some(told) = &seen.distrust_reason {
         // The next step says the same better.
-        let told = told.trim_end_matches("; `haft trust` shows it and asks");
+        let told = told.trim_end_matches("; run `haft trust` to review and trust it");
         return vec![FindingArea::Project.wrong(name, told, "haft trust")];
     }
     if seen.project.is_trusted() {

@@ -1,7 +1,7 @@
-//! The keys of `config.toml`: what each takes, what holds without it, and whose file may set it.
+//! The keys of `config.toml`: their values, their defaults, and whose file may set them.
 //!
-//! A key is declared once, in [`keys!`]. The fields that files are read into, the settings in effect, environment
-//! variables, the checks of a file, `config show`, the documentation and the settings screen all follow from that.
+//! Each key is declared once, in [`keys!`]. The declaration defines the fields of files, the settings in effect,
+//! environment variables, the checks of a file, `config show`, the documentation and the settings screen.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -16,39 +16,39 @@ use ValueKind::{Bool, Choice, Int, List, Table, Text};
 /// The owners whose `config.toml` may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
-    /// Only the user's own: what a project says is ignored, even that of a trusted one.
+    /// Only the user's file. The key has no effect in a project's file, even in a trusted project.
     User,
-    /// The user's own, and that of a project that the user trusts.
+    /// The user's file, and the file of a project that the user trusts.
     TrustedProject,
 }
 
-/// A key of `config.toml`, as it is declared.
+/// The declaration of a key of `config.toml`.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigKey {
-    /// As it is written, with `.` between tables; `NAME` stands for a name of the user's choice.
+    /// The key as written, with `.` between tables; `NAME` is a placeholder for a name that the user chooses.
     pub path: &'static str,
     /// The description of the key, as lines of text.
     pub doc: &'static str,
-    /// The values that it takes.
+    /// The kind of value.
     pub kind: ValueKind,
-    /// The value in effect if nobody sets the key; none if haft decides itself.
+    /// The value in effect if the key is not set; `None` if haft decides by itself.
     pub default: Option<fn() -> Value>,
     /// A description of the default, or of what haft does without a value.
     pub unset: &'static str,
-    /// The owners whose files may set it.
+    /// The owners whose files may set the key.
     pub reach: KeyScope,
-    /// The environment variables that set it, too; the first is the strongest.
+    /// The environment variables that also set the key; the first one takes precedence.
     pub variables: &'static [&'static str],
-    /// The flag that sets it, too.
+    /// The flag that also sets the key.
     pub flag: Option<&'static str>,
-    /// Its former name, which still works.
+    /// The former name of the key, which still works.
     pub former: Option<&'static str>,
-    /// A shorter text than `doc`, for lists of settings.
+    /// A text shorter than `doc`, for lists of settings.
     pub brief: Option<&'static str>,
 }
 
 impl ConfigKey {
-    /// The default in words.
+    /// Returns the default in words.
     pub fn default_text(&self) -> String {
         let shown = |value: Value| match value.as_array().is_some_and(Vec::is_empty) {
             true => value_text(&value),
@@ -62,7 +62,7 @@ impl ConfigKey {
         }
     }
 
-    /// A sentence or two for lists of settings.
+    /// Returns one or two sentences for lists of settings.
     pub fn summary(&self) -> String {
         if let Some(brief) = self.brief {
             return brief.to_owned();
@@ -91,8 +91,7 @@ pub(crate) use row::{HIDDEN, quoted_key};
 pub use tui::{Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch};
 
 keys! {
-    /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
-    /// pass for a setting.
+    /// The content of `config.toml`. Unknown keys are an error, so that a typing mistake does not go unnoticed.
     ConfigFile as Settings {
         /// The model provider: `anthropic`, `openai`, … See [providers.md](providers.md#providers).
         provider: String = "provider" {
@@ -222,7 +221,7 @@ keys! {
 }
 
 keys! {
-    /// Additional rights of one extension.
+    /// The permissions that the user gives to one extension.
     Grant as GrantSettings {
         /// Names of environment variables to pass to the extension, in addition to those that every extension gets. Each
         /// name is complete; patterns are not supported.
@@ -275,9 +274,9 @@ keys! {
 }
 
 choices! {
-    /// The meaning of a gate's silence. Only the user can choose; an extension cannot.
+    /// The result of a gate's timeout. Only the user can choose it; an extension cannot.
     OnTimeout {
-        /// The action does not happen; haft's default for gates.
+        /// The action does not happen; the default for gates.
         Block = "block",
         /// The action happens, and the failure is reported.
         Allow = "allow",
@@ -291,19 +290,19 @@ choices! {
         None = "none",
         /// The kernel's access control and a filter of system calls.
         Standard = "standard",
-        /// As standard, in namespaces of its own.
+        /// Same as standard, in separate namespaces.
         Strict = "strict",
     }
 }
 
 choices! {
-    /// The peers that an extension may talk to from its sandbox.
+    /// The network access of an extension in its sandbox.
     SandboxNet {
-        /// Nobody.
+        /// None.
         None = "none",
-        /// Its own processes.
+        /// The extension's own processes.
         Loopback = "loopback",
-        /// Everybody.
+        /// All peers.
         All = "all",
     }
 }
@@ -313,7 +312,7 @@ fn is_user_only(path: &str) -> bool {
     all_keys().any(|key| key.path == path && key.reach == KeyScope::User)
 }
 
-/// All keys, tables within tables included, in the order of the documentation.
+/// Returns all keys, including those of nested tables, in the order of the documentation.
 pub fn all_keys() -> impl Iterator<Item = &'static ConfigKey> {
     let tables = [
         ConfigFile::KEYS,
@@ -332,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_documented_as_it_is_written() {
+    fn every_key_is_documented() {
         for key in all_keys() {
             let sentence = key.doc.trim();
             assert!(sentence.ends_with(['.', '…']) && !key.default_text().is_empty(), "{}", key.path);
@@ -342,7 +341,7 @@ mod tests {
         }
     }
 
-    /// The file that sets this key alone.
+    /// Returns a file that sets only this key.
     fn file(path: &str, value: toml::Value) -> Result<ConfigFile, toml::de::Error> {
         let set = path
             .rsplit('.')
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_of_its_kind_is_read_and_written_as_it_is_shown() {
+    fn every_kind_of_value_round_trips() {
         for key in all_keys() {
             let values: Vec<toml::Value> = match key.kind {
                 Bool => vec![true.into()],
@@ -382,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_loosens_a_gate_is_the_users_alone() {
+    fn only_the_user_can_weaken_a_gate() {
         let mut file: ConfigFile = toml::from_str(
             "model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']\nsandbox = 'none'",
         )

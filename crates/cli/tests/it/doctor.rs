@@ -153,7 +153,7 @@ fn what_is_wrong_is_told_with_the_next_step() {
       ok     ROOT/home: is yours alone to change
       WRONG  auth.json: can be read by other users (mode 644), so its keys are not used
              > chmod 600 ROOT/home/auth.json
-      WRONG  trust.json: ROOT/home/trust.json is damaged (line 1, column 1), so nothing it says counts; remove it, and trust again
+      WRONG  trust.json: ROOT/home/trust.json is damaged (line 1, column 1), so haft ignores the file; remove it, then run `haft trust` again
              > mv ROOT/home/trust.json ROOT/home/trust.json.old
       WRONG  models.json: can be changed by other users (mode 666)
              > chmod go-w ROOT/home/models.json

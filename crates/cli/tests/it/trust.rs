@@ -104,8 +104,8 @@ fn a_trusted_project_is_used_until_it_changes() {
     assert!(again.code == 0 && again.stderr.contains("is trusted already"), "{again:?}");
     fs::write(world.project().join("AGENTS.md"), "Be cruel.").unwrap();
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
-    let told = "haft: the project is no longer trusted, because it is not what it was: AGENTS.md (changed); `haft trust` \
-                shows it and asks\nhaft: so this of it is not used: ";
+    let told = "haft: the project is no longer trusted, because files changed: AGENTS.md (changed); run `haft \
+                trust` to review and trust it\nhaft: these project files are not used: ";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
     let listed = world.haft(&["trust", "--list"]);
     assert!(listed.stdout.ends_with("  ROOT/project  (changed since, so it is not trusted)\n"), "{listed:?}");

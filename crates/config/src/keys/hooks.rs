@@ -42,7 +42,7 @@ keys! {
 }
 
 keys! {
-    /// Default deadlines of hooks.
+    /// The default timeouts of hooks.
     #[derive(Serialize)]
     HookDefaults {
         /// PicoClaw's deadline for writing an event to a hook, in milliseconds. haft accepts and ignores it, because haft
@@ -173,13 +173,13 @@ choices! {
 }
 
 choices! {
-    /// The names of tools that a hook is told and may use.
+    /// The names of tools that a hook receives and may use.
     #[derive(Default)]
     ToolNames {
-        /// haft's own.
+        /// The names of haft.
         #[default]
         Haft = "haft",
-        /// PicoClaw's, for the tools that it has as well.
+        /// The names of PicoClaw, for tools that PicoClaw also has.
         PicoClaw = "picoclaw",
     }
 }

@@ -65,11 +65,11 @@ keys! {
 choices! {
     /// The part of the terminal that the interactive mode uses.
     TuiScreen {
-        /// A screen of its own.
+        /// A separate screen.
         Alternate = "alternate",
-        /// The rows below what the terminal shows; the conversation is printed there and stays.
+        /// The rows below the terminal's existing content; the conversation is printed there and stays.
         Inline = "inline",
-        /// Lines that are printed and never drawn anew.
+        /// Lines that are printed and never redrawn.
         Linear = "linear",
     }
 }
@@ -77,19 +77,19 @@ choices! {
 choices! {
     /// The form in which the model's thinking is shown.
     TuiShown {
-        /// In one row.
+        /// One row.
         Folded = "folded",
-        /// Whole.
+        /// In full.
         Shown = "shown",
     }
 }
 
 choices! {
-    /// The terminals on which images are shown.
+    /// The condition for showing images.
     TuiImages {
-        /// All that can show them.
+        /// On every terminal that can show images.
         Auto = "auto",
-        /// None.
+        /// Never.
         Off = "off",
     }
 }
@@ -97,9 +97,9 @@ choices! {
 choices! {
     /// A switch.
     TuiSwitch {
-        /// It is on.
+        /// The feature is on.
         On = "on",
-        /// It is off.
+        /// The feature is off.
         Off = "off",
     }
 }
@@ -112,7 +112,7 @@ mod tests {
     use crate::file::ParsedConfigFile;
 
     #[test]
-    fn what_nobody_sets_has_a_value() {
+    fn unset_keys_have_defaults() {
         let file =
             ParsedConfigFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
         let settings = TuiSettings::from_layers(&[file.layer()], "", |file| Some(&file.tui));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_cannot_be_is_a_mistake() {
+    fn rejects_invalid_values() {
         for (text, expect) in [
             ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate`, `inline` or `linear`"),
             ("tui = 1", "c:1: `tui` must be a table"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_is_the_users_alone() {
+    fn only_the_user_can_set_tui_keys() {
         assert!(Tui::KEYS.iter().all(|key| key.reach == KeyScope::User));
     }
 }

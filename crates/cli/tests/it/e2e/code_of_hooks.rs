@@ -96,10 +96,10 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
 
 #[test]
 fn an_untrusted_project_does_not_decide_what_a_hook_of_the_users_runs() {
-    let lies = "hooks/gate.py lies in the project, which is not trusted";
+    let lies = "hooks/gate.py is in the project, which is not trusted";
     check_untrusted(&["python3", "hooks/gate.py"], "", lies);
     check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
-    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is wherever haft works");
+    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is relative to the project");
 }
 
 #[test]

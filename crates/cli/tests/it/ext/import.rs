@@ -88,7 +88,7 @@ fn hooks_of_picoclaw_are_written_once() {
     "#);
     let again = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
     assert_eq!(again.code, 8, "{again:?}");
-    let taken = "home/config.toml has hooks of these names already: gate, off, watch; rename or remove them";
+    let taken = "home/config.toml already has hooks with these names: gate, off, watch; rename or remove them";
     assert!(again.stderr.contains(taken), "{again:?}");
     let shown = world.haft(&["config", "show", "--origin"]).stdout;
     let hooks: Vec<_> = shown.lines().filter(|line| line.starts_with("hooks.processes.gate")).collect();
@@ -139,7 +139,7 @@ fn what_cannot_be_taken_over_changes_nothing() {
     let world = world();
     let before = config(&world);
     for (text, told) in [
-        ("{}", "config.json has a mistake: it has no object `hooks`"),
+        ("{}", "config.json is not valid: the object `hooks` is missing"),
         (r#"{"hooks": {}}"#, "names no process hooks"),
         (
             r#"{"hooks": {"processes": {"g": {"enabled": true, "command": ["g"], "intercept": ["before_turn"]}}}}"#,

@@ -201,9 +201,9 @@ async fn launcher_rejects_unknown_orders() {
         let mut spec = SpawnOptions::new(own_launcher().program, Path::new("/")).args(words);
         (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::SameAsStdout);
         let mut child = GroupChild::spawn(spec).unwrap();
-        let mut said = String::new();
-        child.take_stdout().unwrap().read_to_string(&mut said).await.unwrap();
-        assert!(said.starts_with("invalid launcher arguments"), "{said}");
+        let mut output = String::new();
+        child.take_stdout().unwrap().read_to_string(&mut output).await.unwrap();
+        assert!(output.starts_with("invalid launcher arguments"), "{output}");
         assert!(!child.wait().await.unwrap().success());
     }
 }

@@ -1,4 +1,4 @@
-//! Entries as they are put together out of the lines of another program.
+//! Builder of entries from the lines of another program.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use super::ImportProblem;
 
-/// Entries as they are put together.
+/// Builds the entries of an imported session.
 pub(super) struct EntryBuilder {
     entries: Vec<SessionEntry>,
     problems: Vec<ImportProblem>,
     pub(super) leaf: Option<EntryId>,
-    /// When what comes next was said.
-    pub(super) time: Rfc3339Time,
+    /// The time of the next entry.
+    pub(super) time: Time,
     pub(super) line: u64,
 }
 
@@ -62,8 +62,9 @@ impl EntryBuilder {
         self.entries.last_mut()
     }
 
-    /// Returns the entries and problems. Compactions say what is in force, as those that haft writes do.
-    pub(super) fn finish(mut self) -> (Vec<SessionEntry>, Vec<ImportProblem>) {
+    /// Returns the entries and problems. Completes compactions with the settings in effect and the usage, as haft
+    /// itself writes them.
+    pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<ImportProblem>) {
         let places: HashMap<EntryId, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut used = TokenUsage::default();
@@ -122,14 +123,14 @@ fn settings_at(entries: &[SessionEntry], places: &HashMap<EntryId, usize>, at: u
     found
 }
 
-/// A moment as haft writes it, whatever its zone and its digits; nothing if it is none.
-pub(super) fn parse_time(text: &str) -> Option<Rfc3339Time> {
+/// Parses a time in any time zone and precision, and formats it like haft. Returns `None` for other text.
+pub(super) fn parse_time(text: &str) -> Option<Time> {
     let at: jiff::Timestamp = text.parse().ok()?;
     Some(Rfc3339Time(format!("{at:.3}")))
 }
 
-/// A moment in milliseconds since 1970.
-pub(super) fn time_from_millis(millis: f64) -> Option<Rfc3339Time> {
+/// Converts milliseconds since 1970 to a time.
+pub(super) fn time_from_millis(millis: f64) -> Option<Time> {
     let at = jiff::Timestamp::from_millisecond(millis as i64).ok()?;
     Some(Rfc3339Time(format!("{at:.3}")))
 }
