@@ -59,7 +59,7 @@ pub enum ConfigError {
         takes: String,
     },
     /// A key does not exist.
-    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(key, nearest))]
+    #[error("{}:{line}: unknown key `{key}`{}", path.display(), unknown_key_advice(key, nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -114,7 +114,7 @@ const REMOVED: &[(&str, &str)] = &[(
      docs/config.md)",
 )];
 
-fn advice(key: &str, nearest: &[String]) -> String {
+fn unknown_key_advice(key: &str, nearest: &[String]) -> String {
     if let Some((_, advice)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
         return format!("; {advice}");
     }

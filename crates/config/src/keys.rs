@@ -1,6 +1,6 @@
 //! The keys of `config.toml`: their values, their defaults, and whose file may set them.
 //!
-//! Each key is declared once, in [`keys!`]. The declaration defines the fields of files, the settings in effect,
+//! Each key is declared once, in `keys!`. The declaration defines the fields of files, the settings in effect,
 //! environment variables, the checks of a file, `config show`, the documentation and the settings screen.
 
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ mod layer;
 mod row;
 mod tui;
 
-use layer::first;
+use layer::first_value;
 use row::RowValue as _;
 
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};

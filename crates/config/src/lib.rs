@@ -9,13 +9,13 @@
 //!
 //! * [`Home`]: the directory of haft and the files in it; [`Project`]: the working directory and its trust;
 //! * [`ConfigFile`]: `config.toml`; [`ConfigKey`]: the declarations of its keys, each with a [`ValueKind`];
-//! [`AuthFile`]: `auth.json`;
+//!   [`AuthFile`]: `auth.json`;
 //! * [`ProcessHook`]: a process hook to run; [`HooksFile`]: hooks in PicoClaw's own file;
 //! * [`ContextFiles`], [`SkillSet`], [`TemplateSet`]: texts of the user and of a trusted project for the model;
 //! * [`TrustFile`] and [`Snapshot`]: the trusted projects and their content; [`TrustDecision`]: the trust in effect for
-//! a run;
+//!   a run;
 //! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]:
-//! all settings together.
+//!   all settings together.
 
 mod auth;
 mod context;

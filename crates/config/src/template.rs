@@ -87,7 +87,7 @@ impl TemplateSet {
     pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> TemplateExpansion {
         let Some(called) = name.strip_prefix("skill:") else {
             return match self.get(name) {
-                Some(template) => TemplateExpansion::Prompt(fill::fill(&template.body, arguments)),
+                Some(template) => TemplateExpansion::Prompt(fill::fill_template(&template.body, arguments)),
                 None => TemplateExpansion::Unknown,
             };
         };

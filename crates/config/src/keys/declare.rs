@@ -85,7 +85,7 @@ macro_rules! keys {
                 Self {
                     $($field: keys!(
                         @or_default
-                        first(layers, &$path.replace("NAME", name), |file| table(file)?.$field.clone()),
+                        first_value(layers, &$path.replace("NAME", name), |file| table(file)?.$field.clone()),
                         { $($attribute)* }
                     ),)*
                 }

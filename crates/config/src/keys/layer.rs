@@ -134,7 +134,7 @@ fn split_model_names(layers: &mut [ConfigLayer], apart: ModelNameSplitter<'_>) {
 }
 
 /// Returns the value of the first layer that sets one.
-pub(crate) fn first<'a, T>(
+pub(crate) fn first_value<'a, T>(
     layers: &'a [ConfigLayer],
     key: &str,
     get: impl Fn(&'a ConfigFile) -> Option<T>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ValueKind::{Choice, List, Text};
-use super::layer::first;
+use super::layer::first_value;
 use super::row::RowValue as _;
 use super::{ConfigFile, ConfigKey, ConfigLayer, ConfigRow, KeyScope};
 use crate::origin::{SettingOrigin, SourcedValue};

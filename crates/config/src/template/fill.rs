@@ -2,7 +2,7 @@
 
 /// Replaces the placeholders of a template. Arguments are split at spaces; quotes keep spaces together. If the template
 /// has no placeholder, the arguments are appended, so that nothing typed is lost.
-pub(super) fn fill(template: &str, arguments: &str) -> String {
+pub(super) fn fill_template(template: &str, arguments: &str) -> String {
     let arguments = arguments.trim();
     let words = split_arguments(arguments);
     let mut text = String::with_capacity(template.len() + arguments.len());
@@ -81,7 +81,7 @@ mod tests {
 
     #[track_caller]
     fn check(template: &str, arguments: &str, expect: &str) {
-        assert_eq!(fill(template, arguments), expect);
+        assert_eq!(fill_template(template, arguments), expect);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use haft_protocol::message::Rfc3339Time;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 pub(super) fn html_text(text: &str) -> String {
-    escape(&sanitize(text))
+    escape_html(&sanitize(text))
 }
 
 /// Returns the beginning of a text as one escaped line.
@@ -16,10 +16,10 @@ pub(super) fn short_text(full: &str, most: usize) -> String {
         words.truncate(cut);
         words.push('…');
     }
-    escape(&words)
+    escape_html(&words)
 }
 
-fn escape(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in text.chars() {
         match c {
@@ -93,9 +93,8 @@ impl MarkdownSanitizer {
                 classes: Vec::new(),
                 attrs: Vec::new(),
             }),
-            Tag::Link { dest_url, .. } if is_external_link(&dest_url) => {
-                self.open("</a>", format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape(&dest_url)))
-            }
+            Tag::Link { dest_url, .. } if is_external_link(&dest_url) => self
+                .open("</a>", format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape_html(&dest_url))),
             Tag::Link { .. } => self.open("</span>", "<span class=\"nolink\">".to_owned()),
             Tag::Image { dest_url, .. } => {
                 let from =

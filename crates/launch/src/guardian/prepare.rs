@@ -67,8 +67,8 @@ fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
         Some(SandboxOrder { bubblewrap: None, sandbox, .. }) => {
             let mut confinement = Confinement::prepare(sandbox, Path::new(program))?;
             let (mut reader, writer) = io::pipe()?;
-            let put_on = move || confinement.apply().inspect_err(|error| write_reason(&writer, error));
-            spawn_program(image, put_on, None).map_err(|error| read_reason(&mut reader).unwrap_or(error))
+            let confine = move || confinement.apply().inspect_err(|error| write_reason(&writer, error));
+            spawn_program(image, confine, None).map_err(|error| read_reason(&mut reader).unwrap_or(error))
         }
         Some(confine @ SandboxOrder { bubblewrap: Some(bubblewrap), .. }) => {
             let (report, writer) = inside::StartReportReader::open_pipe()?;
