@@ -63,18 +63,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "launch",
         &[
-            "sys",
-            "timeouts",
-            "program",
-            "terminal_request",
-            "harden",
-            "sandbox",
-            "guardian",
-            "launcher",
-            "spawn",
-            "group",
-            "child",
-            "bin",
+            "sys", "timeouts", "program", "terminal_request", "harden", "sandbox", "guardian", "launcher", "spawn",
+            "group", "child", "bin",
         ],
     ),
     (
