@@ -63,7 +63,7 @@ fn render_arguments(page: &mut String, command: &Command) {
         let heading = if heading.is_empty() { "argument" } else { heading };
         let _ = write!(page, "\n| {heading} | meaning |\n|---|---|\n");
         for arg in args {
-            let _ = writeln!(page, "| {} | {} |", render_names(arg), render_meaning(arg));
+            let _ = writeln!(page, "| {} | {} |", render_names(arg).replace('|', "\\|"), render_meaning(arg));
         }
     }
 }
