@@ -1,4 +1,4 @@
-//! The effect of a failed interception on the action. One table, the same for every dialect.
+//! The effect of a failed interception on the action. One table for all dialects.
 //!
 //! | hook | role | timeout | timeout, when the user said so | any other failure |
 //! |---|---|---|---|---|
@@ -7,15 +7,15 @@
 //! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
 //! | both | none, `rewrite` | passes | passes | passes |
 //! | `before_agent_start` | any | passes | passes | passes |
-//! | `before_compact` | any | the model sums up | the model sums up | the model sums up |
+//! | `before_compact` | any | the model summarizes | the model summarizes | the model summarizes |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
-//! Whoever only observes is never asked, and so has no failure.
+//! An observer is never queried, so it cannot fail here.
 //!
-//! A failure is everything but an answer: an error, an exit, garbage, wrong types, half a frame, no response, a
-//! question that could not be delivered, an extension that is disabled or was never started. A cancelled run is none:
-//! the action does not happen, whatever the hook and the role.
+//! Every outcome except an answer is a failure: an error, an exit, garbage, wrong types, half a frame, no
+//! response, an undeliverable query, an extension that is disabled or was never started. A cancelled run is
+//! not a failure: the action does not happen, for every hook and role.
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::InterceptKind;
@@ -25,19 +25,19 @@ use haft_protocol::ids::ExtensionName;
 use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, PRINTED};
 
-/// Characters of a failure that stand in a question.
+/// The maximum number of characters of a failure in a question.
 const MOST_QUOTED: usize = 200;
 
-/// The verdict about the action.
+/// The effect on the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureEffect {
-    /// It happens, as if the extension were not there. The failure was reported.
+    /// The action happens without the extension. The failure is reported.
     Pass,
     Block,
 }
 
-/// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
-/// extension's.
+/// Returns the effect of a failed interception. `allow_on_timeout` is the user's setting for this extension,
+/// never the extension's own.
 pub(crate) fn on_failure(
     hook: InterceptKind,
     role: InterceptorRole,
@@ -65,21 +65,21 @@ fn failure_effect(is_closed: bool, loosened: bool, error: &CallError) -> Failure
     }
 }
 
-/// Returns the mistake, fit to follow the name of its author; none when the run was cancelled.
+/// Returns the failure as a phrase that follows the extension's name; `None` if the run was cancelled.
 pub(crate) fn failure_detail(error: &CallError) -> Option<String> {
     (*error != CallError::Cancelled).then(|| error.to_string())
 }
 
-/// Returns the failure of a gate, fit for the question whether to continue without it. Whoever failed must not answer
-/// that question by what it says: nothing of what it printed is there, it is one line of bounded length, and what may
-/// be its own words is quoted and said to be its.
+/// Returns the failure of a gate for the question whether to continue without it. The extension must not
+/// influence the answer: its output is omitted, the text is one line of bounded length, and text that may
+/// come from it is quoted and attributed.
 pub(crate) fn user_facing_failure(name: &ExtensionName, failure: &str) -> String {
     let (failure, _) = failure.split_once(PRINTED).unwrap_or((failure, ""));
     let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
     match failure.split_once(": ") {
         Some((what, words)) => {
             let words = shorten(&words.replace('"', "'"), MOST_QUOTED);
-            format!("{}; this may be in {name}'s own words: \"{words}\"", shorten(what, MOST_QUOTED))
+            format!("{}; the following text may come from {name}: \"{words}\"", shorten(what, MOST_QUOTED))
         }
         None => shorten(&failure, MOST_QUOTED),
     }
@@ -92,7 +92,7 @@ fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-/// True if the action cannot go on without this hook's answer.
+/// True if the action is blocked when this hook fails.
 pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
     if !is_up(Defence::GatesFailClosed) {
         return false;
@@ -111,7 +111,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
     }
 }
 
-/// True if a call of a tool cannot be made without the answer of a process hook.
+/// True if a tool call is blocked when a process hook fails at this point.
 fn point_fails_closed(point: InterceptPoint) -> bool {
     match point {
         InterceptPoint::BeforeTool | InterceptPoint::ApproveTool => {
@@ -121,16 +121,16 @@ fn point_fails_closed(point: InterceptPoint) -> bool {
     }
 }
 
-/// Returns the text about a block by failure, for the model or the user: who and what happened. Not the way around it:
-/// the model might take it. Nor what it printed, which is for those who wrote it and may hold anything; the report has
-/// that.
+/// Returns the text about a block after a failure, for the model or the user: the extension and the failure.
+/// Omits how to bypass the block, because the model might do it. Omits the extension's output, which may
+/// contain anything and is in the report.
 pub(crate) fn reason(name: &ExtensionName, error: &CallError) -> String {
     if *error == CallError::Cancelled {
         return "the run was cancelled".to_owned();
     }
     let error = error.to_string();
     let error = error.split_once(PRINTED).map_or(error.as_str(), |(what, _)| what);
-    format!("blocked, because extension {name} decides about this and {error}; the user has been told")
+    format!("blocked: extension {name}, which must approve this, {error}; the user was notified")
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
     const ROLES: [InterceptorRole; 4] =
         [InterceptorRole::Plain, InterceptorRole::Gate, InterceptorRole::Rewrite, InterceptorRole::Redactor];
 
-    /// Every kind of failure, as it comes here.
+    /// Every kind of failure that reaches the policy.
     fn failures() -> [(&'static str, CallError); 12] {
         let bad = |detail: &str| CallError::BadResponse { detail: detail.into() };
         let gone = |why: &str| CallError::Gone { why: why.into() };
@@ -162,7 +162,7 @@ mod tests {
         ]
     }
 
-    /// What the design says, written down a second time.
+    /// The expected effect, written independently of the implementation.
     fn expected(hook: InterceptKind, role: InterceptorRole, failure: &str, loosened: bool) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
@@ -213,9 +213,9 @@ mod tests {
 
     #[test]
     fn a_reason_holds_nothing_of_what_was_printed() {
-        let why = format!("exited with status 1{PRINTED}token=abc; it is being restarted");
+        let why = format!("exited with status 1{PRINTED}token=abc, is restarting");
         let text = reason(&ExtensionName::new("guard"), &CallError::Gone { why });
-        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and exited with status 1; the user has been told");
+        insta::assert_snapshot!(text, @"blocked: extension guard, which must approve this, exited with status 1; the user was notified");
     }
 
     #[test]
@@ -224,9 +224,8 @@ mod tests {
         assert_eq!(told("did not answer within 5 s"), "did not answer within 5 s");
         let printed = format!("exited with status 3{PRINTED}\nhaft: choose 2 and press enter.\n");
         assert_eq!(told(&printed), "exited with status 3");
-        let quoted =
-            "sent an answer that makes no sense: no \"\n\nhaft:\u{85}choose 2\r\u{2028}and press enter.";
-        let expect = "sent an answer that makes no sense; this may be in guard's own words: \"no ' haft: choose 2 and press enter.\"";
+        let quoted = "sent an invalid answer: no \"\n\nhaft:\u{85}choose 2\r\u{2028}and press enter.";
+        let expect = "sent an invalid answer; the following text may come from guard: \"no ' haft: choose 2 and press enter.\"";
         assert_eq!(told(quoted), expect);
         assert!(told(&format!("bad: {}", "y".repeat(10_000))).chars().count() < 300);
     }
@@ -235,6 +234,6 @@ mod tests {
     fn a_reason_names_who_what_and_the_way_out() {
         let text =
             reason(&ExtensionName::new("guard"), &CallError::TimedOut { after: Duration::from_secs(5) });
-        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and did not answer within 5 s; the user has been told");
+        insta::assert_snapshot!(text, @"blocked: extension guard, which must approve this, did not answer within 5 s; the user was notified");
     }
 }

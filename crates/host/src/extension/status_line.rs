@@ -1,7 +1,8 @@
-//! The status line, as far as it is the extensions': which process says what in it.
+//! The extensions' part of the status line: the items of each process.
 //!
-//! While an extension is replaced, two of its processes may run. Of an item that both have, the later one's text counts;
-//! what only one has goes with that one, and what an unfit new process has hidden comes back.
+//! While an extension is replaced, two of its processes may run. If both have an item, the text of the later
+//! process is shown. An item of only one process disappears with that process. Items that a failed new
+//! process has hidden reappear.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +14,19 @@ use crate::extension::frontend::Frontend;
 /// The items of one process, by key.
 type StatusTexts = BTreeMap<String, String>;
 
-/// See the module.
+/// The status items of all extensions.
 pub(crate) struct StatusLine {
     frontend: Arc<dyn Frontend>,
     items: Mutex<StatusItems>,
-    /// Held while something is changed and shown, so that it is shown in the order in which it changed. Not the lock of
-    /// the items themselves: a front end may ask which there are.
+    /// Held while an item is changed and shown, so that the front end receives changes in order. This is
+    /// separate from the lock of the items, because a front end may query the items.
     turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct StatusItems {
     last: u64,
-    /// The processes of each extension that say something, the earlier ones first.
+    /// The processes of each extension that have items, the earlier ones first.
     processes: BTreeMap<ExtensionName, BTreeMap<u64, StatusTexts>>,
 }
 
@@ -60,7 +61,7 @@ impl StatusItems {
     }
 }
 
-/// The part of one process in the status line. What it says there goes with it, however it ends.
+/// Writes the items of one process. They are removed when the process ends.
 pub(crate) struct StatusLineWriter {
     line: Arc<StatusLine>,
     extension: ExtensionName,
@@ -68,7 +69,7 @@ pub(crate) struct StatusLineWriter {
 }
 
 impl StatusLineWriter {
-    /// An item says something else; one without a text is gone.
+    /// Changes an item; an empty text removes it.
     pub(crate) fn set(&self, key: &str, text: String) {
         self.update_item(key, |said| {
             _ = match text.is_empty() {

@@ -1,4 +1,4 @@
-//! Completions of a command while it is typed.
+//! Completions of a command during typing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,15 @@ use crate::agent::entry::ManagedExtension;
 use crate::extension::Deadline;
 use crate::wire::fault::{CallError, FaultCode};
 
-/// So many failures in a row, and a command is not asked any more until its extension is looked for again: each of them
-/// is told the user, who only types.
+/// The number of failures in a row after which a command is no longer queried until its extension restarts.
+/// Each failure is reported to the user, who is only typing.
 const MOST_FAILURES: u32 = 3;
 
-/// The questions that are open, and how the commands did.
+/// The open requests and the failure counts of the commands.
 #[derive(Debug, Default)]
 pub(super) struct CompletionTracker(Mutex<BTreeMap<CommandKey, CompletionState>>);
 
-/// A newer question about the same command took the place of this one.
+/// A newer request for the same command replaced this one.
 #[derive(Debug)]
 pub(super) struct SupersededCompletion;
 
@@ -33,11 +33,11 @@ struct CompletionState {
 }
 
 impl CompletionTracker {
-    /// Queries an extension about what may follow one of its commands. An extension that fails to answer, or is asked no
-    /// more, has no items.
+    /// Queries an extension for completions of a command. Returns no items if the extension fails or is no
+    /// longer queried.
     ///
     /// # Errors
-    /// A newer question about the same command took the place of this one.
+    /// A newer request for the same command replaced this one.
     pub(super) async fn complete(
         &self,
         cancel: &CancellationToken,
@@ -62,7 +62,7 @@ impl CompletionTracker {
                 Ok(limit_items(items, limits))
             }
             Err(CallError::Cancelled) => Err(SupersededCompletion),
-            // It is being started, or has gone: that is no failure of this command.
+            // The extension is starting or has ended, which is not a failure of this command.
             Err(CallError::Gone { .. }) => Ok(Vec::new()),
             Err(CallError::TimedOut { .. } | CallError::BadResponse { .. } | CallError::NotSent { .. }) => {
                 ending.finish(Some(true));
@@ -71,7 +71,7 @@ impl CompletionTracker {
         }
     }
 
-    /// A question begins, and ends the one before it. None when the command has failed too often.
+    /// Opens a request and ends the previous one. Returns `None` when the command has failed too often.
     fn begin(&self, whose: &CommandKey, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
         let mut all = self.all();
         let asked = all.entry(whose.clone()).or_default();
@@ -99,7 +99,7 @@ impl CompletionTracker {
         }
     }
 
-    /// Its extension is looked for again: what was before does not count.
+    /// Clears the failure counts of an extension, because it is loaded again.
     pub(super) fn reset(&self, extension: Option<&ExtensionName>) {
         self.all().retain(|(of, _), _| extension.is_some_and(|extension| of != extension));
     }
@@ -109,7 +109,7 @@ impl CompletionTracker {
     }
 }
 
-/// Ends a question, also when nobody waits for it any more.
+/// Ends a request on drop, also when the caller went away.
 struct CompletionGuard<'a> {
     completing: &'a CompletionTracker,
     whose: &'a CommandKey,
@@ -129,7 +129,7 @@ impl Drop for CompletionGuard<'_> {
     }
 }
 
-/// No more of them than there may be, and none that says too much: a value that was cut would be another one.
+/// Drops surplus and overlong items. Values are not truncated, because a truncated value is a different one.
 fn limit_items(items: Vec<CompletionItem>, limits: &Limits) -> Vec<CompletionItem> {
     let longest = limits.max_completion_text;
     let cut = |text: String| match text.char_indices().nth(longest) {

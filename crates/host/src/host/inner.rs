@@ -19,21 +19,21 @@ use crate::wire::fault::FaultCode;
 
 pub use haft_packages::discovery::DiscoveredExtensions;
 
-/// Finds the extensions to run. Discovery, flags such as `--no-ext` and trust are its business.
+/// Finds the extensions to run. Responsible for discovery, flags such as `--no-ext`, and trust.
 pub type SpecSource = Arc<dyn Fn() -> DiscoveredExtensions + Send + Sync>;
 
 /// The state that the clones of one host share.
 pub(super) struct HostState {
     pub(super) shared: Arc<HostContext>,
     pub(super) results: Arc<ResultFiles>,
-    /// The texts of tools as the model was told them before.
+    /// The pinned texts of tools.
     pub(super) pins: Arc<ToolTextPins>,
     pub(super) turns: Arc<TurnTracker>,
     pub(super) source: SpecSource,
     pub(super) gates: Arc<GateMonitor>,
     pub(super) set: Mutex<ActiveExtensions>,
     pub(super) completing: CompletionTracker,
-    /// One start, restart, reload or shutdown at a time.
+    /// Serializes start, restart, reload and shutdown.
     pub(super) turnstile: tokio::sync::Mutex<()>,
 }
 
@@ -56,7 +56,7 @@ impl HostState {
         }
     }
 
-    /// Asks the source, and reports what could not be read.
+    /// Calls the source, and reports unreadable extensions.
     pub(super) fn discover(&self) -> DiscoveredExtensions {
         let found = (self.source)();
         for fault in &found.faults {
@@ -65,27 +65,27 @@ impl HostState {
         found
     }
 
-    /// Claims the names of all tools, in order; `granted` is told each tool that got its own.
+    /// Claims the names of all tools, in order; calls `granted` for each tool that got its name.
     pub(super) fn claim_tools(&self, granted: impl FnMut(&Arc<ManagedExtension>, &OfferedTool)) {
         let lost = self.set().claim_tools(&self.pins, granted);
         self.pins.save();
         lost.report(&self.shared);
     }
 
-    /// Claims the names of all commands, in order, and returns the commands that got their own.
+    /// Claims the names of all commands, in order, and returns the commands that got their names.
     pub(super) fn claim_commands(&self) -> Vec<(CommandInfo, Arc<ManagedExtension>)> {
         let (owned, lost) = self.set().claim_commands();
         lost.report(&self.shared);
         owned
     }
 
-    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
-    /// required gates that the new ones in it did not put up.
+    /// Activates a new set: claims names in the order of the set, and reports required hooks to which a new
+    /// extension did not subscribe.
     pub(super) fn announce(&self, new: &[Arc<ManagedExtension>]) {
         for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
             for hook in entry.missing_intercepts() {
                 let text =
-                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
+                    format!("is required for {0} but did not subscribe to it; {0} is blocked", hook.name());
                 self.shared.reporter(entry.name()).report_fault(FaultCode::HookError, text);
             }
         }

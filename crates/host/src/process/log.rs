@@ -1,7 +1,7 @@
-//! One log file an extension: what it prints to standard error, and what the host has to say about it.
+//! One log file for each extension, with its standard error and the host's messages about it.
 //!
-//! Bounded in every direction: the file in size with one rotation, the rate at which an extension can fill it,
-//! and what is kept in memory for the report of its end.
+//! All sizes are bounded: the file, with one rotation; the rate of an extension's output; and the tail in
+//! memory for the exit report.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,17 +18,17 @@ use haft_protocol::ids::ExtensionName;
 use crate::timeouts::LOG_WINDOW;
 use crate::wire::fault::{ExtensionFailure, PRINTED};
 
-/// The end of what an extension printed, kept for the report of its exit.
+/// The size of the output tail that is kept for the exit report.
 const TAIL: usize = 4 * 1024;
 
 const TAIL_LINES: usize = 20;
 
-/// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
+/// Returns the path of an extension's log: `ext-<name>.log`, always inside `dir` for every name.
 pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
     dir.join(format!("ext-{}.log", safe_file_name(name.as_str())))
 }
 
-/// The log of one extension. Without a directory it only keeps the tail.
+/// The log of one extension. Without a directory, only the tail is kept.
 #[derive(Debug)]
 pub(crate) struct ExtensionLog {
     inner: Mutex<LogWriter>,
@@ -37,9 +37,9 @@ pub(crate) struct ExtensionLog {
 #[derive(Debug)]
 struct LogWriter {
     path: Option<PathBuf>,
-    /// A log is moved aside when it is this long; there is one older one.
+    /// The size at which a log is rotated; one older log is kept.
     longest: u64,
-    /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
+    /// The bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
     burst: usize,
     file: Option<File>,
     opened: bool,
@@ -51,8 +51,8 @@ struct LogWriter {
 }
 
 impl ExtensionLog {
-    /// The log of an extension in `dir`. Its file is opened, or created, by the first line. One that cannot be is told
-    /// about by `tracing` and is no reason not to start.
+    /// Creates the log of an extension in `dir`. The first line opens or creates the file. A failure is
+    /// reported by `tracing` and does not prevent the start.
     pub(crate) fn new(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
         let path = dir.map(|dir| log_path(dir, name));
         let inner = LogWriter {
@@ -72,26 +72,26 @@ impl ExtensionLog {
 
     pub(crate) fn log_host_line(&self, text: impl fmt::Display) {
         self.with_writer(|inner| {
-            // Where nothing is written, nothing need be put into words.
+            // Without a file, no formatting is needed.
             if inner.path.is_some() {
                 inner.append(host_line(&text.to_string()).as_bytes());
             }
         });
     }
 
-    /// A line about a failure, without what it quotes of this log: that stands above it.
+    /// Logs a failure without its quote of this log, which precedes it.
     pub(crate) fn log_failure(&self, ExtensionFailure { code, message }: &ExtensionFailure) {
         let tail = self.tail();
         let quoted = message.strip_suffix(&tail).and_then(|rest| rest.strip_suffix(PRINTED));
         self.log_host_line(format_args!("{code}: {}", quoted.unwrap_or(message)));
     }
 
-    /// A line of the host about something that an extension can make it say without end.
+    /// Logs a host line that an extension can cause without end.
     pub(crate) fn log_limited(&self, text: &str, now: Instant) {
         self.with_writer(|inner| inner.append_limited(host_line(text).as_bytes(), now));
     }
 
-    /// Logs bytes that the extension printed to standard error. Says whether more of it would be kept now.
+    /// Logs bytes from standard error. Returns true if more output would be stored now.
     pub(crate) fn log_stderr(&self, bytes: &[u8], now: Instant) -> bool {
         self.with_writer(|inner| {
             inner.append_stderr(bytes, now);
@@ -99,7 +99,7 @@ impl ExtensionLog {
         })
     }
 
-    /// A line of the host, after which the extension has no more to print.
+    /// Logs the last line of the host; the extension prints nothing after it.
     pub(crate) fn log_last(&self, text: &str) {
         self.with_writer(|inner| {
             inner.report_dropped();
@@ -107,7 +107,7 @@ impl ExtensionLog {
         });
     }
 
-    /// Another process begins: what the one before printed belongs to its end.
+    /// Clears the tail for a new process: earlier output belongs to the previous process.
     pub(crate) fn clear_tail(&self) {
         self.with_writer(|inner| inner.tail.clear());
     }
@@ -147,7 +147,7 @@ impl LogWriter {
         self.append_limited(bytes, now);
     }
 
-    /// Appends what fits into the window, and counts the rest.
+    /// Appends the part that fits into the window, and counts the rest.
     fn append_limited(&mut self, bytes: &[u8], now: Instant) {
         if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
             self.window = Some(now);
@@ -170,7 +170,7 @@ impl LogWriter {
 
     fn append(&mut self, bytes: &[u8]) {
         if let Err(error) = self.try_append(bytes) {
-            tracing::warn!(%error, path = ?self.path, "extension log cannot be written any more");
+            tracing::warn!(%error, path = ?self.path, "cannot write the extension log");
             self.file = None;
             self.path = None;
         }
@@ -229,7 +229,7 @@ mod tests {
         assert!(new.ends_with("[haft] the end\n"));
     }
 
-    /// What the log holds after so much was printed in one second.
+    /// Checks the log after this many bytes within one second.
     #[track_caller]
     fn check_second(printed: usize, dropped: &str) {
         let dir = tempfile::tempdir().unwrap();

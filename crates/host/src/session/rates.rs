@@ -1,4 +1,4 @@
-//! Rates of unrequested lines of an extension. Pure: it takes `now`.
+//! Rates of unrequested lines of an extension. Pure: `now` is a parameter.
 
 use std::time::{Duration, Instant};
 
@@ -6,21 +6,21 @@ use haft_protocol::ext::Limits;
 
 use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
 
-/// A line counts once for each of these that it begins: one that is long costs more than one that is short.
+/// The size that counts as one line: a long line counts once for each begun portion, because it costs more.
 const PORTION: usize = 64 * 1024;
 
-/// So many blank lines count as one frame: somebody may end every frame with one, and nobody sends nothing else.
+/// The number of blank lines that count as one frame, because a frame may end with a blank line.
 const BLANKS: usize = 64;
 
-/// The number of lines without any text that are tolerated.
+/// The tolerated number of lines that are not text.
 const GARBLED: usize = 4;
 
-/// A token bucket, kept as the moment at which it is full again.
+/// A token bucket, stored as the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenBucket {
-    /// The time that one token takes to come back.
+    /// The time in which one token returns.
     interval: Duration,
-    /// The time that all tokens take to come back.
+    /// The time in which all tokens return.
     depth: Duration,
     full_at: Option<Instant>,
 }
@@ -31,14 +31,14 @@ impl TokenBucket {
         Self { interval, depth: interval * burst.max(1), full_at: None }
     }
 
-    /// Takes tokens, those that are not there, too. Returns when that debt is paid, if there is one.
+    /// Takes tokens, also if there are too few. Returns the time at which the debt is paid, if there is one.
     pub(super) fn spend(&mut self, tokens: u32, now: Instant) -> Option<Instant> {
         let full_at = self.full_at_after(tokens, now);
         self.full_at = Some(full_at);
         self.debt_end(full_at, now)
     }
 
-    /// Takes one token, or says when the next one is there.
+    /// Takes one token, or returns the time of the next one.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
         let full_at = self.full_at_after(1, now);
         if let Some(at) = self.debt_end(full_at, now) {
@@ -61,7 +61,7 @@ impl TokenBucket {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RateCheck {
     Within,
-    /// It is not: nothing more is read until this time. `since` is when it began.
+    /// The rate is exceeded: reading pauses until this time. `since` is the start of the excess.
     Over {
         until: Instant,
         since: Instant,
@@ -75,9 +75,9 @@ pub(super) struct RateLimiter {
     calls: TokenBucket,
     notes: TokenBucket,
     blank: usize,
-    /// When the lines began to be too many, and when they last were.
+    /// The first and the last time at which the rate was exceeded.
     over: Option<(Instant, Instant)>,
-    /// When anything last was too much.
+    /// The time of the last excess of any kind.
     excess: Option<Instant>,
     notes_dropped: u64,
     garbled: [Option<Instant>; GARBLED],
@@ -101,8 +101,8 @@ impl RateLimiter {
         self.spend_lines(tokens(bytes), now)
     }
 
-    /// Counts a call of this many bytes that the host makes. Returns until when nothing more is read, if it is one too
-    /// many. Whoever has much to do is slowed down, and not ended for it: what it says beside is counted apart.
+    /// Counts a host call of this size. Returns the end of the reading pause if the rate is exceeded. A busy extension is
+    /// slowed down and not ended for its calls; its unrequested lines are counted separately.
     pub(super) fn count_call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
         self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
     }
@@ -114,25 +114,25 @@ impl RateLimiter {
         if tokens == 0 { RateCheck::Within } else { self.spend_lines(tokens, now) }
     }
 
-    /// Counts one note and says whether it is shown.
+    /// Counts one note; returns true if it may be shown.
     pub(super) fn count_note(&mut self, now: Instant) -> bool {
         let shown = self.notes.take(now).is_ok();
         self.notes_dropped += u64::from(!shown);
         shown
     }
 
-    /// The notes that were dropped since the last time this was asked.
+    /// Takes the number of dropped notes since the last call.
     pub(super) fn take_dropped_notes(&mut self) -> u64 {
         std::mem::take(&mut self.notes_dropped)
     }
 
-    /// Something was too much. Says whether it is the first after a time of calm.
+    /// Records an excess; returns true if it is the first after a calm period.
     pub(super) fn is_new_excess(&mut self, now: Instant) -> bool {
         let last = self.excess.replace(now);
         last.is_none_or(|last| now > last + CALM)
     }
 
-    /// Counts a line that is no text at all. Says whether it is one too many.
+    /// Counts a line that is not text; returns true if the limit is exceeded.
     pub(super) fn count_garbled(&mut self, now: Instant) -> bool {
         let [first, ..] = self.garbled;
         self.garbled.rotate_left(1);

@@ -235,7 +235,7 @@ fn an_unreadable_answer_of_a_gate_fails_it_at_once() {
         let mut bench = Bench::ready();
         bench.guard("guard");
         bench.line(&format!(r#"{{"type":"event_intercept_response","id":"r1","block":{block}}}"#));
-        assert!(bench.transcript.contains("= guard: sent an answer that makes no sense"), "{block}");
+        assert!(bench.transcript.contains("= guard: sent an invalid answer"), "{block}");
         assert_eq!(bench.faults(), ["hook_error"], "{block}");
     }
     let mut bench = Bench::ready();
@@ -329,9 +329,9 @@ fn the_ladder_of_one_that_does_not_leave() {
     +0.000 · close input
     +0.000 = tool: is being stopped
     +0.000 · Stopping
-    +2.000 · log: still there: terminating
+    +2.000 · log: still running: sending a terminate signal
     +2.000 · terminate
-    +3.000 · log: still there: killing
+    +3.000 · log: still running: killing the process
     +3.000 · Stopped
     "##);
 }
@@ -351,7 +351,7 @@ fn what_is_too_long_for_a_frame_is_not_sent() {
     let mut bench = Bench::ready();
     let args = RawJson::from_value(&serde_json::json!({ "text": "x".repeat(MAX_RESULT_LINE) })).unwrap();
     bench.ask("tool", CallTool { name: "weather".into(), args }, 60);
-    assert!(bench.transcript.contains("= tool: was not asked"), "{}", bench.transcript);
+    assert!(bench.transcript.contains("= tool: was not sent the request"), "{}", bench.transcript);
     assert_eq!(bench.faults(), ["frame_too_long"]);
     assert_eq!(bench.session.pending.len(), 0);
 }

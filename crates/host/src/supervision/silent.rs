@@ -1,6 +1,7 @@
-//! Remembers over runs which extensions did not say hello in time, so that the next start does not wait for them.
+//! Records across runs the extensions that sent no hello in time, so that the next start does not wait for
+//! them.
 //!
-//! One small file an extension, which holds what the extension looked like: a changed one gets a new chance.
+//! One small file for each extension, with a fingerprint of it: a changed extension gets a new chance.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +11,10 @@ use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::{StateFiles, extension_stamp};
 use haft_protocol::ids::ExtensionName;
 
-/// The prefix of the names of the files.
+/// The prefix of the file names.
 const PREFIX: &str = "silent-";
 
-/// The extensions that a start need not wait for.
+/// The extensions for which a start does not wait.
 #[derive(Debug)]
 pub(crate) struct SilentStarts {
     files: Arc<StateFiles>,
@@ -24,12 +25,12 @@ impl SilentStarts {
         Self { files }
     }
 
-    /// True if this extension, as it is now, did not say hello in time when it was last started.
+    /// True if this extension, unchanged, sent no hello in time at its last start.
     pub(crate) fn contains(&self, spec: &ExtensionSpec) -> bool {
         self.files.read(&file_name(&spec.name)).is_some_and(|was| was == fingerprint(spec))
     }
 
-    /// It did not say hello in time.
+    /// Records that the extension sent no hello in time.
     pub(crate) fn remember(&self, spec: &ExtensionSpec) {
         self.files.write(&file_name(&spec.name), &fingerprint(spec));
     }
@@ -39,16 +40,16 @@ impl SilentStarts {
     }
 }
 
-/// True if the extension of this name, in this directory, did not say hello in time when it was last started, so that a
+/// True if the extension with this name and directory sent no hello in time at its last start, so that a
 /// start does not wait for it. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn starts_slowly(state: &Path, extension: &ExtensionName, dir: &Path) -> bool {
     let was = std::fs::read_to_string(state.join(file_name(extension)));
     was.is_ok_and(|was| was.starts_with(&extension_stamp(dir)))
 }
 
-/// The next start waits for the extension of this name again.
+/// Lets the next start wait again for the extension of this name.
 pub(crate) fn forget_by_name(state: &Path, extension: &ExtensionName) {
-    // Mostly there is nothing to forgive.
+    // Usually there is no record.
     _ = std::fs::remove_file(state.join(file_name(extension)));
 }
 

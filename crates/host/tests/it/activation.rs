@@ -63,7 +63,7 @@ async fn people_are_told_what_a_call_waits_for() {
     assert_eq!(text(&output), "ok");
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     let [AgentEvent::ExtNotify { message, .. }] = &events.all()[..] else { panic!("{:?}", events.all()) };
-    assert_eq!(message, "is not ready yet; tool t waits for it");
+    assert_eq!(message, "is not ready yet; tool t is waiting for the extension");
     host.shutdown().await;
 }
 
@@ -165,8 +165,8 @@ async fn a_declaration_that_breaks_a_rule_starts_it_at_once() {
     assert_eq!((state(&host, "x"), home.starts()), (ExtensionState::Ready, 1));
     assert_eq!(events.faults(), [fault("x", "register_rejected")]);
     let message = events.only_message();
-    let expect = "manifest: tool \"t\": its schema is for \"array\", and arguments are an \"object\"; the extension \
-                  starts at once";
+    let expect = "manifest: tool \"t\": its schema describes \"array\", but tool arguments are an \"object\"; the declaration is ignored, and the \
+                  extension starts immediately";
     assert_eq!(message, expect);
     host.shutdown().await;
 }

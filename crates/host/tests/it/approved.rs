@@ -219,7 +219,7 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     assert!(host.statuses().is_empty());
     let (by, reason) = blocked(&host, &ls).await.unwrap();
     assert_eq!(by, "haft");
-    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
+    insta::assert_snapshot!(reason, @"blocked: extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user was notified");
     let why = host.blocked_reason().unwrap();
     assert!(reason.contains(&why), "{why}");
     // Whoever mends it reloads.

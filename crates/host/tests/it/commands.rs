@@ -61,14 +61,14 @@ async fn a_prompt_says_nothing_that_nobody_can_see() {
     let answer = json!({"action": "prompt", "prompt": "greet me\u{e0041}\u{e0042}"});
     let (action, _) = run(&host, &mut peer, "hello", "", answer).await;
     assert_eq!(action, Ok(CommandAction::Prompt("[from extension hello, command hello]\ngreet me".into())));
-    insta::assert_snapshot!(events.only_message(), @"the prompt of command hello had 2 characters in it that nobody can see; they were left out");
+    insta::assert_snapshot!(events.only_message(), @"removed 2 invisible characters from the prompt of command hello");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_action_and_an_unknown_command_are_errors() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let (outcome, _) = run(&host, &mut peer, "hello", "", json!({"action": "explode"})).await;
-    insta::assert_snapshot!(outcome.unwrap_err(), @r##"extension hello/hello failed: it sent an answer that makes no sense: unknown action "explode": use prompt, insert, display, open_panel or noop"##);
+    insta::assert_snapshot!(outcome.unwrap_err(), @r##"extension hello/hello failed: sent an invalid answer: unknown action "explode": use prompt, insert, display, open_panel or noop"##);
     assert_eq!(events.faults(), [fault("hello", "frame_invalid")]);
     let unknown = host.run_command(&CancellationToken::new(), "nothing", "").await;
     assert_eq!(unknown, Err(CommandError::Unknown { name: "nothing".into() }));

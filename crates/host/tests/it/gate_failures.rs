@@ -182,7 +182,7 @@ async fn the_third_failure_in_a_row_stops_everything_where_nobody_can_be_asked()
         panic!("{:?}", ran.outcome)
     };
     assert_eq!(by, "guard");
-    insta::assert_snapshot!(reason, @"it decides about tool calls and keeps failing; `haft ext logs guard` says more: it closed the connection");
+    insta::assert_snapshot!(reason, @"the gate keeps failing: closed the connection; run `haft ext logs guard` for details");
     // The same again, without a question, for as long as the gate does not work.
     let again = Agency::new(&host, [("bash", json!({"command": "ls"}))]).run().await;
     assert!(matches!(again.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));

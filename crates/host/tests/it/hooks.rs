@@ -71,7 +71,7 @@ async fn a_silent_guard_blocks_after_five_seconds_and_is_reported_once() {
     let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
     assert_eq!(start.elapsed(), Duration::from_secs(5));
     assert_eq!(by, "guard");
-    insta::assert_snapshot!(reason, @"blocked, because extension guard decides about this and did not answer within 5 s; the user has been told");
+    insta::assert_snapshot!(reason, @"blocked: extension guard, which must approve this, did not answer within 5 s; the user was notified");
     assert_eq!(events.faults(), [fault("guard", "hook_timeout")]);
     insta::assert_snapshot!(events.only_message(), @"tool_call intercept was not answered within 5 s");
 }

@@ -141,7 +141,10 @@ async fn a_task_that_panics_is_a_failure_of_its_extension_alone() {
         peer.send(json!({"type": "notify", "level": "info", "message": "boom"})).await;
     };
     let (output, ()) = tokio::join!(execute(&host, "news", json!({})), crash);
-    assert_eq!(text(&output), "extension noisy/news failed: it is gone: its task panicked");
+    assert_eq!(
+        text(&output),
+        "extension noisy/news failed: stopped because of an internal error: its task panicked"
+    );
     host.ping().await;
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(matches!(state(&host, "noisy"), ExtensionState::Failed { code: FaultCode::Exited, .. }));

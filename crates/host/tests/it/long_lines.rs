@@ -195,7 +195,7 @@ open(done, "w").close()
 
 #[cfg(unix)]
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test reports this")]
 fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
         eprintln!("SKIP: with one processor, a line that fits into a pipe is read at once");

@@ -211,7 +211,10 @@ async fn one_that_does_not_read_loses_events_and_is_told_how_many() {
     assert_eq!(usize::try_from(lost).unwrap(), dropped);
     assert_eq!(events + dropped, 2 * told as usize);
     let log = fs::read_to_string(row.file("ext-slow.log")).unwrap();
-    assert!(log.contains("events_dropped: it does not read") && log.contains("events were dropped"), "{log}");
+    assert!(
+        log.contains("events_dropped: the extension does not read") && log.contains("events were dropped"),
+        "{log}"
+    );
     assert_eq!(row.events.faults(), []);
 }
 

@@ -115,10 +115,7 @@ async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
     assert_eq!(text(&execute(&host, "two", json!({})).await), "ok");
     assert_eq!(events.faults(), [fault("ext", "tool_changed")], "once");
     let message = events.only_message();
-    assert!(
-        message.contains("tool one has other texts") && message.contains("haft ext trust ext"),
-        "{message}"
-    );
+    assert!(message.contains("tool one is locked") && message.contains("haft ext trust ext"), "{message}");
     host.shutdown().await;
 }
 
@@ -133,7 +130,7 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
     assert_eq!(names(&host), ["two"]);
     let context = haft_core::tool::ToolContext::new(tokio_util::sync::CancellationToken::new(), |_| {});
     let refused = held[0].execute(context, crate::support::call("one", json!({}))).await;
-    assert!(text(&refused).contains("it is locked"), "{}", text(&refused));
+    assert!(text(&refused).contains("the tool is locked"), "{}", text(&refused));
 
     home.registers("late", &[("two", "other")]);
     let mut changes = host.changes();

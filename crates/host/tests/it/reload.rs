@@ -171,7 +171,7 @@ async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_cal
 
     host.reload().await;
     let changed = run().await;
-    assert!(changed.is_error && text(&changed).contains("offered anew in the next turn"), "{changed:?}");
+    assert!(changed.is_error && text(&changed).contains("available in the next turn"), "{changed:?}");
     host.reload().await;
     let stopped = run().await;
     assert!(stopped.is_error && text(&stopped).contains("was stopped"), "{stopped:?}");
@@ -216,7 +216,7 @@ async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
         host.reload().await
     };
     let (output, stats) = tokio::join!(execute(&host, "slow", json!({})), reload);
-    assert_eq!(text(&output), "extension slow/slow failed: it was cancelled by reload");
+    assert_eq!(text(&output), "extension slow/slow failed: was cancelled by reload");
     assert_eq!((stats.stopped, stats.ready), (1, 1));
     assert_eq!(events.faults(), []);
     host.shutdown().await;

@@ -308,8 +308,8 @@ async fn an_extension_has_the_services_that_it_was_granted() {
     crate::support::eventually(|| results.exists()).await;
     let results = std::fs::read_to_string(results).unwrap();
     insta::assert_snapshot!(results, @r#"
-    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
-    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext must not use read through haft: the permission fs.read is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext must not use read through haft: the permission fs.read is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
     {"type":"host_result","id":"1","content":[{"type":"text","text":"done"}]}
     "#);
     let expect = [r#"within ["/somewhere"] ["/place", "/place/out"]"#, r#"write {"path":"a"}"#];

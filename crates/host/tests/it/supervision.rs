@@ -135,7 +135,7 @@ async fn one_that_nobody_knows_anything_of_blocks_while_it_is_restarted_and_afte
             assert_eq!((restarted, refused), (Ok(()), Some(("guard".to_owned(), "no".to_owned()))));
         } else {
             let (_, reason) = blocked(&host, &bash).await.expect("it may be a gate");
-            assert!(reason.contains("is being restarted and was not ready within 0.3 s"), "{reason}");
+            assert!(reason.contains("is restarting and was not ready within 0.3 s"), "{reason}");
         }
         host.shutdown().await;
     }
@@ -157,7 +157,7 @@ async fn a_question_waits_for_a_restart_until_its_deadline() {
         |state: &ExtensionState| matches!(state, ExtensionState::Restarting { code: FaultCode::Exited, .. });
     until(&host, "guard", is_down).await;
     let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("the gate stays shut");
-    assert!(reason.contains("is being restarted and was not ready within 0.3 s"), "{reason}");
+    assert!(reason.contains("is restarting and was not ready within 0.3 s"), "{reason}");
     assert_eq!(events.faults(), [fault("guard", "exited")]);
     tokio::time::timeout(PATIENCE, host.shutdown()).await.expect("it waits for the restart");
 }

@@ -44,7 +44,7 @@ async fn a_silent_tool_fails_after_a_minute() {
     let output = execute(&host, "weather", json!({})).await;
     assert_eq!(start.elapsed(), Duration::from_secs(60));
     assert!(output.is_error);
-    insta::assert_snapshot!(text(&output), @"extension weather/weather failed: it did not answer within 60 s");
+    insta::assert_snapshot!(text(&output), @"extension weather/weather failed: did not answer within 60 s");
     assert_eq!(events.faults(), [fault("weather", "call_timeout")]);
 }
 
@@ -60,7 +60,7 @@ async fn an_extension_that_is_gone_fails_its_calls_at_once_and_keeps_its_tools()
     let (one, two, ()) =
         tokio::join!(execute(&host, "weather", json!({})), execute(&host, "weather", json!({})), death);
     assert!(one.is_error && two.is_error);
-    insta::assert_snapshot!(text(&one), @"extension weather/weather failed: it closed the connection");
+    insta::assert_snapshot!(text(&one), @"extension weather/weather failed: closed the connection");
     assert_eq!(text(&execute(&host, "weather", json!({})).await), text(&one));
     assert_eq!(start.elapsed(), Duration::ZERO);
     assert_eq!(events.faults(), [fault("weather", "exited")]);
@@ -92,7 +92,7 @@ async fn hidden_text_in_a_result_is_taken_out_and_reported_once() {
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
     assert!(!output.is_error);
     assert_eq!(events.faults(), [fault("weather", "hidden_text")]);
-    insta::assert_snapshot!(events.only_message(), @"a result of tool weather had 2 characters in it that nobody can see; they were left out");
+    insta::assert_snapshot!(events.only_message(), @"removed 2 invisible characters from a result of tool weather");
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +104,7 @@ async fn results_of_many_megabytes_pass_while_a_call_is_open() {
     assert!(text(&output).len() < 60 * 1024);
     assert_eq!(events.faults(), []);
     let shown = text(&output);
-    let (_, path) = shown.trim_end_matches(']').rsplit_once("all of it is in ").unwrap();
+    let (_, path) = shown.trim_end_matches(']').rsplit_once("full text: ").unwrap();
     assert_eq!(std::fs::metadata(path).unwrap().len(), 7 * 1024 * 1024);
     let note = json!({"type": "notify", "message": "x".repeat(2 * 1024 * 1024)});
     peer.send_raw(&note.to_string().as_bytes()[..1024 * 1024 + 2]).await;
@@ -124,7 +124,7 @@ async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut first, json!({})));
     assert_eq!(text(&output), "(extension returned no content)");
     assert_eq!(events.faults(), [fault("second", "register_rejected")]);
-    insta::assert_snapshot!(events.only_message(), @"tool weather: extension first has that name");
+    insta::assert_snapshot!(events.only_message(), @"tool weather: the name belongs to extension first");
 }
 
 #[tokio::test(start_paused = true)]

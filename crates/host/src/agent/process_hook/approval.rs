@@ -52,7 +52,7 @@ impl ApproveTool for ProcessHookAdapter {
     }
 }
 
-/// Why a hook denies that did not answer, in PicoClaw's words.
+/// Returns the reason of a denial after a failure, in PicoClaw's words.
 fn denial_reason(name: &ExtensionName, error: &CallError) -> String {
     match error {
         CallError::TimedOut { .. } => texts::approval_timed_out(name.as_str()),

@@ -1,4 +1,4 @@
-//! Names of tools: haft's and PicoClaw's. A hook that was written for PicoClaw looks for `exec`.
+//! Translates the names of tools between haft and PicoClaw. A hook for PicoClaw looks for `exec`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_
         return Cow::Borrowed(what);
     }
     let mut told = what.clone();
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other messages name no tool")]
     match &mut told.payload {
         HookEventPayload::ToolExecStart(start) => translate_name(names, &mut start.tool),
         HookEventPayload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
@@ -53,11 +53,11 @@ fn translate_calls(names: ToolNames, calls: &mut [HookToolCall]) {
 }
 
 pub(super) trait TranslateToolNames: HookQuestion {
-    /// The question as the hook is asked it.
+    /// Translates the query to the names that the hook knows.
     fn translate(&mut self, names: ToolNames);
 
-    /// Returns the decision of the hook, by haft's names; this is the question by haft's names. Most decisions name no
-    /// tool.
+    /// Returns the decision of the hook with haft's names; `self` is the query with haft's names. Most
+    /// decisions name no tool.
     fn restore_names(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
         decision
     }
@@ -70,7 +70,7 @@ impl TranslateToolNames for BeforeTool {
 
     fn restore_names(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
         let ToolDecision::Modify { tool, arguments } = decision else { return decision };
-        // It may say what is the same tool by the other name.
+        // The hook may use the other name of the same tool.
         let tool = tool.map(|tool| names.tool_name(&tool).to_owned()).filter(|tool| *tool != self.tool);
         match (&tool, &arguments) {
             (None, None) => ToolDecision::Continue,
@@ -124,8 +124,8 @@ impl TranslateToolNames for AfterLlm {
     }
 }
 
-/// Calls that were there before, by their ids. An extension may have a tool that is called as PicoClaw calls another one:
-/// a call that a hook leaves as it is stays one of that tool.
+/// The calls before the hook, by id. An extension may have a tool with a name that PicoClaw uses for another
+/// tool. A call that a hook leaves unchanged keeps its tool.
 struct OriginalCalls<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> OriginalCalls<'a> {
@@ -152,7 +152,7 @@ mod tests {
         RawJson::parse(text).unwrap()
     }
 
-    /// What becomes of a call of a tool when a hook that knows PicoClaw's names answers this.
+    /// Checks the result of a tool call after this answer of a hook that knows PicoClaw's names.
     #[track_caller]
     fn check(tool: &str, told: &str, answer: &str, expect: &ToolDecision) {
         let question = BeforeTool { tool: tool.into(), ..BeforeTool::default() };
@@ -174,7 +174,7 @@ mod tests {
         let answer = r#"{"action":"modify","call":{"tool":"exec","arguments":{"command":"true"}}}"#;
         check("bash", "exec", answer, &changed);
         check("grep", "grep", r#"{"action":"modify","call":{"tool":"mine"}}"#, &other("mine"));
-        // An extension's tool that is called like PicoClaw's stays itself.
+        // An extension's tool with one of PicoClaw's names is not translated.
         check("exec", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
     }
 

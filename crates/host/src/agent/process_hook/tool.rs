@@ -34,7 +34,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        // An answer that is too long to be taken is no answer.
+        // An answer beyond the limit counts as no answer.
         let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {
             match bounds::find_oversized(&decision, call.args.as_str().len()) {
                 None => Ok(decision),
@@ -77,7 +77,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
-        let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
+        let detail = format!("the \"call\" cannot replace the call of {}: {detail}", call.name);
         self.report_fault(BEFORE, &detail);
         self.record_failure(BEFORE, &detail);
     }

@@ -41,11 +41,11 @@ fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
     +0.000 ← {"type":"host_call","id":"b","call":"exec","args":{}}
     +0.000 * exec b
     +0.000 ← {"type":"host_call","id":"c","call":"write","args":{}}
-    +0.000 → {"type":"host_result","id":"c","content":[{"type":"text","text":"2 calls are under way already; wait for one"}],"is_error":true,"code":"busy"}
+    +0.000 → {"type":"host_result","id":"c","content":[{"type":"text","text":"2 calls are already running, which is the limit; wait until one of them ends"}],"is_error":true,"code":"busy"}
     +0.000 ← {"type":"host_call","id":"b","call":"edit","args":{}}
-    +0.000 ! frame_invalid: made a host_call b while another of that id is under way; it is not done
+    +0.000 ! frame_invalid: sent host_call b while another call with that id runs; the second call is ignored
     +0.000 ← {"type":"host_call","id":"d","call":"delete","args":{}}
-    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"there is no call \"delete\"; there are read, write, edit, exec"}],"is_error":true,"code":"unknown_call"}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec"}],"is_error":true,"code":"unknown_call"}
     +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"done"}]}
     +0.000 ← {"type":"host_call","id":"a","call":"edit","args":{}}
     +0.000 * edit a
@@ -148,8 +148,8 @@ fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
     call(&mut bench, "b", "read");
     insta::assert_snapshot!(bench.transcript, @r#"
     +0.000 ← {"type":"host_call","id":"a","call":"write","args":{}}
-    +0.000 ! permission_denied: asked the host for what it may not have: extension ext may not write through haft: the permission fs.write is not granted to it
-    +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"extension ext may not write through haft: the permission fs.write is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.write"}
+    +0.000 ! permission_denied: made a call without permission: extension ext must not use write through haft: the permission fs.write is not granted
+    +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"extension ext must not use write through haft: the permission fs.write is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.write"}
     +0.000 ← {"type":"host_call","id":"b","call":"read","args":{}}
     +0.000 * read b
     "#);

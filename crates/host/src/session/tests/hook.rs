@@ -54,7 +54,7 @@ fn one_that_does_not_leave_has_two_seconds_and_is_killed_without_a_signal() {
     insta::assert_snapshot!(bench.transcript, @r#"
     +0.000 · close input
     +0.000 · Stopping
-    +2.000 · log: still there: killing
+    +2.000 · log: still running: killing the process
     +2.000 · Stopped
     "#);
 }
@@ -92,9 +92,12 @@ fn hello_is_answered_by_any_object_or_nothing() {
     hello(r#"{"jsonrpc":"2.0","id":1,"result":null}"#, Ok(()));
     hello(r#"{"id":1}"#, Ok(()));
     hello(r#"{"ID":1,"Result":{}}"#, Ok(()));
-    hello(r#"{"id":1,"result":"hi"}"#, Err("its result is no object"));
-    hello(r#"{"id":1,"result":[]}"#, Err("its result is no object"));
-    hello(r#"{"id":1,"error":{"code":-32000,"message":"no disk"}}"#, Err("hook.hello: it failed: no disk"));
+    hello(r#"{"id":1,"result":"hi"}"#, Err("the result is not an object"));
+    hello(r#"{"id":1,"result":[]}"#, Err("the result is not an object"));
+    hello(
+        r#"{"id":1,"error":{"code":-32000,"message":"no disk"}}"#,
+        Err("failed hook.hello: the hook reported an error: no disk"),
+    );
     hello(r#"{"id":1,"result":{},"error":{"code":-32000}}"#, Err("error -32000 without a message"));
     hello(r#"{"id":1,"result":{"a":1,"a":2}}"#, Err("cannot be read"));
 }
@@ -119,8 +122,8 @@ fn replies_come_in_any_order() {
     insta::assert_snapshot!(told(&bench), @r#"
     +0.000 = third: {"approved":true}
     +0.000 = first: {}
-    +0.000 ! hook_error: second: it failed: method not found
-    +0.000 = second: sent an answer that makes no sense: it failed: method not found
+    +0.000 ! hook_error: second: the hook reported an error: method not found
+    +0.000 = second: sent an invalid answer: the hook reported an error: method not found
     "#);
 }
 
@@ -136,8 +139,8 @@ fn a_late_reply_is_logged_and_a_second_one_reported() {
     +60.000 ! hook_timeout: slow was not answered within 60 s
     +60.000 = slow: did not answer within 60 s
     +60.000 · log: late_response: reply 2
-    +60.000 ! duplicate_response: sent a second reply for one question
-    +60.000 ! unknown_id: sent a reply for 99, which nobody asked
+    +60.000 ! duplicate_response: sent a second reply for one request
+    +60.000 ! unknown_id: sent a reply with the unknown id 99
     "#);
 }
 
@@ -162,15 +165,15 @@ fn noise_is_skipped_and_the_reply_counts() {
     +0.000 · log: skipped: not JSON: expected value in "\u{feff}{}"
     +0.000 · log: skipped: a frame is a JSON object in "\"text\""
     +0.000 · log: skipped: not JSON: EOF while parsing an object in "{"
-    +0.000 ! unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"id\":0,\"result\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 ! unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"id\":0,\"result\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: skipped: line is not UTF-8 in "��\0"
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: a call: a hook only replies in "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"host.notify\",\"params\":{\"text\":\"hi\"}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: no id in "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":2.0,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: no id in "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: a call: a hook only replies in "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"host.notify\",\"params\":{\"text\":\"hi\"}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":2.0,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 = bash: {"approved":true}
     "#);
 }
@@ -181,8 +184,8 @@ fn a_reply_that_cannot_be_read_fails_its_call_at_once() {
     bench.approval("bash");
     bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":false,"approved":true}}"#);
     insta::assert_snapshot!(told(&bench), @r#"
-    +0.000 ! hook_error: bash: its reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 = bash: sent an answer that makes no sense: its reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 ! hook_error: bash: the reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 = bash: sent an invalid answer: the reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     "#);
 }
 

@@ -116,8 +116,8 @@ fn a_line_must_have_an_end() {
     assert_eq!(bench.session.state(), ExtensionState::Ready, "a newline begins another line");
     bench.pass(Duration::from_millis(1));
     insta::assert_snapshot!(bench.transcript, @r##"
-    +59.000 ! unresponsive: began a line, and after 30 s and 3 bytes it has no end
-    +59.000 · Failed { code: Unresponsive, message: "began a line, and after 30 s and 3 bytes it has no end" }
+    +59.000 ! unresponsive: began a line and did not finish it within 30 s (3 bytes so far)
+    +59.000 · Failed { code: Unresponsive, message: "began a line and did not finish it within 30 s (3 bytes so far)" }
     "##);
 }
 
@@ -135,7 +135,8 @@ fn another_version_is_named_beside_ours() {
     for version in ["0", "999", "\"1\"", "1.5", "2", "true"] {
         let mut bench = Bench::new();
         bench.line(&format!(r#"{{"type":"hello","name":"ext","protocol_version":{version}}}"#));
-        let text = format!("version_mismatch: speaks version {version} of the protocol, haft speaks 1");
+        let text =
+            format!("version_mismatch: speaks version {version} of the protocol, but haft speaks version 1");
         assert!(bench.transcript.contains(&text), "{}", bench.transcript);
         assert!(bench.session.is_closed());
         assert_eq!(bench.written, 0);
@@ -174,9 +175,9 @@ fn a_question_that_never_reached_it_is_not_left_waiting() {
 #[test]
 fn a_program_that_was_not_got_at_is_told_of() {
     let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
-    insta::assert_snapshot!(told, @"ended before hello: exited with status 126: what it runs could not be run; where that is a shim, as those of pyenv, it may lie outside of what a sandbox lets it reach: name the interpreter itself as `exec`; it printed: pyenv: cannot execute");
-    assert!(ended_before_hello("exited with status 127").contains("was not found; where"));
-    for other in ["exited with status 1", "exited with status 1267", "was ended by signal 9"] {
+    insta::assert_snapshot!(told, @"ended before hello: exited with status 126 (the command was found, but could not be executed); if the program is a shim, for example of pyenv, the sandbox may block the interpreter behind the shim: set `exec` to the path of the interpreter; it printed: pyenv: cannot execute");
+    assert!(ended_before_hello("exited with status 127").contains("was not found); if"));
+    for other in ["exited with status 1", "exited with status 1267", "was killed by signal 9"] {
         assert_eq!(ended_before_hello(other), format!("ended before hello: {other}"));
     }
 }

@@ -73,7 +73,7 @@ fn path(text: &str) -> GrantedPath {
     GrantedPath::parse(text, None).unwrap()
 }
 
-#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test reports this")]
 fn is_available() -> bool {
     let available = haft_launch::sandbox::detect_support().standard;
     available.inspect_err(|why| eprintln!("SKIP: no sandbox: {why}")).is_ok()
@@ -89,11 +89,11 @@ fn what_cannot_put_it_on_is_refused() {
     let mut ground = Ground::new();
     ground.grant(|_| {});
     ground.config.launcher = None;
-    ground.check_refused("without a launcher");
+    ground.check_refused("has no launcher");
     let mut ground = Ground::new();
     ground.grant(|_| {});
     ground.config.data = None;
-    ground.check_refused("no place for its data");
+    ground.check_refused("no data directory");
     let mut ground = Ground::new();
     ground.grant(|grant| grant.net = NetworkAccess::Loopback);
     ground.check_refused("choose strict");
@@ -106,19 +106,19 @@ fn what_is_not_there_and_what_holds_hafts_own_files_is_refused() {
     }
     let mut ground = Ground::new();
     ground.grant(|grant| grant.read.push(path("/nowhere/at/all")));
-    ground.check_refused("/nowhere/at/all is granted and cannot be used");
+    ground.check_refused("the granted path /nowhere/at/all cannot be used");
     std::fs::create_dir(ground.at("haft/state")).unwrap();
     for holds in ["", "haft", "haft/state"] {
         let text = ground.at(holds).display().to_string();
         ground.grant(|grant| grant.read.push(path(&text)));
-        ground.check_refused("haft's own files lie in it");
+        ground.check_refused("the path contains haft's own files");
     }
     std::fs::create_dir_all(ground.at("haft/data")).unwrap();
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(ground.at("work"), ground.at("haft/data/x")).unwrap();
         ground.grant(|_| {});
-        assert!(ground.confined().unwrap_err().contains("is no directory"));
+        assert!(ground.confined().unwrap_err().contains("not a directory"));
     }
 }
 
@@ -164,13 +164,14 @@ fn check_granted(
 fn none_of_hafts_own_files_is_written_and_no_key_is_read() {
     for own in ["haft/auth.json", "haft/config.toml", "haft/trust.json", "haft/extensions", "haft/data/other"]
     {
-        let part = if own.ends_with("auth.json") { "keeps keys in it" } else { "among haft's own files" };
+        let part =
+            if own.ends_with("auth.json") { "stores keys in this file" } else { "among haft's own files" };
         check_granted(|grant, at| grant.write.push(at(own)), Some(part));
     }
-    check_granted(|grant, at| grant.read.push(at("haft/auth.json")), Some("keeps keys in it"));
-    check_granted(|grant, at| grant.exec.push(at("haft/auth.json")), Some("keeps keys in it"));
+    check_granted(|grant, at| grant.read.push(at("haft/auth.json")), Some("stores keys in this file"));
+    check_granted(|grant, at| grant.exec.push(at("haft/auth.json")), Some("stores keys in this file"));
     #[cfg(unix)]
-    check_granted(|grant, at| grant.read.push(at("key")), Some("keeps keys in it"));
+    check_granted(|grant, at| grant.read.push(at("key")), Some("stores keys in this file"));
     check_granted(|grant, at| grant.read.push(at("haft/config.toml")), None);
     check_granted(|grant, _| grant.write.push(path("$DATA/x")), None);
 }
@@ -178,7 +179,7 @@ fn none_of_hafts_own_files_is_written_and_no_key_is_read() {
 #[test]
 #[cfg(unix)]
 fn a_link_that_others_may_have_put_there_widens_no_grant() {
-    let elsewhere = Some("leads it to");
+    let elsewhere = Some("leads to");
     check_granted(|grant, _| grant.read.push(path("$WORKSPACE/out")), elsewhere);
     check_granted(|grant, _| grant.write.push(path("$WORKSPACE/out")), elsewhere);
     check_granted(|grant, _| grant.exec.push(path("$DATA/out")), elsewhere);

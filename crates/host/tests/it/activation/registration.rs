@@ -22,14 +22,11 @@ async fn another_registration_is_told_and_counts_from_the_start_on() {
     let (host, events) = home.host().await;
     let changes = host.changes();
     let output = execute(&host, "t", json!({})).await;
-    assert_eq!(
-        text(&output),
-        "extension x/t failed: it was started anew and does not offer this tool any more"
-    );
+    assert_eq!(text(&output), "extension x/t failed: was restarted and no longer offers this tool");
     assert!(changes.has_changed().unwrap());
     assert_eq!(host.tools().iter().map(|tool| tool.spec().name.clone()).collect::<Vec<_>>(), ["news"]);
-    let expect = "registered other things than its manifest declares: tool news is new, tool t is missing, command /go is \
-                  missing; the registration counts from now on";
+    let expect = "does not match its manifest: tool news is new, tool t is missing, command /go is \
+                  missing; the registrations count from now on";
     assert_eq!(notes(&events), [expect]);
     host.shutdown().await;
     let (host, _) = home.host().await;

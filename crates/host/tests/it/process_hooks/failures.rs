@@ -145,7 +145,7 @@ async fn what_the_model_is_told_of_a_failed_guard() {
     let (ran, _) = turn("approve_tool", Failure::Error, false).await;
     assert_eq!(ran.result().0, r#"Tool execution denied by approval hook: tool approval hook "gate" failed"#);
     let (ran, _) = turn("before_tool", Failure::Timeout, false).await;
-    insta::assert_snapshot!(ran.result().0, @"Tool execution denied by hook: blocked, because extension gate decides about this and did not answer within 5 s; the user has been told");
+    insta::assert_snapshot!(ran.result().0, @"Tool execution denied by hook: blocked: extension gate, which must approve this, did not answer within 5 s; the user was notified");
 }
 
 #[tokio::test(start_paused = true)]

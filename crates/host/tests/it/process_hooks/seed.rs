@@ -35,9 +35,9 @@ const BLOCKS: &[Block] = &[
     Answer(
         "hook.hello",
         &[
-            "error: Tool execution denied by hook: blocked, because extension py_review_gate decides about this and hook.hello: it failed: error message; the user has been told",
+            "error: Tool execution denied by hook: blocked: extension py_review_gate, which must approve this, failed hook.hello: the hook reported an error: error message; the user was notified",
             "answer: Done.",
-            "py_review_gate: hello_invalid: hook.hello: it failed: error message",
+            "py_review_gate: hello_invalid: failed hook.hello: the hook reported an error: error message",
         ],
     ),
     Sent(&[]),

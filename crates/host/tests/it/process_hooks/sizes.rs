@@ -41,7 +41,7 @@ async fn a_reason_is_cut() {
     ] {
         let (ran, events) = under(point, method, result).await;
         let (text, _) = ran.result();
-        assert!(text.len() < 5_000 && text.ends_with("at most 4096 are taken]"), "{point}: {}", text.len());
+        assert!(text.len() < 5_000 && text.ends_with("the limit is 4096]"), "{point}: {}", text.len());
         assert_eq!((ran.executions, events.faults()), (0, vec![]), "{point}");
     }
     for (point, method) in [
@@ -62,7 +62,7 @@ async fn a_call_with_too_long_arguments_does_not_run() {
     let changed = json!({"action": "modify", "call": {"arguments": long_arguments()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
-    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked, because extension gate decides about this and sent an answer that makes no sense: its "arguments" has 1048590 bytes; at most 1048576 are taken; the user has been told"#);
+    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked: extension gate, which must approve this, sent an invalid answer: the field "arguments" has 1048590 bytes; the limit is 1048576; the user was notified"#);
     let changed = json!({"action": "modify", "call": {"tool": long()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));

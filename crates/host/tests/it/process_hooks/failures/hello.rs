@@ -88,7 +88,7 @@ async fn one_that_is_not_there_when_its_answer_is_due_is_told_of() {
         assert_eq!(ran.executions, usize::from(!blocks), "{point}");
         assert!(events.faults().contains(&crate::support::fault("gate", "hook_timeout")), "{point}");
         let told = events.messages();
-        assert!(told[0].ends_with("is being started and was not ready within 0.3 s"), "{point}: {told:?}");
+        assert!(told[0].ends_with("is starting and was not ready within 0.3 s"), "{point}: {told:?}");
         let distinct: std::collections::BTreeSet<_> = told.iter().collect();
         assert_eq!(distinct.len(), told.len(), "{point}: {told:?}");
     }
