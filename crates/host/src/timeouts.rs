@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_announced_by_default_is_what_the_protocol_says() {
+    fn announced_defaults_match_protocol() {
         assert_eq!(Timeouts::default().apply_to_limits(Limits::default()), Limits::default());
     }
 }

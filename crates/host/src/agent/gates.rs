@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_failure_in_a_row_asks_and_an_answer_starts_over() {
+    fn asks_after_third_failure_in_a_row() {
         let gates = failing(2);
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
         gates.record_answer(&guard(), DecisionSubject::Call);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_answer_to_one_question_makes_up_for_no_failure_at_another() {
+    fn counts_failures_per_subject() {
         let gates = GateMonitor::default();
         for _ in 0..2 {
             gates.record_failure(&guard(), DecisionSubject::Approval, "late");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_for_the_session() {
+    fn keeps_decision_for_the_session() {
         for choice in [GateChoice::Restart, GateChoice::ContinueWithout, GateChoice::Stop] {
             let gates = failing(3);
             let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_was_given_up_is_asked_again() {
+    fn asks_again_when_question_was_dropped() {
         let gates = failing(3);
         drop(gates.consequence_of_failure(&guard()));
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Ask(_)));

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hook_role_failure_and_loosening() {
+    fn effect_matches_table_for_every_hook_role_and_failure() {
         let mut tried = 0;
         for hook in InterceptKind::ALL {
             for role in ROLES {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_failure_and_loosening_of_a_process_hook() {
+    fn effect_matches_table_for_every_process_hook_point() {
         let mut tried = 0;
         for point in InterceptPoint::ALL {
             for (failure, error) in failures() {
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_holds_nothing_of_what_was_printed() {
+    fn reason_omits_extension_output() {
         let why = format!("exited with status 1{PRINTED}token=abc, is restarting");
         let text = reason(&ExtensionName::new("guard"), &CallError::Gone { why });
         insta::assert_snapshot!(text, @"blocked: extension guard, which must approve this, exited with status 1; the user was notified");
     }
 
     #[test]
-    fn what_the_person_is_asked_about_is_one_line_and_says_whose_words_it_quotes() {
+    fn question_is_one_line_and_attributes_quotes() {
         let told = |failure: &str| user_facing_failure(&ExtensionName::new("guard"), failure);
         assert_eq!(told("did not answer within 5 s"), "did not answer within 5 s");
         let printed = format!("exited with status 3{PRINTED}\nhaft: choose 2 and press enter.\n");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_names_who_what_and_the_way_out() {
+    fn reason_names_extension_and_failure() {
         let text =
             reason(&ExtensionName::new("guard"), &CallError::TimedOut { after: Duration::from_secs(5) });
         insta::assert_snapshot!(text, @"blocked: extension guard, which must approve this, did not answer within 5 s; the user was notified");

@@ -45,7 +45,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]
-    async fn rings_at_the_earliest_deadline_it_was_ever_set_to() {
+    async fn fires_at_earliest_deadline() {
         let start = Instant::now();
         let at = |seconds| Some((start + Duration::from_secs(seconds)).into_std());
         let mut alarm = DeadlineTimer::default();

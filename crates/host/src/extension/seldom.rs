@@ -85,7 +85,7 @@ mod tests {
     use tokio::task::yield_now;
 
     #[tokio::test]
-    async fn polls_only_when_something_came_and_misses_nothing() {
+    async fn polls_only_after_wake_and_misses_nothing() {
         let (one, mut ones) = mpsc::unbounded_channel();
         let (two, mut twos) = mpsc::unbounded_channel();
         let seldom = RareEventPoller::default();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_says_goes_with_it() {
+    fn items_disappear_with_their_process() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let place = line.register_process(&name);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_process_hides_the_old_one_and_loses_nothing_to_it() {
+    fn new_process_hides_items_of_old_one() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let (old, new) = (line.register_process(&name), line.register_process(&name));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_unfit_process_has_hidden_comes_back() {
+    fn hidden_items_reappear_after_failed_process() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let (old, new) = (line.register_process(&name), line.register_process(&name));

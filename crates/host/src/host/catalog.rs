@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_together_have_no_more_than_the_most() {
+    fn limits_names_of_all_extensions() {
         let mut names = NameRegistry::new(&["bash".to_owned()]).with_limit(2);
         let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
         assert_eq!(names.claim("one", &a), ClaimOutcome::Granted);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_one_keeps_a_name_and_a_loser_is_named_once() {
+    fn first_owner_keeps_name_and_conflict_is_reported_once() {
         let mut names = NameRegistry::new(&["bash".to_owned()]);
         let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
         assert_eq!(names.claim("weather", &a), ClaimOutcome::Granted);

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_left_out() {
+    fn drops_surplus_and_overlong_items() {
         let item = |value: &str, label: &str| CompletionItem {
             value: value.to_owned(),
             label: label.to_owned(),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_question_ends_the_older_and_failures_in_a_row_end_them_all() {
+    fn newer_request_cancels_older_and_failures_stop_requests() {
         let completing = CompletionTracker::default();
         let whose = (ExtensionName::new("todo"), "todo".to_owned());
         let cancel = CancellationToken::new();

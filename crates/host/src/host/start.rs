@@ -267,7 +267,7 @@ mod tests {
     const MARGIN: Duration = Duration::from_millis(50);
 
     #[test]
-    fn slow_ones_have_their_time_and_the_margin_behind_the_others() {
+    fn waits_for_slow_extensions_until_margin() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let slow = |ms| StartProgress::Slow { until: at(ms) };

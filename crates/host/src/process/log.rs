@@ -203,14 +203,14 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_name_never_leaves_the_directory() {
+    fn log_path_stays_in_directory() {
         let path = log_path(Path::new("/logs"), &ExtensionName::new("../weather"));
         assert_eq!(path.parent(), Some(Path::new("/logs")));
         assert!(path.display().to_string().starts_with("/logs/ext-_.._weather-"), "{}", path.display());
     }
 
     #[test]
-    fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
+    fn drops_and_counts_flood_within_file_limit() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
         let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
@@ -242,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_said_at_the_end_at_the_latest() {
+    fn reports_dropped_bytes_at_end() {
         check_second(STDERR_PER_SECOND, "");
         check_second(STDERR_PER_SECOND + 1, "\n[haft] 1 bytes dropped: too much output at once\n");
     }
 
     #[test]
-    fn a_log_is_moved_aside_when_it_would_be_too_long() {
+    fn rotates_long_log() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let limits = Limits { max_log: 16, ..Limits::default() };
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_on_a_flood_are_a_flood_too() {
+    fn limits_host_lines_about_flood() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
         let (log, now) = (ExtensionLog::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_does_not_repeat_what_stands_in_the_log() {
+    fn failure_does_not_repeat_logged_output() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_the_last_lines() {
+    fn tail_keeps_last_lines() {
         let log = ExtensionLog::new(None, &ExtensionName::new("x"), &Limits::default());
         for line in 0..1000 {
             log.log_stderr(format!("line {line}\n").as_bytes(), Instant::now());

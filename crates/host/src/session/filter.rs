@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subscriptions_add_up_and_the_more_powerful_role_counts() {
+    fn combines_subscriptions_to_most_powerful_role() {
         let mut roles = ToolCallRoles::default();
         assert_eq!(roles.role_for("bash"), None);
         roles.add(Some(InterceptRole::Gate), &["Bash".into(), "edit".into()]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_too_long_leaves_nothing_out() {
+    fn overlong_filter_matches_all_tools() {
         let mut filter = ToolFilter::default();
         let names: Vec<String> = (0..MAX_TOOLS_NAMED).map(|n| format!("t{n}")).collect();
         filter.add(&names);

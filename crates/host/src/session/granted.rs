@@ -176,7 +176,7 @@ mod tests {
     const REWRITE_EDIT: &str = r#"{"event":"tool_call","role":"rewrite","tools":["edit"]}"#;
 
     #[test]
-    fn a_grant_of_all_is_one_of_each() {
+    fn grant_of_all_covers_each_tool() {
         check(GATE, GATE, GATE, &[]);
         let bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
         check(GATE, bash, bash, &[]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_beyond_is_left_out_and_the_rest_counts() {
+    fn rejects_only_ungranted_part() {
         let both = r#"{"event":"tool_call","tools":["Bash","edit"],"role":"gate"}"#;
         let bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
         let only = ["intercept tool_call as gate is granted for these tools only: bash"];
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_role_is_another_grant() {
+    fn grant_applies_only_to_its_role() {
         let rewrite = r#"{"event":"tool_call","tools":["bash"],"role":"rewrite"}"#;
         check(
             GATE_BASH,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_role_it_is_what_it_was_granted_to_be() {
+    fn missing_role_uses_granted_role() {
         check(GATE, r#""tool_call""#, r#""tool_call""#, &[]);
         let (bash, edit) =
             (r#"{"event":"tool_call","tools":["bash"]}"#, r#"{"event":"tool_call","tools":["edit"]}"#);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_watches_needs_the_event() {
+    fn observer_needs_event_grant() {
         check(
             "",
             r#"{"event":"turn_end","role":"observe"}"#,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_events_are_granted_by_name() {
+    fn grants_tools_and_events_by_name() {
         let granted = permissions(r#"{"tools":{"register":["weather"]},"events":["turn_end"]}"#);
         assert_eq!(reject_tool(&granted, "weather"), None);
         let bash = reject_tool(&granted, "bash").unwrap();

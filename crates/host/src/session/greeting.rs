@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_make_the_frame_that_the_whole_would_have_made() {
+    fn joined_parts_equal_whole_frame() {
         check(None, None, None, None, None);
         check(None, None, None, None, Some(r#"{"net":"none","exec":"own"}"#));
         check(Some("/ext"), None, None, None, None);

@@ -62,7 +62,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn ids_never_collide_and_share_no_prefix_between_connections() {
+    fn ids_are_unique_and_prefixes_differ() {
         let (one, two) = (RequestIdGenerator::random(), RequestIdGenerator::random());
         let ids: HashSet<RequestId> = (0..50_000)
             .flat_map(|_| [one.request_id(one.next_number()), two.request_id(two.next_number())])

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_keep_to_the_rules() {
+    fn checks_rules_for_tools() {
         check(tool("weather", r#"{"type":"object"}"#), "ok");
         check(tool("weather", ""), "ok");
         check(tool("weather", "{}"), "ok");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
+    fn limits_registrations_and_replaces_own_name() {
         let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
         let mut offers = ExtensionOffers { limits: Arc::new(limits), ..ExtensionOffers::default() };
         offers.add_tool(tool("t0", "")).unwrap();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn subscriptions_add_up_and_unknown_intercepts_are_named() {
+    fn combines_subscriptions_and_reports_unknown_intercepts() {
         let (mut offers, wrong) = subscribe(&["turn_end"], r#"["tool_call"]"#);
         assert_eq!(wrong, Vec::<String>::new());
         let more = Subscribe {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_and_tools_narrow_a_subscription() {
+    fn role_and_tools_narrow_subscription() {
         let (offers, wrong) = subscribe(
             &[],
             r#"[{"event":"tool_call","tools":["bash"],"role":"gate"},
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_doubtful_counts_in_its_strictest_reading() {
+    fn invalid_entries_count_in_strictest_interpretation() {
         let (offers, wrong) = subscribe(&[], r#"[{"event":"tool_call","tools":["bash"],"role":"oracle"}]"#);
         assert_eq!(
             wrong,

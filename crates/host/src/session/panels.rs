@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_content_is_shown_when_its_time_comes() {
+    fn shows_last_content_at_deadline() {
         let start = Instant::now();
         let mut panels = PanelQueue::new(&Limits { panels_per_second: 10, ..Limits::default() });
         assert!(panels.render(panel("a", "one", "1"), start).is_some());
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_take_turns_and_a_closed_one_has_none() {
+    fn panels_alternate_and_closed_panel_is_dropped() {
         let start = Instant::now();
         let mut panels = PanelQueue::new(&Limits { panels_per_second: 10, ..Limits::default() });
         assert!(panels.render(panel("a", "", "1"), start).is_some());

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_gives_its_burst_at_once_and_then_its_rate() {
+    fn bucket_allows_burst_and_then_rate() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(10, 50);
         let taken = |bucket: &mut TokenBucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debt_is_paid_at_the_rate() {
+    fn debt_is_paid_at_rate() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(10, 2);
         assert_eq!(bucket.spend(2, start), None);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_nothing_is_one_a_second() {
+    fn zero_rate_means_one_per_second() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(0, 0);
         assert_eq!(bucket.take(start), Ok(()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_burst_passes_and_one_more_does_not() {
+    fn allows_burst_but_not_one_more() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits::default());
         for _ in 0..2000 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_counts_for_each_portion() {
+    fn long_line_counts_for_each_portion() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
         assert_eq!(rates.count_line(1024 * 1024, start), RateCheck::Within);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_slowed_down_by_their_number_and_length_and_leave_the_lines_alone() {
+    fn slows_down_calls_separately_from_lines() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
         assert_eq!(rates.count_call(1024 * 1024, start), None);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_count_by_the_dozen() {
+    fn counts_blank_lines_in_groups() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
         assert_eq!(rates.count_blank(BLANKS, start), RateCheck::Within);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excess_goes_on_until_there_is_calm() {
+    fn excess_lasts_until_calm() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
         let mut since = |ms: u64| {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fifth_garbled_line_within_a_minute_is_too_many() {
+    fn rejects_fifth_garbled_line_within_a_minute() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits::default());
         let mut garbled = |second| rates.count_garbled(start + seconds(second));

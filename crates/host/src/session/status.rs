@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_text_of_each_item_is_shown_when_its_time_comes() {
+    fn shows_last_text_of_each_item_at_deadline() {
         let (start, limits) = (Instant::now(), limits());
         let mut status = StatusItemQueue::new(&limits);
         let set =
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_has_a_name_and_there_are_not_too_many() {
+    fn checks_key_and_number_of_items() {
         let (start, limits) = (Instant::now(), limits());
         let mut status = StatusItemQueue::new(&limits);
         let mut set = |key: &str, text: &str| status.set(item(key, text), &limits, start).map(drop);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_a_short_line() {
+    fn text_becomes_short_line() {
         let lines =
             ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| single_line(text, 8));
         assert_eq!(lines, ["a b", "12345678", "1234567…", "x x x x…", ""]);

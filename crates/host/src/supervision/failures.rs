@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_known_until_it_is_ready_or_another_version() {
+    fn failure_record_lasts_until_ready_or_changed() {
         let root = tempfile::tempdir().unwrap();
         let (state, dir) = (root.path().join("state"), root.path().join("x"));
         fs::create_dir(&dir).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_hook_only_the_command_that_failed_counts() {
+    fn hook_failure_applies_only_to_failed_command() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().to_owned();
         let by = |args: &[&str]| {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_installed_leaves_no_file() {
+    fn writes_no_record_for_uninstalled_extension() {
         let root = tempfile::tempdir().unwrap();
         let spec =
             ExtensionSpec { origin: ExtensionOrigin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };

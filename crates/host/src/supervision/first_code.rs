@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_as_it_was_first() {
+    fn detects_change_since_first_check() {
         check(Some("a"), Some("a"), true);
         check(Some("a"), Some("b"), false);
         check(Some("a"), None, false);

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_one_is_known_until_it_greets_or_changes() {
+    fn silent_record_lasts_until_hello_or_change() {
         let dir = tempfile::tempdir().unwrap();
         let spec = ExtensionSpec { dir: dir.path().to_owned(), ..stream_spec("../x") };
         let silent = SilentStarts::new(files(Some(dir.path().join("state"))));

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_doubles_and_the_fifth_crash_in_three_minutes_is_the_last() {
+    fn pause_doubles_until_crash_loop() {
         Bench::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
         let mut bench = Bench::new(true);
         bench.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn crashes_that_are_far_apart_are_no_loop_and_the_pause_has_an_end() {
+    fn distant_crashes_are_not_a_loop_and_pause_is_bounded() {
         Bench::new(true).check(&[60; 9], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
         Bench::new(true).check(&[0, 0, 0, 0, 180, 0], &[0.5, 1.0, 2.0, 4.0, 0.5, 1.0]);
         Bench::new(true).check(&[0, 0, 0, 0, 100, 80], &[0.5, 1.0, 2.0, 4.0, 0.0, 8.0]);
     }
 
     #[test]
-    fn one_that_never_said_hello_and_a_pair_of_streams_stay_down() {
+    fn never_restarts_without_hello_or_for_streams() {
         assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, RestartDecision::Down));
         assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, RestartDecision::Down));
         let mut bench = Bench::new(true);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_a_loop_names_the_last_crash() {
+    fn crash_loop_message_names_last_crash() {
         let mut bench = Bench::new(true);
         (0..4).for_each(|_| _ = bench.life(0, true));
         bench.supervisor.record_start(bench.now);

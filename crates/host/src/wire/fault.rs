@@ -164,7 +164,7 @@ mod tests {
     use haft_protocol::error::DecodeError;
 
     #[test]
-    fn names_of_undecodable_lines_are_the_protocols() {
+    fn fault_names_of_undecodable_lines_match_protocol() {
         let errors = [
             DecodeError::TooLong { limit: 1 },
             DecodeError::NotUtf8,

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_at_newlines_alone() {
+    fn lines_end_only_at_newlines() {
         check("one\ntwo\r\n\n  \r\nthree", &["one", "two", "three"]);
         check("a\u{2028}b\n", &["a\u{2028}b"]);
         check("", &[]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_longest_line_that_passes() {
+    fn accepts_line_of_exactly_the_limit() {
         check("12345678\n", &["12345678"]);
         check("12345678\r\n", &["12345678"]);
         check("123456789\nnext\n", &["!", "next"]);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_counted_and_an_unfinished_line_is_known() {
+    fn counts_blank_lines_and_unfinished_bytes() {
         let mut framer = LineFramer::default();
         framer.space().extend_from_slice(b"\n \r\n\none\n\ntw");
         assert!(framer.next(8).is_some());
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_reported_once_and_keeps_no_memory() {
+    fn reports_endless_line_once_and_frees_memory() {
         let mut framer = LineFramer::default();
         let mut found = Vec::new();
         for _ in 0..1000 {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_of_a_long_line_goes_to_whoever_has_the_next_one() {
+    fn reuses_buffer_of_long_line() {
         let (mut one, mut other) = (LineFramer::default(), LineFramer::default());
         let first = long_line(&mut one, 1 << 20);
         assert_eq!(one.buffer.capacity(), 0, "it keeps nothing");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_long_line_is_true_of_it_and_of_no_other() {
+    fn known_form_belongs_to_its_line() {
         let mut framer = LineFramer::default();
         let (plain, line) = ("x".repeat(3 * LONG), "x".repeat(LONG));
         for piece in

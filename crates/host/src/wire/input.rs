@@ -115,7 +115,7 @@ mod tests {
     const MUCH: usize = 4 * 1024 * 1024;
 
     #[tokio::test]
-    async fn a_full_pipe_is_waited_for_and_nothing_is_lost() {
+    async fn waits_for_full_pipe_and_loses_nothing() {
         let (mut theirs, mut ours) = StdinPipe::create().unwrap();
         let reader = std::thread::spawn(move || {
             let mut read = Vec::new();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pipe_that_nobody_reads_any_more_is_broken() {
+    async fn write_fails_when_reader_is_gone() {
         let (theirs, mut ours) = StdinPipe::create().unwrap();
         drop(theirs);
         assert_eq!(ours.write_all(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);

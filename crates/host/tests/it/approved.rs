@@ -102,7 +102,7 @@ fn names(found: &Discovery) -> (Vec<&str>, Vec<(&str, &str)>) {
 }
 
 #[test]
-fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
+fn finds_only_approved_extensions_and_reserves_other_names() {
     let world = World::new();
     world.placed("c", "");
     world.installed("b");
@@ -134,7 +134,7 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
 
 /// Another path to a directory of the user's leads to what was approved there, and to nothing else.
 #[test]
-fn a_place_that_configuration_names_again_is_taken_once() {
+fn uses_directory_once_when_configured_twice() {
     let world = World::new();
     let dir = world.placed("a", "");
     world.trust(&dir);
@@ -148,7 +148,7 @@ fn a_place_that_configuration_names_again_is_taken_once() {
 }
 
 #[tokio::test]
-async fn one_that_waits_is_started_as_it_was_approved() {
+async fn starts_waiting_extension_as_approved() {
     let world = World::new();
     let source = world.write(&world.root.path().join("src/x"), "x", r#","activation":["event:turn_end"]"#);
     // It keeps nothing beside its code.
@@ -168,7 +168,7 @@ async fn one_that_waits_is_started_as_it_was_approved() {
 }
 
 #[test]
-fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
+fn name_in_other_case_does_not_replace_approved_extension() {
     let world = World::new();
     world.installed("guard");
     world.placed("Guard", "");
@@ -179,7 +179,7 @@ fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
 }
 
 #[test]
-fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
+fn gate_with_unapproved_version_blocks() {
     let world = World::new();
     let source = world.root.path().join("src/guard");
     let propose = |more: &str| {
@@ -207,7 +207,7 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
 
 /// One failure, one event: no extension is invented that fails as well.
 #[tokio::test]
-async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
+async fn unusable_lock_file_blocks_all_tools() {
     let world = World::new();
     world.installed("x");
     let file = world.store.approved.lock_file_path();
@@ -236,7 +236,7 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
 }
 
 #[test]
-fn a_manifest_counts_only_as_it_was_approved() {
+fn manifest_counts_only_as_approved() {
     let world = World::new();
     let accepted = world.installed("x");
     let manifest = world.store.approved.tree_store().tree_path(&accepted.entry.tree).join("extension.json");
@@ -246,7 +246,7 @@ fn a_manifest_counts_only_as_it_was_approved() {
 }
 
 #[tokio::test]
-async fn each_start_is_held_against_what_was_approved() {
+async fn each_start_verifies_approval() {
     let world = World::new();
     let accepted = world.installed("x");
     let (name, events) = (ExtensionName::new("x"), Events::default());
@@ -274,7 +274,7 @@ async fn each_start_is_held_against_what_was_approved() {
 }
 
 #[tokio::test]
-async fn what_is_not_run_is_told_and_a_required_one_blocks() {
+async fn reports_skipped_extension_and_blocks_if_required() {
     let world = World::new();
     world.placed("new", "");
     let guard = world.placed("guard", r#","required":true"#);
@@ -291,7 +291,7 @@ async fn what_is_not_run_is_told_and_a_required_one_blocks() {
 
 /// What lies in one directory is one extension: nobody gets rid of a guard by giving it another name.
 #[tokio::test]
-async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
+async fn renamed_gate_blocks_until_removed() {
     let world = World::new();
     let dir = world.write(&world.store.global.join("dir"), "guard", r#","required":true"#);
     world.trust(&dir);

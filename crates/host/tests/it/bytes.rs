@@ -55,7 +55,7 @@ fn call(args: &str) -> ToolCall {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_and_a_tool_see_the_same_bytes() {
+async fn gate_and_tool_receive_same_bytes() {
     let (host, mut raw) = Raw::start(&Events::default()).await;
     let hooks = host.hook_source().hooks().before_tool_execute;
     let (cancel, call) = (CancellationToken::new(), call(WRITTEN));
@@ -72,7 +72,7 @@ async fn a_guard_and_a_tool_see_the_same_bytes() {
 }
 
 #[test]
-fn what_two_could_read_differently_is_no_arguments() {
+fn rejects_ambiguous_arguments() {
     for text in [
         r#"{"a":1,"a":2}"#,
         r#"{"a":1,"\u0061":2}"#,

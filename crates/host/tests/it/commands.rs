@@ -34,7 +34,7 @@ async fn run(
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_action_says_what_is_to_be_done() {
+async fn executes_every_command_action() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let prompt = |text: &str| CommandAction::Prompt(format!("[from extension hello, command hello]\n{text}"));
     let actions = [
@@ -56,7 +56,7 @@ async fn every_action_says_what_is_to_be_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_says_nothing_that_nobody_can_see() {
+async fn removes_invisible_characters_from_prompt() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let answer = json!({"action": "prompt", "prompt": "greet me\u{e0041}\u{e0042}"});
     let (action, _) = run(&host, &mut peer, "hello", "", answer).await;
@@ -65,7 +65,7 @@ async fn a_prompt_says_nothing_that_nobody_can_see() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_action_and_an_unknown_command_are_errors() {
+async fn unknown_action_and_command_are_errors() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let (outcome, _) = run(&host, &mut peer, "hello", "", json!({"action": "explode"})).await;
     insta::assert_snapshot!(outcome.unwrap_err(), @r##"extension hello/hello failed: sent an invalid answer: unknown action "explode": use prompt, insert, display, open_panel or noop"##);
@@ -75,14 +75,14 @@ async fn an_unknown_action_and_an_unknown_command_are_errors() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_does_not_matter_and_the_registered_spelling_is_sent() {
+async fn ignores_case_and_sends_registered_name() {
     let (host, mut peer, _) = host_with("hello", [register("Hello")]).await;
     let (_, question) = run(&host, &mut peer, "hello", "", json!({})).await;
     assert_eq!(question["name"], "Hello");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_one_of_a_name_has_the_command() {
+async fn first_extension_owns_command_name() {
     let (host, [_first, _second], events) = host_with_two(
         ("first", [register("go"), register("help"), register("bad name")]),
         ("second", [register("go"), register("stop")]),
@@ -96,7 +96,7 @@ async fn the_first_one_of_a_name_has_the_command() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_extension_says_while_it_registers_is_not_lost() {
+async fn keeps_notes_sent_during_registration() {
     let note = json!({"type": "notify", "level": "warn", "message": "no cache"});
     let (_host, _peer, events) = host_with("early", [note, json!({"type": "clear_notes"})]).await;
     let extension = ExtensionName::new("early");
@@ -141,7 +141,7 @@ impl Frontend for Screen {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panels_open_draw_close_and_get_keys() {
+async fn panel_opens_draws_closes_and_receives_keys() {
     let (events, screen) = (Events::default(), Arc::new(Screen::default()));
     let (mut peer, reader, writer) = FakePeer::pair();
     let start = builder(&events).frontend(Arc::clone(&screen) as _).streams("todo", reader, writer).start();
@@ -171,7 +171,7 @@ fn completing(name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_is_completed_by_its_extension() {
+async fn extension_completes_its_command() {
     let (host, mut peer, events) = host_with("todo", [completing("todo"), register("plain")]).await;
     let completes: Vec<_> = host.commands().into_iter().map(|command| command.completes).collect();
     assert_eq!(completes, [true, false]);
@@ -192,7 +192,7 @@ async fn a_command_is_completed_by_its_extension() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newer_question_takes_the_place_of_an_older_one() {
+async fn newer_completion_request_replaces_older_one() {
     let (host, mut peer, events) = host_with("todo", [completing("todo")]).await;
     let cancel = CancellationToken::new();
     let newer = async {
@@ -212,7 +212,7 @@ async fn a_newer_question_takes_the_place_of_an_older_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_keeps_failing_is_not_asked_any_more() {
+async fn stops_completions_after_repeated_failures() {
     let (host, mut peer, events) = host_with("todo", [completing("todo")]).await;
     let cancel = CancellationToken::new();
     for _ in 0..3 {

@@ -175,7 +175,7 @@ async fn many_calls(calls: usize, person: Option<&Arc<Person>>) -> (Ran, Host, E
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_third_failure_in_a_row_stops_everything_where_nobody_can_be_asked() {
+async fn third_failure_stops_run_without_person() {
     let (ran, host, _) = many_calls(5, None).await;
     assert_eq!((ran.executions, ran.blocks().len()), (0, 3));
     let Err(TurnError { kind: TurnErrorKind::Stopped { by, reason }, .. }) = ran.outcome else {
@@ -189,7 +189,7 @@ async fn the_third_failure_in_a_row_stops_everything_where_nobody_can_be_asked()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_is_asked_once_and_may_go_on_without_the_gate() {
+async fn person_can_continue_without_gate() {
     let person = Person::new(GateChoice::ContinueWithout);
     let (ran, host, events) = many_calls(5, Some(&person)).await;
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 3, Ok(())));
@@ -202,7 +202,7 @@ async fn a_person_is_asked_once_and_may_go_on_without_the_gate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_may_stop_everything_or_have_it_started_again() {
+async fn person_can_stop_or_restart() {
     let person = Person::new(GateChoice::Stop);
     let (ran, _, _) = many_calls(5, Some(&person)).await;
     assert!(matches!(ran.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
@@ -217,7 +217,7 @@ async fn a_person_may_stop_everything_or_have_it_started_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_in_between_starts_the_count_over() {
+async fn answer_resets_failure_count() {
     let (host, mut guard, _) = guarded(None).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
     let playing = async {
@@ -250,7 +250,7 @@ fn check_stopped(ran: &Ran, by: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rewrites_that_never_fit_are_failures_in_a_row() {
+async fn invalid_rewrites_count_as_failures_in_a_row() {
     let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, peer, _) = host_with("rewriter", [plain]).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
@@ -267,7 +267,7 @@ async fn rewrites_that_never_fit_are_failures_in_a_row() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rewrite_that_fits_in_between_starts_the_count_over() {
+async fn valid_rewrite_resets_failure_count() {
     let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, peer, _) = host_with("rewriter", [plain]).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
@@ -286,7 +286,7 @@ async fn a_rewrite_that_fits_in_between_starts_the_count_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
+async fn failures_on_second_query_count_in_a_row() {
     let plain = || json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, [guard, rewriter], _) = host_with_two(("guard", [plain()]), ("rewriter", [plain()])).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
@@ -305,7 +305,7 @@ async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_it_is_not_asked_about_changes_nothing() {
+async fn unrelated_call_does_not_reset_failure_count() {
     let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "tools": ["bash"], "role": "gate"}]});
     let other = json!({"type": "register_tool", "name": "other", "schema": {"type": "object"}});
     let (host, [guard, mut owner], _) = host_with_two(("guard", [gate]), ("owner", [other])).await;

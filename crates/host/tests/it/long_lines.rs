@@ -43,7 +43,7 @@ fn notes(events: &Events) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_follows_a_long_line_comes_after_it() {
+async fn keeps_order_after_long_line() {
     let (host, mut peer, events) = host_with("ext", [register("t")]).await;
     let say = async {
         let question = peer.expect("tool_call").await;
@@ -66,7 +66,7 @@ async fn what_follows_a_long_line_comes_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_result_counts_even_when_it_is_the_last_thing_said() {
+async fn accepts_long_result_before_exit() {
     for end in ["\n", ""] {
         let (host, mut peer, _events) = host_with("ext", [register("t")]).await;
         let say = async {
@@ -112,7 +112,7 @@ async fn answer_long(peer: &mut FakePeer) {
 }
 
 #[test]
-fn others_are_asked_while_a_long_line_is_read() {
+fn queries_others_while_long_line_is_decoded() {
     let (runtime, release) = held();
     runtime.block_on(async {
         let (host, [mut slow, mut quick], events) =
@@ -134,7 +134,7 @@ fn others_are_asked_while_a_long_line_is_read() {
 }
 
 #[test]
-fn who_asked_waits_no_longer_for_a_line_that_is_being_read_than_for_any_other() {
+fn deadline_applies_while_long_line_is_decoded() {
     let (runtime, release) = held();
     runtime.block_on(async {
         let (host, mut peer, events) = host_with("ext", [register("t")]).await;
@@ -158,7 +158,7 @@ fn who_asked_waits_no_longer_for_a_line_that_is_being_read_than_for_any_other() 
 }
 
 #[test]
-fn an_extension_is_stopped_while_a_long_line_is_read() {
+fn stops_extension_while_long_line_is_decoded() {
     let (runtime, release) = held();
     runtime.block_on(async {
         let (host, mut peer, _events) = host_with("ext", [register("t")]).await;
@@ -196,7 +196,7 @@ open(done, "w").close()
 #[cfg(unix)]
 #[test]
 #[expect(clippy::print_stderr, reason = "a skipped test reports this")]
-fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
+fn handles_lines_after_slow_long_line_of_exited_process() {
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
         eprintln!("SKIP: with one processor, a line that fits into a pipe is read at once");
         return;

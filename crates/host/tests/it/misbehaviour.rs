@@ -97,7 +97,7 @@ async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], ar
 }
 
 #[tokio::test]
-async fn prints_junk_and_then_behaves() {
+async fn survives_junk_output() {
     let row = Row::start("garbage", brisk(), &[]).await;
     assert_eq!(row.blocks(json!({})).await, None);
     assert_eq!(row.blocks(json!({"command": "ls"})).await, None);
@@ -105,7 +105,7 @@ async fn prints_junk_and_then_behaves() {
 }
 
 #[tokio::test]
-async fn exits_before_hello() {
+async fn reports_exit_before_hello() {
     let row = Row::start("exit-before-hello", brisk(), &[]).await;
     let log = row.end(&["exited"]).await;
     assert_eq!(log.matches("usage: misbehave <fault>").count(), 1, "{log}");
@@ -113,7 +113,7 @@ async fn exits_before_hello() {
 }
 
 #[tokio::test]
-async fn dies_in_a_call() {
+async fn reports_exit_in_call() {
     let (row, reason) = guard("exit-in-call", brisk(), &[], json!({})).await;
     assert!(reason.contains("exited with status 3"), "{reason}");
     assert!(!reason.contains("panic: boom"), "what it printed is for people: {reason}");
@@ -121,21 +121,21 @@ async fn dies_in_a_call() {
 }
 
 #[tokio::test]
-async fn leaves_half_a_frame() {
+async fn reports_unfinished_frame() {
     let (row, reason) = guard("half-line", brisk(), &[], json!({})).await;
     assert!(reason.contains("bytes of an unfinished frame"), "{reason}");
     row.end(&["exited"]).await;
 }
 
 #[tokio::test]
-async fn writes_a_huge_line() {
+async fn reports_huge_line() {
     let (row, reason) = guard("huge-line", brisk(), &[], json!({})).await;
     assert!(reason.contains("sent a line longer than"), "{reason}");
     row.end(&["frame_too_long"]).await;
 }
 
 #[tokio::test]
-async fn never_reads_while_200_kb_are_sent() {
+async fn reports_unread_input_of_200_kb() {
     let args = json!({"content": "x".repeat(200 * 1024)});
     let (row, reason) = guard("never-read-stdin", short_intercept(), &[], args).await;
     assert!(reason.contains("does not read its input"), "{reason}");
@@ -143,7 +143,7 @@ async fn never_reads_while_200_kb_are_sent() {
 }
 
 #[tokio::test]
-async fn is_killed_by_a_5_mb_argument() {
+async fn reports_exit_after_5_mb_argument() {
     let args = json!({"content": "x".repeat(5 * 1024 * 1024)});
     let (row, reason) = guard("die-on-big-line", brisk(), &[], args).await;
     assert!(reason.contains("exited with status 4"), "{reason}");
@@ -154,7 +154,7 @@ async fn is_killed_by_a_5_mb_argument() {
 }
 
 #[tokio::test]
-async fn leaves_a_child_that_holds_its_output() {
+async fn handles_child_that_holds_output_open() {
     let timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
     let ended = async {
         let (row, reason) = guard("fork-and-hold-stdout", timeouts, &[], json!({})).await;
@@ -165,7 +165,7 @@ async fn leaves_a_child_that_holds_its_output() {
 }
 
 #[tokio::test]
-async fn floods() {
+async fn handles_flood() {
     let row = Row::start("flood", brisk(), &[]).await;
     let calls = async {
         for _ in 0..20 {

@@ -124,7 +124,7 @@ fn large() -> AgentEvent {
 }
 
 #[tokio::test]
-async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
+async fn observers_receive_watched_events_before_shutdown() {
     let bash = json!([{"event": "tool_call", "tools": ["bash"]}, "turn_end"]);
     let row = Row::start(&[("all", all()), ("twin", all()), ("bash", bash)], |_| {}).await;
     ["all", "twin", "bash"].iter().for_each(|name| row.go(name));
@@ -158,7 +158,7 @@ async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
 }
 
 #[tokio::test]
-async fn one_that_begins_to_guard_is_told_the_same_events_and_asked_behind_them() {
+async fn new_gate_receives_earlier_events_before_query() {
     let row = Row::start(&[("late", all()), ("other", all())], |_| {}).await;
     ["late", "other"].iter().for_each(|name| row.go(name));
     for number in 0..60 {
@@ -185,7 +185,7 @@ async fn one_that_begins_to_guard_is_told_the_same_events_and_asked_behind_them(
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_loses_events_and_is_told_how_many() {
+async fn unreading_observer_receives_number_of_lost_events() {
     let row = Row::start(&[("live", all()), ("slow", all())], |_| {}).await;
     row.go("live");
     let told = 2_000;
@@ -219,7 +219,7 @@ async fn one_that_does_not_read_loses_events_and_is_told_how_many() {
 }
 
 #[tokio::test]
-async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again() {
+async fn ends_stalled_observer_and_restarts_events() {
     let change = |config: &mut HostConfig| config.timeouts.write_stall = Duration::from_secs(2);
     let row = Row::start(&[("live", all()), ("dead", all())], change).await;
     row.go("live");
@@ -246,7 +246,7 @@ async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again
 }
 
 #[tokio::test]
-async fn while_a_reload_waits_only_the_old_one_is_told() {
+async fn only_old_extension_receives_events_during_reload() {
     let dir = tempfile::tempdir().unwrap();
     let watching =
         |file| ExtensionSpec { name: ExtensionName::new("w"), ..watcher(file, &all(), dir.path()) };
@@ -284,7 +284,7 @@ async fn while_a_reload_waits_only_the_old_one_is_told() {
 }
 
 #[tokio::test]
-async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of_life() {
+async fn pings_silent_observer() {
     let change = |config: &mut HostConfig| config.timeouts.ping = Duration::from_millis(50);
     let row = Row::start(&[("live", all())], change).await;
     row.go("live");
@@ -304,7 +304,7 @@ async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_several_tell_at_once_arrives_once_and_in_the_order_of_each() {
+async fn concurrent_events_keep_order_per_sender() {
     const EMITTERS: u64 = 4;
     const EVENTS: u64 = 300;
     let row = &Row::start(&[("late", all()), ("other", all())], |_| {}).await;

@@ -99,7 +99,7 @@ fn names(host: &Host) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
+async fn changed_text_locks_only_that_tool() {
     let home = Home::new();
     home.registers("tools", &[("one", "says one"), ("two", "says two")]);
     let (host, events) = home.host().await;
@@ -120,7 +120,7 @@ async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_reload_and_a_late_registration_are_no_way_around_it() {
+async fn reload_and_late_registration_keep_lock() {
     let home = Home::new();
     home.registers("tools", &[("one", "says one"), ("two", "says two")]);
     let (host, events) = home.host().await;
@@ -148,7 +148,7 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
 }
 
 #[tokio::test]
-async fn a_declared_tool_is_held_against_the_pins_before_it_is_used() {
+async fn declared_tool_is_checked_against_pins() {
     let tool = serde_json::from_value(json!({"name": "one", "description": "says one"})).unwrap();
     let activation = Activation { tools: vec![tool], ..Activation::default() };
     let lifecycle = Lifecycle { activation: Some(Arc::new(activation)), ..Lifecycle::default() };

@@ -21,7 +21,7 @@ fn launcher() -> Launcher {
 }
 
 #[tokio::test]
-async fn fifty_that_ignore_the_signal_are_stopped_together() {
+async fn stops_fifty_extensions_that_ignore_signal() {
     let dir = tempfile::tempdir().unwrap();
     let specs: Vec<_> =
         (0..50).map(|n| named("ignore-sigterm", &format!("stubborn{n}"), dir.path())).collect();
@@ -38,7 +38,7 @@ async fn fifty_that_ignore_the_signal_are_stopped_together() {
 }
 
 #[tokio::test]
-async fn thirty_runs_deliver_every_last_event() {
+async fn delivers_last_event_in_thirty_runs() {
     use haft_protocol::event::AgentEvent;
     use haft_protocol::message::StopCause;
 
@@ -65,7 +65,7 @@ async fn thirty_runs_deliver_every_last_event() {
 }
 
 #[tokio::test]
-async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
+async fn extension_without_shutdown_ends_with_its_input() {
     // One does more than watch, one only watches and is written to by the log.
     let hello = r#"echo '{"type":"hello","name":"x"}'; "#;
     let asked = r#"echo '{"type":"subscribe","intercept":["turn_start"]}'; echo '{"type":"ready"}'; "#;
@@ -85,7 +85,7 @@ async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_why() {
+async fn explains_failed_start() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("script");
     fs::write(&script, "#!/no/such/interpreter\n").unwrap();
@@ -98,7 +98,7 @@ async fn what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
-async fn the_environment_is_a_list_and_stderr_is_logged_under_a_safe_name() {
+async fn passes_listed_environment_and_logs_stderr() {
     let dir = tempfile::tempdir().unwrap();
     // Cargo sets variables that are on no list: they stand for keys here.
     let script = "echo \"path=$PATH cargo=${CARGO_MANIFEST_DIR-none} set=$HAFT_TEST_SET\" >&2; pwd >&2";
@@ -121,7 +121,7 @@ async fn the_environment_is_a_list_and_stderr_is_logged_under_a_safe_name() {
 }
 
 #[tokio::test]
-async fn what_an_extension_left_behind_is_gone_with_it() {
+async fn kills_leftover_children() {
     let dir = tempfile::tempdir().unwrap();
     // The child ignores the signal, holds a pipe open as long as it lives, and says when it does.
     let script = r#"mkfifo alive; echo '{"type":"hello","name":"sh"}'
@@ -152,7 +152,7 @@ async fn what_an_extension_left_behind_is_gone_with_it() {
 }
 
 #[tokio::test]
-async fn after_the_shutdown_nothing_is_asked_any_more() {
+async fn sends_no_query_after_shutdown() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config();
     config.timeouts = brisk();
@@ -168,7 +168,7 @@ async fn after_the_shutdown_nothing_is_asked_any_more() {
 }
 
 #[tokio::test]
-async fn one_that_closes_its_output_first_may_still_clean_up() {
+async fn extension_may_clean_up_after_closing_output() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"echo '{"type":"hello","name":"sh"}'; echo '{"type":"ready"}'
         # sleep: longer than the end of its process is waited for once its output is closed
@@ -186,7 +186,7 @@ async fn one_that_closes_its_output_first_may_still_clean_up() {
 }
 
 #[tokio::test]
-async fn one_that_closes_a_stream_and_runs_on_is_over() {
+async fn closed_stream_ends_running_extension() {
     // What it says, which stream it closes, and then an hour of nothing.
     for (close, symptom) in [("exec >&-", "closed its output"), ("exec <&-", "closed its input")] {
         let dir = tempfile::tempdir().unwrap();
@@ -209,7 +209,7 @@ async fn one_that_closes_a_stream_and_runs_on_is_over() {
 }
 
 #[tokio::test]
-async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
+async fn launcher_error_is_a_failed_start() {
     let dir = tempfile::tempdir().unwrap();
     let other = dir.path().join("other");
     fs::write(&other, "\x7fELF of another machine").unwrap();
@@ -237,7 +237,7 @@ async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
 }
 
 #[tokio::test]
-async fn behind_the_launcher_extensions_work_and_leave_in_good_order() {
+async fn extensions_work_behind_launcher() {
     let dir = tempfile::tempdir().unwrap();
     let (events, mut config) = (Events::default(), config());
     config.timeouts = brisk();

@@ -33,7 +33,7 @@ fn shell(name: &str, dir: &Path, script: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
+async fn reload_starts_current_extensions_while_old_ones_answer() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
     let broken = spec(
@@ -64,7 +64,7 @@ async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
+async fn keeps_old_extension_when_new_one_fails() {
     let dir = tempfile::tempdir().unwrap();
     let guard = || named("good", "guard", dir.path());
     let gone =
@@ -101,7 +101,7 @@ async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
 }
 
 #[tokio::test]
-async fn an_old_one_that_stays_down_is_not_kept() {
+async fn does_not_keep_failed_old_extension() {
     let dir = tempfile::tempdir().unwrap();
     let crashes = |status| {
         let script = format!(r#"echo '{{"type":"hello","name":"x"}}'; exit {status}"#);
@@ -140,7 +140,7 @@ fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_calls_by_the_new_one() {
+async fn old_extension_answers_calls_made_before_reload() {
     let dir = tempfile::tempdir().unwrap();
     let one = || slow_tool("slow", dir.path(), "1");
     let two = slow_tool("slow", dir.path(), "2");
@@ -204,7 +204,7 @@ where
 }
 
 #[tokio::test]
-async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
+async fn call_beyond_drain_time_fails_with_reason() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = brisk_config();
@@ -223,7 +223,7 @@ async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_storm_of_reloads_ends_with_what_there_is() {
+async fn many_reloads_end_with_current_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let specs = vec![named("good", "one", dir.path()), named("silent", "quiet", dir.path())];
     let events = Events::default();
@@ -241,7 +241,7 @@ async fn a_storm_of_reloads_ends_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
+async fn shutdown_does_not_wait_for_reload() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = shell("silent", dir.path(), "exec sleep 3600");
     silent.lifecycle.hello = Some(PATIENCE * 2);
@@ -258,7 +258,7 @@ async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
 }
 
 #[tokio::test]
-async fn a_required_gate_that_is_not_put_up_is_reported_once() {
+async fn reports_missing_required_gate_once() {
     let dir = tempfile::tempdir().unwrap();
     let lines = r#"echo '{"type":"hello","name":"guard"}'; echo '{"type":"ready"}'; cat >&2"#;
     let mut guard = shell("guard", dir.path(), lines);

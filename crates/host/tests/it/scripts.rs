@@ -68,7 +68,7 @@ async fn run(host: &Host, command: &str) -> CommandAction {
 }
 
 #[tokio::test]
-async fn python_without_ready() {
+async fn runs_python_script_without_ready() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host(script(&["python3", "python"], PYTHON, dir.path())).await;
     let greeting = "[from extension script, command hellopy]\nGreet me very briefly. Add one emoji.";
@@ -83,7 +83,7 @@ async fn python_without_ready() {
 }
 
 #[tokio::test]
-async fn shell_that_matches_text() {
+async fn runs_shell_script_that_matches_text() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host(script(&["sh"], SHELL, dir.path())).await;
     assert_eq!(run(&host, "hellosh").await, CommandAction::Display("hi from sh".into()));

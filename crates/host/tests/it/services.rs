@@ -127,7 +127,7 @@ async fn result(peer: &mut FakePeer) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_made_and_told_and_is_not_in_the_transcript() {
+async fn host_call_is_reported_but_not_in_transcript() {
     let (_host, agent, mut peer, events, tools) = serving([]).await;
     peer.send(host_call("c1", "write", json!({"path": "a"}))).await;
     let done = result(&mut peer).await;
@@ -146,7 +146,7 @@ async fn a_call_is_made_and_told_and_is_not_in_the_transcript() {
 
 /// The tool gets all, and who reads events slowly need not hold it.
 #[tokio::test(start_paused = true)]
-async fn of_a_long_call_only_the_beginning_is_told() {
+async fn reports_only_beginning_of_long_call() {
     let (_host, _agent, mut peer, events, tools) = serving([]).await;
     let long = "x".repeat(900_000);
     peer.send(host_call("c1", "write", json!({"path": "a", "content": long}))).await;
@@ -158,7 +158,7 @@ async fn of_a_long_call_only_the_beginning_is_told() {
 
 /// The one that calls is the one that guards `write`, too: it is not asked, and the other one is.
 #[tokio::test(start_paused = true)]
-async fn others_gates_decide_and_ones_own_does_not() {
+async fn gates_of_others_decide_about_host_call() {
     let intercept = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (_host, _agent, [mut peer, mut guard], events, tools) = serving_guarded([intercept], "ping").await;
     peer.send(host_call("c1", "exec", json!({"path": "a"}))).await;
@@ -186,7 +186,7 @@ async fn others_gates_decide_and_ones_own_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_knows_of_host_calls_is_told_whose_a_call_is() {
+async fn capable_gate_receives_caller_of_host_call() {
     let (_host, _agent, [mut peer, mut guard], ..) = serving_guarded([], "host_services").await;
     peer.send(host_call("c1", "edit", json!({"path": "a"}))).await;
     let question = guard.expect("event_intercept").await;
@@ -194,7 +194,7 @@ async fn whoever_knows_of_host_calls_is_told_whose_a_call_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_hangs_is_given_up_after_thirty_seconds() {
+async fn cancels_hanging_call_after_thirty_seconds() {
     let (_host, _agent, mut peer, _, tools) = serving([]).await;
     for path in ["slow", "stuck"] {
         let begun = tokio::time::Instant::now();
@@ -208,7 +208,7 @@ async fn what_hangs_is_given_up_after_thirty_seconds() {
 
 /// Cancelled by the extension, and by its end.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_wants_is_cancelled() {
+async fn cancels_call_of_cancelled_query() {
     let (_host, _agent, mut peer, _, tools) = serving([]).await;
     peer.send(host_call("c1", "exec", json!({"path": "slow"}))).await;
     until(&tools, 1).await;
@@ -224,7 +224,7 @@ async fn a_call_that_nobody_wants_is_cancelled() {
 
 /// What an extension has done for a call of the model ends with the run; what it does on its own account goes on.
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_run_takes_along_what_was_asked_for_it() {
+async fn cancelled_run_cancels_its_host_calls() {
     let tool = json!({"type": "register_tool", "name": "work", "schema": {"type": "object"}});
     let intercept = json!({"type": "subscribe", "intercept": ["turn_start"]});
     let (host, _agent, mut peer, _, tools) = serving([tool, intercept]).await;
@@ -266,7 +266,7 @@ async fn until(tools: &Tools, notes: usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_services_or_an_agent_nothing_is_done() {
+async fn rejects_calls_without_services_or_agent() {
     let (_host, mut peer, _events) = crate::support::host_with("notes", []).await;
     peer.send(host_call("c1", "read", json!({}))).await;
     assert_eq!(result(&mut peer).await["code"], "unavailable");
@@ -289,7 +289,7 @@ while read -r line; do case $line in *shutdown*) exit 0;; esac; done"#;
 
 /// What is not granted is denied, and said once.
 #[tokio::test]
-async fn an_extension_has_the_services_that_it_was_granted() {
+async fn extension_has_only_granted_services() {
     let dir = tempfile::tempdir().unwrap();
     let permissions =
         json!({"host": ["fs.write"], "fs": {"read": ["/somewhere"], "write": ["$WORKSPACE/out"]}});

@@ -41,7 +41,7 @@ async fn host(root: &Path, text: &str) -> Host {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_called_is_waited_for_as_long_as_somebody_starts() {
+async fn waits_for_tool_while_extensions_start() {
     let root = tempfile::tempdir().unwrap();
     let host = host(root.path(), LATE).await;
     assert!(host.tools().is_empty());
@@ -55,7 +55,7 @@ async fn a_tool_that_is_called_is_waited_for_as_long_as_somebody_starts() {
 }
 
 #[tokio::test]
-async fn who_is_cancelled_waits_for_no_tool() {
+async fn cancelled_caller_does_not_wait_for_tool() {
     let root = tempfile::tempdir().unwrap();
     let host = host(root.path(), LATE).await;
     let cancel = CancellationToken::new();
@@ -66,7 +66,7 @@ async fn who_is_cancelled_waits_for_no_tool() {
 }
 
 #[tokio::test]
-async fn one_that_says_hello_as_it_leaves_is_waited_for_again() {
+async fn late_hello_clears_silent_record() {
     let root = tempfile::tempdir().unwrap();
     let host = host(root.path(), LAST).await;
     let (state, spec) = (root.path().join("state"), late(root.path(), LAST));

@@ -69,7 +69,7 @@ async fn until(host: &Host, name: &str, come: impl Fn(&ExtensionState) -> bool) 
 }
 
 #[tokio::test]
-async fn a_gate_that_crashed_a_moment_ago_is_asked_again() {
+async fn queries_gate_again_after_crash() {
     let dir = tempfile::tempdir().unwrap();
     let once = "[ -e crashed ] || { : > crashed; exit 3; }; answer";
     let events = Events::default();
@@ -103,7 +103,7 @@ fn crashes_while_it_registers(dir: &Path, again: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn a_gate_that_crashed_before_it_subscribed_is_waited_for() {
+async fn waits_for_gate_that_crashed_before_subscribing() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let specs = vec![crashes_while_it_registers(dir.path(), "[ -e crashed ]")];
@@ -115,7 +115,7 @@ async fn a_gate_that_crashed_before_it_subscribed_is_waited_for() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_knows_anything_of_blocks_while_it_is_restarted_and_after_a_restart_by_hand() {
+async fn unknown_extension_blocks_during_restart() {
     let bash = call("bash", json!({}));
     for is_restarted_by_hand in [false, true] {
         let dir = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ async fn one_that_nobody_knows_anything_of_blocks_while_it_is_restarted_and_afte
 }
 
 #[tokio::test]
-async fn a_question_waits_for_a_restart_until_its_deadline() {
+async fn query_waits_for_restart_until_deadline() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = quick();
     config.timeouts.intercept = Duration::from_millis(300);
@@ -163,7 +163,7 @@ async fn a_question_waits_for_a_restart_until_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
+async fn crash_loop_ends_and_manual_restart_resets_it() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let specs = vec![leaves_when_ready(guard(dir.path(), "", "answer"))];
@@ -195,7 +195,7 @@ async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_crash_quotes_what_that_process_printed_and_no_earlier_one() {
+async fn crash_quotes_only_output_of_that_process() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let printing = r#"echo "life $(grep -c . starts)" >&2"#;
@@ -214,7 +214,7 @@ async fn a_crash_quotes_what_that_process_printed_and_no_earlier_one() {
 }
 
 #[tokio::test]
-async fn one_that_never_said_hello_is_not_started_again() {
+async fn does_not_restart_without_hello() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let specs = vec![guard(dir.path(), "[ -e fixed ] || exit 0", "answer")];
@@ -229,7 +229,7 @@ async fn one_that_never_said_hello_is_not_started_again() {
 }
 
 #[tokio::test]
-async fn one_that_may_leave_is_started_by_the_next_question() {
+async fn next_query_starts_idle_extension() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut guard = guard(dir.path(), "", "answer; exit 0");
@@ -248,7 +248,7 @@ async fn one_that_may_leave_is_started_by_the_next_question() {
 }
 
 #[tokio::test]
-async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_next() {
+async fn query_during_exit_fails_or_starts_next_process() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut guard = guard(dir.path(), "", "answer; exit 0");
@@ -276,7 +276,7 @@ async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_nex
 }
 
 #[tokio::test]
-async fn one_at_a_time_passes_the_gate() {
+async fn start_gate_limits_concurrent_starts() {
     let dir = tempfile::tempdir().unwrap();
     let script = |name: &str| {
         let text = format!(
@@ -304,7 +304,7 @@ async fn one_at_a_time_passes_the_gate() {
 }
 
 #[tokio::test]
-async fn a_silent_one_keeps_nobody_from_the_gate_for_long() {
+async fn silent_extension_leaves_start_gate() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = misbehaving("silent", dir.path());
     silent.origin = ExtensionOrigin::Global;
@@ -319,7 +319,7 @@ async fn a_silent_one_keeps_nobody_from_the_gate_for_long() {
 }
 
 #[tokio::test]
-async fn a_shutdown_waits_for_no_turn_at_the_gate() {
+async fn shutdown_does_not_wait_for_start_gate() {
     let dir = tempfile::tempdir().unwrap();
     let silent =
         |name: &str| ExtensionSpec { name: ExtensionName::new(name), ..misbehaving("silent", dir.path()) };
@@ -342,7 +342,7 @@ async fn a_shutdown_waits_for_no_turn_at_the_gate() {
 }
 
 #[tokio::test]
-async fn a_start_remembers_whom_it_waited_for_in_vain() {
+async fn start_remembers_silent_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     let start = |patience: Duration| async move {
@@ -363,7 +363,7 @@ async fn a_start_remembers_whom_it_waited_for_in_vain() {
 }
 
 #[tokio::test]
-async fn a_projects_extension_that_changed_since_it_was_trusted_is_not_started_again() {
+async fn does_not_restart_changed_project_extension() {
     let dir = tempfile::tempdir().unwrap();
     let changed = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&changed);

@@ -24,7 +24,7 @@ async fn reply(peer: &mut FakePeer, fields: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_reaches_its_extension_and_comes_back() {
+async fn call_returns_result_of_extension() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "the weather")]).await;
     let spec = tool(&host, "weather").spec();
     assert_eq!(spec.owner, ToolOwner::Extension("weather".into()));
@@ -38,7 +38,7 @@ async fn a_call_reaches_its_extension_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_tool_fails_after_a_minute() {
+async fn silent_tool_fails_after_a_minute() {
     let (host, _peer, events) = host_with("weather", [register("weather", "")]).await;
     let start = tokio::time::Instant::now();
     let output = execute(&host, "weather", json!({})).await;
@@ -49,7 +49,7 @@ async fn a_silent_tool_fails_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_extension_that_is_gone_fails_its_calls_at_once_and_keeps_its_tools() {
+async fn ended_extension_fails_calls_and_keeps_tools() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let start = tokio::time::Instant::now();
     let death = async {
@@ -67,7 +67,7 @@ async fn an_extension_that_is_gone_fails_its_calls_at_once_and_keeps_its_tools()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_result_fails_at_once() {
+async fn unreadable_result_fails_immediately() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let (output, _) =
         tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, json!({"content": "x"})));
@@ -77,7 +77,7 @@ async fn an_unreadable_result_fails_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejected_part_of_a_result_is_reported() {
+async fn reports_rejected_part_of_result() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let image = json!({"content": [{"type": "image", "mime_type": "image/png", "data": "-_-_"}]});
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, image));
@@ -86,7 +86,7 @@ async fn a_rejected_part_of_a_result_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hidden_text_in_a_result_is_taken_out_and_reported_once() {
+async fn removes_and_reports_hidden_text_once() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let fields = json!({"content": [{"type": "text", "text": "fog\u{e0041}"}, {"type": "text", "text": "\u{e0042}!"}]});
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
@@ -96,7 +96,7 @@ async fn hidden_text_in_a_result_is_taken_out_and_reported_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_of_many_megabytes_pass_while_a_call_is_open() {
+async fn accepts_results_of_many_megabytes() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let fields = json!({"content": [{"type": "text", "text": "x".repeat(7 * 1024 * 1024)}]});
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
@@ -113,7 +113,7 @@ async fn results_of_many_megabytes_pass_while_a_call_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
+async fn first_extension_owns_tool_name() {
     let (host, [mut first, _second], events) = host_with_two(
         ("first", [register("weather", "of first")]),
         ("second", [register("weather", "of second"), register("news", "")]),
@@ -128,14 +128,14 @@ async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_built_in_name_is_out_of_reach() {
+async fn built_in_tool_names_are_reserved() {
     let (host, _peer, events) = host_with("evil", [register("bash", ""), register("bash2", "")]).await;
     assert_eq!(names(&host), ["bash2"]);
     assert_eq!(events.faults(), [fault("evil", "register_rejected")]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_tool_is_offered_from_then_on_and_takes_nobodys_name() {
+async fn late_tool_is_offered_and_takes_no_existing_name() {
     let (host, [mut late, _other], events) =
         host_with_two(("late", []), ("other", [register("weather", "")])).await;
     let mut changes = host.changes();

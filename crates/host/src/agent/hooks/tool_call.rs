@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_must_fit_the_role_and_the_tool() {
+    fn rejects_answer_for_other_role_or_tool() {
         let refused = || Ok(ToolCallDecision::block(""));
         for role in [InterceptorRole::Plain, InterceptorRole::Rewrite] {
             check(role, r#""block":false"#, Ok(ToolCallDecision::Allow));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_have_a_size() {
+    fn rejects_oversized_arguments() {
         let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
         let response = |bytes| format!(r#""modified_args":{}"#, of(bytes));
         check(InterceptorRole::Plain, &response(MAX_LINE), Ok(rewrite(&of(MAX_LINE))));

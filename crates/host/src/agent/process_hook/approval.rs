@@ -69,7 +69,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_words_are_picoclaws() {
+    fn denial_uses_picoclaws_words() {
         let name = ExtensionName::new("gate");
         let late = CallError::TimedOut { after: Duration::from_secs(60) };
         let gone = CallError::Gone { why: "exited with status 1".into() };

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_says_so_and_stays_text() {
+    fn truncated_text_has_note_and_valid_utf8() {
         assert_eq!(shorten("abc", 3), "abc");
         assert_eq!(shorten("abcd", 3), "abc [truncated: 1 bytes omitted; the limit is 3]");
         assert_eq!(shorten("aé", 2), "a [truncated: 2 bytes omitted; the limit is 2]");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_and_names_have_a_size() {
+    fn finds_oversized_arguments_and_names() {
         check(None, MAX_LINE, None);
         check(Some(NAME), 10, None);
         check(None, MAX_LINE + 1, Some(r#"the field "arguments" has 1048577 bytes; the limit is 1048576"#));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_never_cut_below_what_the_model_wrote() {
+    fn truncation_keeps_length_of_model_answer() {
         let said = |bytes: usize| LlmResponse { content: "x".repeat(bytes), ..LlmResponse::default() };
         let mut whole = said(ANSWER + 7);
         assert_eq!(truncate_answer(&mut whole, &said(ANSWER + 7)), None);

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hooks_are_told() {
+    fn converts_conversation_for_hooks() {
         let told = serde_json::to_string_pretty(&question().messages).unwrap();
         insta::assert_snapshot!(told, @r#"
         [
@@ -300,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_changes_nothing() {
+    fn echoed_messages_change_nothing() {
         assert_eq!(decided(&question().messages), Ok(None));
         let without_system = &question().messages[1..];
         assert_eq!(decided(without_system), Ok(None));
     }
 
     #[test]
-    fn what_stays_is_what_it_was_and_the_rest_is_the_hooks() {
+    fn keeps_unchanged_messages_and_applies_edits() {
         let mut messages = question().messages;
         messages[1].content = "look again".into();
         messages[3].content = "[redacted]".into();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_nobody_knows_is_refused() {
+    fn rejects_unknown_role() {
         let stranger =
             HookMessage { role: "developer".into(), content: "x".into(), ..HookMessage::default() };
         let error = decided(&[stranger]).unwrap_err();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_what_a_hook_leaves() {
+    fn keeps_unchanged_blocks_of_answer() {
         let Own::Assistant(own) = &conversation()[1] else { panic!() };
         let own_calls = to_hook_calls(&own.content);
         let same = rebuild_answer(&own.content, "I look.", "hm", &own_calls).unwrap();

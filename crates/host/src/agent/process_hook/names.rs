@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_and_rewritten_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_tool_call() {
         let other = |tool: &str| ToolDecision::Modify { tool: Some(tool.into()), arguments: None };
         check("bash", "exec", r#"{"action":"modify","call":{"tool":"read_file"}}"#, &other("read"));
         check("bash", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_the_calls_that_a_hook_leaves() {
+    fn keeps_unchanged_calls_of_answer() {
         let response =
             LlmResponse { tool_calls: vec![call("1", "bash"), call("2", "exec")], ..LlmResponse::default() };
         let question = AfterLlm { response, ..AfterLlm::default() };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_told_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_request() {
         let mut tool = ToolDefinition::default();
         tool.function.name = "write".into();
         let message = HookMessage { tool_calls: vec![call("1", "edit")], ..HookMessage::default() };
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_told_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_events() {
         use haft_protocol::hook::{ToolExecStart, TurnEnd, TurnMeta};
         let told = |names: ToolNames, payload: HookEventPayload| {
             let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn images_of_a_result_come_back_by_their_number() {
+    fn restores_images_by_reference() {
         let own = ToolOutput {
             content: vec![png("a"), ContentBlock::text("fog"), png("b")],
             ..ToolOutput::text("")

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stay_in_a_directory_that_was_named_and_go_with_one_that_was_not() {
+    fn keeps_files_only_in_configured_directory() {
         let place = tempfile::tempdir().unwrap();
         let named = place.path().join("results");
         for (dir, stays) in [(Some(named.clone()), true), (None, false)] {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_keeps_nothing() {
+    fn saves_nothing_in_unwritable_directory() {
         let file = NamedTempFile::new().unwrap();
         assert_eq!(ResultFiles::new(Some(file.path().join("below"))).save(&whole()), None);
     }

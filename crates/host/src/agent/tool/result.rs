@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_become_what_a_model_can_read() {
+    fn converts_blocks_for_model() {
         check(r#"[{"type":"text","text":"Berlin"},{"type":"text","text":""}]"#, &["Berlin"], false);
         check(r#"[{"type":"video"}]"#, &[r#"[unknown block type "video" from extension E]"#], false);
         check("[]", &["(extension returned no content)"], false);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn images_that_cannot_be_used_are_errors_that_say_why() {
+    fn explains_unusable_images() {
         let svg = STANDARD.encode("<svg><script>alert(1)</script></svg>");
         let kinds = "is not one of image/png, image/jpeg, image/gif, image/webp";
         unusable("image/svg+xml", &svg, &format!("\"image/svg+xml\" {kinds}"));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_behind_a_long_comment_is_found() {
+    fn finds_image_size_after_long_comment() {
         let mut jpeg = b"\xff\xd8".to_vec();
         jpeg.extend(b"\xff\xe1\xf0\x00");
         jpeg.resize(jpeg.len() + 0xf000 - 2, 0);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_images_are_enough() {
+    fn limits_number_of_images() {
         let images = |count: usize| {
             let one = format!(r#"{{"type":"image","mime_type":"image/png","data":"{}"}}"#, png(PNG));
             format!("[{}]", vec![one; count].join(","))
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_with_a_note_and_nothing_follows() {
+    fn truncates_long_text_and_drops_the_rest() {
         let line = "line\\n".repeat(3000);
         let read = read(&format!(r#"[{{"type":"text","text":"{line}"}},{{"type":"text","text":"more"}}]"#));
         let whole = read.full_text().unwrap().join("\n");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_hold_for_all_pieces_together() {
+    fn limits_sum_of_all_texts() {
         let pieces = |count: usize| {
             let one = r#"{"type":"text","text":"x"}"#;
             read(&format!("[{}]", vec![one; count].join(",")))
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_see_is_left_out_and_counted() {
+    fn removes_and_counts_invisible_characters() {
         let read =
             read(r#"[{"type":"text","text":"fog\udb40\udc41"},{"type":"text","text":"\udb40\udc42!"}]"#);
         assert_eq!((read.hidden, read.rejected.as_deref()), (2, None));

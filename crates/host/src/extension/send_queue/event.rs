@@ -135,14 +135,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_a_bit_of_its_own() {
+    fn every_event_has_its_own_bit() {
         let all = LifecycleEvent::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
         assert_eq!(all.count_ones() as usize, LifecycleEvent::NAMES.len());
         assert_eq!(kind("later_event"), 0);
     }
 
     #[test]
-    fn names_and_tools_narrow() {
+    fn filters_by_name_and_tool() {
         let events = ["turn_end", "tool_call", "later_event"].map(str::to_owned).into();
         let mut tools = ToolFilter::default();
         tools.add(&["bash".into()]);

@@ -78,7 +78,7 @@ fn line(step: u32) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
+async fn ends_without_progress_but_not_with_slow_progress() {
     let mut bench = Bench::new(16);
     assert!(bench.ask(1, &"x".repeat(64)));
     for _ in 0..3 {
@@ -91,7 +91,7 @@ async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
 }
 
 #[tokio::test]
-async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
+async fn writes_short_line_immediately_and_finishes_partial_line() {
     let mut bench = Bench::new(10);
     assert!(bench.ask(1, "first\n"));
     assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
@@ -105,7 +105,7 @@ async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
 }
 
 #[tokio::test]
-async fn a_question_takes_the_events_before_it_along() {
+async fn query_is_sent_after_earlier_events() {
     let mut bench = Bench::watching(1024);
     bench.step(1);
     assert!(bench.ask(1, "question\n"));
@@ -115,7 +115,7 @@ async fn a_question_takes_the_events_before_it_along() {
 }
 
 #[tokio::test]
-async fn nothing_is_started_before_something_has_to_wait() {
+async fn starts_no_task_before_a_line_waits() {
     let bench = Bench::new(10);
     assert!(bench.ask(1, "short\n"));
     assert!(!bench.has_task());
@@ -124,7 +124,7 @@ async fn nothing_is_started_before_something_has_to_wait() {
 }
 
 #[tokio::test]
-async fn one_that_was_never_written_to_is_closed_all_the_same() {
+async fn closes_unused_queue() {
     let mut bench = Bench::new(10);
     assert_eq!(bench.rest().await, "");
     assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
@@ -132,7 +132,7 @@ async fn one_that_was_never_written_to_is_closed_all_the_same() {
 }
 
 #[tokio::test]
-async fn only_events_that_are_watched_are_sent_and_the_first_is_told() {
+async fn sends_only_watched_events_and_announces_first() {
     let mut bench = Bench::watching(1024);
     bench.queue.push_events(&batch(&[("turn_start", 1), ("turn_end", 0), ("turn_start", 2)], 100));
     assert!(matches!(bench.command().await, ActorCommand::EventSent));
@@ -143,7 +143,7 @@ async fn only_events_that_are_watched_are_sent_and_the_first_is_told() {
 }
 
 #[tokio::test]
-async fn an_event_waits_behind_what_is_in_the_mailbox() {
+async fn event_waits_for_earlier_commands() {
     let mut bench = Bench::watching(1024);
     // Somebody asks something, which the extension's task has yet to make a line of.
     bench.queue.expect_command();
@@ -161,7 +161,7 @@ async fn an_event_waits_behind_what_is_in_the_mailbox() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_long_is_lost_and_said_to_be() {
+async fn reports_overlong_event_as_lost() {
     let mut bench = Bench::watching(1024);
     bench.step(1);
     bench.queue.push_events(&batch(&[("turn_start", 2)], 10));
@@ -173,7 +173,7 @@ async fn an_event_that_is_too_long_is_lost_and_said_to_be() {
 }
 
 #[tokio::test]
-async fn many_lines_leave_in_order_through_a_narrow_pipe() {
+async fn keeps_order_through_narrow_pipe() {
     let mut bench = Bench::watching(7);
     (0..600).for_each(|step| bench.step(step));
     let expect: String = (0..600).map(line).collect();
@@ -181,7 +181,7 @@ async fn many_lines_leave_in_order_through_a_narrow_pipe() {
 }
 
 #[tokio::test]
-async fn the_input_is_closed_when_the_task_of_the_extension_is_gone() {
+async fn closes_input_when_extension_task_ends() {
     let mut bench = Bench::watching(4);
     bench.step(1);
     drop(QueueOwner(Arc::clone(&bench.queue)));
@@ -202,7 +202,7 @@ impl EventRecipients for Row {
 }
 
 #[tokio::test]
-async fn events_before_a_line_come_before_it_and_events_behind_it_behind() {
+async fn keeps_order_of_events_and_lines() {
     let mut bench = Bench::watching(1024);
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     let tell = |step| {
@@ -218,7 +218,7 @@ async fn events_before_a_line_come_before_it_and_events_behind_it_behind() {
 }
 
 #[tokio::test]
-async fn what_is_told_to_others_is_handed_out_before() {
+async fn distributes_events_for_other_extensions_first() {
     let (mut both, mut one) = (Bench::watching(1024), Bench::watching(1024));
     let queues = vec![Arc::clone(&both.queue), Arc::clone(&one.queue)];
     let rows: [Arc<dyn EventRecipients>; 2] =
@@ -233,7 +233,7 @@ async fn what_is_told_to_others_is_handed_out_before() {
 }
 
 #[tokio::test]
-async fn what_nobody_watches_is_not_even_made() {
+async fn skips_encoding_of_unwatched_events() {
     let mut bench = Bench::watching(1024);
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     bench.pump.publish(&row, EventTopic { name: "turn_end", tool: None }, || panic!("nobody wants it"));
@@ -241,7 +241,7 @@ async fn what_nobody_watches_is_not_even_made() {
 }
 
 #[tokio::test]
-async fn events_leave_by_themselves() {
+async fn pump_writes_events_without_further_calls() {
     let mut bench = Bench::watching(1024);
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     for step in [1, 2] {

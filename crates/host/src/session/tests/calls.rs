@@ -20,7 +20,7 @@ fn done(bench: &mut Bench, id: &str) {
 }
 
 #[test]
-fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
+fn answers_each_call_once_within_limit() {
     let mut bench = Bench::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
     call(&mut bench, "a", "read");
     call(&mut bench, "b", "exec");
@@ -61,7 +61,7 @@ fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
 
 /// Two questions are open when the first call is made, none when the second is, and one when the third is.
 #[test]
-fn a_call_ends_with_the_last_question_that_it_may_be_for() {
+fn call_ends_with_last_query_that_it_may_serve() {
     let mut bench = Bench::ready();
     let (tool, guard) = (bench.tool("tool"), bench.guard("guard"));
     call(&mut bench, "both", "exec");
@@ -87,7 +87,7 @@ fn a_call_ends_with_the_last_question_that_it_may_be_for() {
 
 /// What is done for an answer that came too late is of no more use than for one that nobody waits for.
 #[test]
-fn a_call_ends_with_a_question_that_is_out_of_time() {
+fn call_ends_with_overdue_query() {
     let mut bench = Bench::ready();
     call(&mut bench, "own", "exec");
     bench.guard("guard");
@@ -100,7 +100,7 @@ fn a_call_ends_with_a_question_that_is_out_of_time() {
 }
 
 #[test]
-fn nothing_is_taken_before_ready() {
+fn rejects_calls_before_ready() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     call(&mut bench, "a", "read");
@@ -110,7 +110,7 @@ fn nothing_is_taken_before_ready() {
 
 /// Ten thousand calls, one after the other, are done no faster than the rate and are no reason to end it.
 #[test]
-fn calls_are_made_at_the_rate_and_refused_ones_are_a_flood() {
+fn limits_call_rate_and_counts_refused_calls() {
     let mut bench = Bench::ready();
     let limits = Limits::default();
     for _ in 0..limits.frame_burst {
@@ -139,7 +139,7 @@ fn calls_are_made_at_the_rate_and_refused_ones_are_a_flood() {
 }
 
 #[test]
-fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
+fn ungranted_calls_count_as_flood_and_are_reported_once() {
     let mut bench = Bench::granted(r#"{"host":["fs.read"]}"#);
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     bench.line(r#"{"type":"ready"}"#);
@@ -161,7 +161,7 @@ fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
 }
 
 #[test]
-fn a_long_call_counts_for_each_portion() {
+fn long_call_counts_for_each_portion() {
     let mut bench = Bench::ready_within(Limits { frame_burst: 20, ..Limits::default() });
     let long = "x".repeat(900_000);
     for expect in [false, true] {

@@ -46,7 +46,7 @@ fn a_whole_life() {
 }
 
 #[test]
-fn one_that_does_not_leave_has_two_seconds_and_is_killed_without_a_signal() {
+fn kills_hook_without_signal_after_two_seconds() {
     let mut bench = Bench::ready_hook();
     bench.session.shutdown(bench.now);
     bench.settle();
@@ -60,7 +60,7 @@ fn one_that_does_not_leave_has_two_seconds_and_is_killed_without_a_signal() {
 }
 
 #[test]
-fn hello_has_its_time() {
+fn fails_without_hello_reply() {
     let mut bench = Bench::hook();
     bench.transcript.clear();
     bench.line("starting up");
@@ -87,7 +87,7 @@ fn hello(reply: &str, expect: Result<(), &str>) {
 }
 
 #[test]
-fn hello_is_answered_by_any_object_or_nothing() {
+fn accepts_any_object_or_nothing_as_hello_reply() {
     hello(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":false}}"#, Ok(()));
     hello(r#"{"jsonrpc":"2.0","id":1,"result":null}"#, Ok(()));
     hello(r#"{"id":1}"#, Ok(()));
@@ -103,7 +103,7 @@ fn hello_is_answered_by_any_object_or_nothing() {
 }
 
 #[test]
-fn a_question_before_hello_is_not_asked() {
+fn sends_no_query_before_hello() {
     let mut bench = Bench::hook();
     bench.transcript.clear();
     bench.approval("bash");
@@ -128,7 +128,7 @@ fn replies_come_in_any_order() {
 }
 
 #[test]
-fn a_late_reply_is_logged_and_a_second_one_reported() {
+fn logs_late_reply_and_reports_second_one() {
     let mut bench = Bench::ready_hook();
     bench.approval("slow");
     bench.pass(seconds(60));
@@ -145,7 +145,7 @@ fn a_late_reply_is_logged_and_a_second_one_reported() {
 }
 
 #[test]
-fn noise_is_skipped_and_the_reply_counts() {
+fn skips_noise_and_accepts_reply() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     for noise in ["DEBUG: thinking", "[1,2]", "\u{feff}{}", r#""text""#, "{", r#"{"id":0,"result":{}}"#] {
@@ -179,7 +179,7 @@ fn noise_is_skipped_and_the_reply_counts() {
 }
 
 #[test]
-fn a_reply_that_cannot_be_read_fails_its_call_at_once() {
+fn unreadable_reply_fails_its_call_immediately() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":false,"approved":true}}"#);
@@ -190,7 +190,7 @@ fn a_reply_that_cannot_be_read_fails_its_call_at_once() {
 }
 
 #[test]
-fn a_flood_of_noise_ends_it() {
+fn flood_of_noise_ends_connection() {
     let mut bench =
         Bench::hook_within(Limits { frames_per_second: 10, frame_burst: 10, ..Limits::default() });
     bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
@@ -203,7 +203,7 @@ fn a_flood_of_noise_ends_it() {
 }
 
 #[test]
-fn a_reply_may_be_long_at_any_time_and_not_longer() {
+fn accepts_replies_up_to_the_limit() {
     let mut bench = Bench::ready_hook();
     assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
     bench.approval("bash");
@@ -217,7 +217,7 @@ fn a_reply_may_be_long_at_any_time_and_not_longer() {
 }
 
 #[test]
-fn the_end_of_its_output_fails_what_is_open() {
+fn end_of_output_fails_open_queries() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     let half = bench
@@ -241,7 +241,7 @@ fn the_end_of_its_output_fails_what_is_open() {
 }
 
 #[test]
-fn one_that_ends_before_hello_says_what_it_printed() {
+fn exit_before_hello_quotes_output() {
     let mut bench = Bench::hook();
     bench.transcript.clear();
     bench.session.end("exited with status 1; it printed: SyntaxError: invalid syntax");
@@ -253,7 +253,7 @@ fn one_that_ends_before_hello_says_what_it_printed() {
 }
 
 #[test]
-fn one_that_reads_nothing_is_found_out_by_its_question() {
+fn unread_query_ends_hook() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     bench.pass_unread(seconds(60));

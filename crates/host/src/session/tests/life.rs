@@ -18,7 +18,7 @@ fn pinged() -> Bench {
 }
 
 #[test]
-fn one_that_is_stopped_in_a_call_is_found_out() {
+fn detects_extension_that_hangs_in_call() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass(seconds(60));
@@ -32,7 +32,7 @@ fn one_that_is_stopped_in_a_call_is_found_out() {
 }
 
 #[test]
-fn one_that_is_busy_answers_pings_and_is_left_alone() {
+fn busy_extension_that_answers_pings_continues() {
     let mut bench = pinged();
     bench.tool("tool");
     for ping in 1..=11 {
@@ -47,7 +47,7 @@ fn one_that_is_busy_answers_pings_and_is_left_alone() {
 }
 
 #[test]
-fn any_sign_of_life_counts() {
+fn any_line_counts_as_sign_of_life() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass(seconds(14));
@@ -62,7 +62,7 @@ fn any_sign_of_life_counts() {
 }
 
 #[test]
-fn an_event_wants_a_sign_of_life_too() {
+fn event_requires_sign_of_life() {
     let mut bench = pinged();
     let event = || HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(1));
     bench.session.send_message(event(), bench.now);
@@ -78,7 +78,7 @@ fn an_event_wants_a_sign_of_life_too() {
 }
 
 #[test]
-fn a_ping_that_cannot_leave_is_not_waited_for() {
+fn ignores_unwritten_ping() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass_unread(seconds(59));
@@ -86,7 +86,7 @@ fn a_ping_that_cannot_leave_is_not_waited_for() {
 }
 
 #[test]
-fn one_that_did_not_announce_it_gets_no_ping() {
+fn sends_no_ping_without_capability() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.transcript.clear();
@@ -95,7 +95,7 @@ fn one_that_did_not_announce_it_gets_no_ping() {
 }
 
 #[test]
-fn one_that_is_leaving_gets_no_ping() {
+fn sends_no_ping_while_leaving() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.session.shutdown(bench.now);
@@ -105,7 +105,7 @@ fn one_that_is_leaving_gets_no_ping() {
 }
 
 #[test]
-fn a_line_must_have_an_end() {
+fn unfinished_line_ends_connection() {
     let mut bench = Bench::ready();
     for length in 1..=29 {
         bench.session.handle_read(0, length, bench.now);
@@ -122,7 +122,7 @@ fn a_line_must_have_an_end() {
 }
 
 #[test]
-fn a_line_that_has_its_end_is_not_waited_for() {
+fn finished_line_is_not_overdue() {
     let mut bench = Bench::ready();
     bench.session.handle_read(0, 7, bench.now);
     bench.session.handle_read(1, 0, bench.now);
@@ -131,7 +131,7 @@ fn a_line_that_has_its_end_is_not_waited_for() {
 }
 
 #[test]
-fn another_version_is_named_beside_ours() {
+fn version_mismatch_names_both_versions() {
     for version in ["0", "999", "\"1\"", "1.5", "2", "true"] {
         let mut bench = Bench::new();
         bench.line(&format!(r#"{{"type":"hello","name":"ext","protocol_version":{version}}}"#));
@@ -147,7 +147,7 @@ fn another_version_is_named_beside_ours() {
 }
 
 #[test]
-fn one_that_closed_its_input_may_answer_what_it_has_read() {
+fn accepts_answers_after_input_was_closed() {
     let mut bench = Bench::ready();
     let id = bench.tool("tool");
     bench.pass(seconds(1));
@@ -163,7 +163,7 @@ fn one_that_closed_its_input_may_answer_what_it_has_read() {
 }
 
 #[test]
-fn a_question_that_never_reached_it_is_not_left_waiting() {
+fn fails_query_that_was_never_delivered() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.deafened();
@@ -173,7 +173,7 @@ fn a_question_that_never_reached_it_is_not_left_waiting() {
 }
 
 #[test]
-fn a_program_that_was_not_got_at_is_told_of() {
+fn explains_program_that_could_not_be_run() {
     let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
     insta::assert_snapshot!(told, @"ended before hello: exited with status 126 (the command was found, but could not be executed); if the program is a shim, for example of pyenv, the sandbox may block the interpreter behind the shim: set `exec` to the path of the interpreter; it printed: pyenv: cannot execute");
     assert!(ended_before_hello("exited with status 127").contains("was not found); if"));

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shim_is_one_of_the_homes() {
+    fn detects_shims_below_home() {
         let home = Some(Path::new("/h/u"));
         assert!(has_shim(Path::new("/h/u/.pyenv/shims/python3"), home));
         assert!(!has_shim(Path::new("/h/u/.pyenv/versions/3.13/bin/python3"), home));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interpreter_brings_its_library_and_nothing_else_of_the_home() {
+    fn grants_only_library_tree_of_interpreter() {
         let pyenv = ".pyenv/versions/3.13/bin/python3";
         check(&[pyenv, ".pyenv/versions/3.13/lib/os.py"], pyenv, &[".pyenv/versions/3.13", pyenv]);
         let shim = ".pyenv/shims/python3";

@@ -80,12 +80,12 @@ fn is_available() -> bool {
 }
 
 #[test]
-fn without_a_grant_there_is_no_sandbox() {
+fn no_sandbox_without_grant() {
     assert_eq!(Ground::new().confined(), Ok(None));
 }
 
 #[test]
-fn what_cannot_put_it_on_is_refused() {
+fn refuses_without_launcher_data_or_level() {
     let mut ground = Ground::new();
     ground.grant(|_| {});
     ground.config.launcher = None;
@@ -100,7 +100,7 @@ fn what_cannot_put_it_on_is_refused() {
 }
 
 #[test]
-fn what_is_not_there_and_what_holds_hafts_own_files_is_refused() {
+fn refuses_missing_paths_and_hafts_own_files() {
     if !is_available() {
         return;
     }
@@ -161,7 +161,7 @@ fn check_granted(
 }
 
 #[test]
-fn none_of_hafts_own_files_is_written_and_no_key_is_read() {
+fn refuses_write_to_own_files_and_read_of_keys() {
     for own in ["haft/auth.json", "haft/config.toml", "haft/trust.json", "haft/extensions", "haft/data/other"]
     {
         let part =
@@ -178,7 +178,7 @@ fn none_of_hafts_own_files_is_written_and_no_key_is_read() {
 
 #[test]
 #[cfg(unix)]
-fn a_link_that_others_may_have_put_there_widens_no_grant() {
+fn refuses_links_that_leave_granted_directory() {
     let elsewhere = Some("leads to");
     check_granted(|grant, _| grant.read.push(path("$WORKSPACE/out")), elsewhere);
     check_granted(|grant, _| grant.write.push(path("$WORKSPACE/out")), elsewhere);
@@ -189,7 +189,7 @@ fn a_link_that_others_may_have_put_there_widens_no_grant() {
 }
 
 #[test]
-fn permissions_say_it_until_the_user_does() {
+fn user_setting_overrides_permissions() {
     if !is_available() {
         return;
     }
@@ -222,7 +222,7 @@ fn permissions_say_it_until_the_user_does() {
 
 /// Whoever narrows the network of an extension with permissions lets it start no more programs by that.
 #[test]
-fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
+fn user_grant_never_widens_exec_permission() {
     let check = |permissions: Option<&str>, expect: ExecPermission| {
         let mut ground = Ground::new();
         ground.spec.permissions = permissions.map(|json| serde_json::from_str(json).unwrap());
@@ -238,7 +238,7 @@ fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
 }
 
 #[test]
-fn a_network_of_its_own_needs_the_level_that_has_one() {
+fn loopback_network_needs_strict_level() {
     let permissions: haft_packages::Permissions = serde_json::from_str(r#"{"net":"loopback"}"#).unwrap();
     assert_eq!(permissions.level(), ConfinementLevel::Strict);
     let mut ground = Ground::new();
@@ -248,7 +248,7 @@ fn a_network_of_its_own_needs_the_level_that_has_one() {
 }
 
 #[test]
-fn what_every_extension_may_is_added() {
+fn adds_common_grants() {
     if !is_available() {
         return;
     }

@@ -37,7 +37,7 @@ fn turn() -> [AgentEvent; 3] {
 }
 
 #[tokio::test]
-async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
+async fn event_starts_observer_and_keeps_order() {
     let home = watches(&["turn_start", "tool_call", "turn_end"]);
     let (host, events) = home.host().await;
     tell(&host, &turn());
@@ -50,7 +50,7 @@ async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
 }
 
 #[tokio::test]
-async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
+async fn shutdown_waits_for_extension_started_by_event() {
     let home = watches(&["turn_end"]);
     let (host, _) = home.host().await;
     tell(&host, &turn());
@@ -59,7 +59,7 @@ async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
 }
 
 #[tokio::test]
-async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
+async fn tool_call_observer_is_not_started_by_other_events() {
     let home = watches(&["tool_call"]);
     let (host, _) = home.host().await;
     let [start, call, end] = turn();
@@ -71,7 +71,7 @@ async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_counted() {
+async fn counts_events_beyond_backlog() {
     let home = watches(&["turn_end"]);
     let (host, _) = home.host().await;
     let [_, _, end] = turn();
@@ -83,7 +83,7 @@ async fn what_does_not_fit_is_counted() {
 }
 
 #[tokio::test]
-async fn who_knows_gaps_is_told_what_did_not_fit() {
+async fn reports_gap_for_events_beyond_backlog() {
     let mut home = watches(&["turn_end"]);
     home.config.env.set.push(("CAN".into(), r#""event_gap""#.into()));
     let (host, _) = home.host().await;

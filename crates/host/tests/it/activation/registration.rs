@@ -13,7 +13,7 @@ fn notes(events: &Events) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn another_registration_is_told_and_counts_from_the_start_on() {
+async fn different_registration_is_reported_and_counts() {
     let home = Home::with(
         "x",
         USES,
@@ -36,7 +36,7 @@ async fn another_registration_is_told_and_counts_from_the_start_on() {
 }
 
 #[tokio::test]
-async fn the_order_of_keys_and_further_events_are_no_difference() {
+async fn key_order_and_extra_events_are_no_difference() {
     let uses = r#"{"activation":["tool:t"],"tools":[{"name":"t","description":"does it",
         "schema":{"properties": {}, "type": "object"}}]}"#;
     let home = Home::with(
@@ -52,7 +52,7 @@ async fn the_order_of_keys_and_further_events_are_no_difference() {
 }
 
 #[tokio::test]
-async fn another_description_and_a_missing_subscription_are_told() {
+async fn reports_changed_description_and_missing_subscription() {
     let uses = r#"{"activation":["tool:t","event:turn_end"],"tools":[{"name":"t","description":"does it"}]}"#;
     let tool = r#"say '{"type":"register_tool","name":"t","description":"undoes it"}'; say '{"type":"ready"}'; serve"#;
     let home = Home::with("x", uses, tool);
@@ -64,7 +64,7 @@ async fn another_description_and_a_missing_subscription_are_told() {
 }
 
 #[tokio::test]
-async fn a_gate_that_no_manifest_declares_guards_from_its_start_on() {
+async fn undeclared_gate_blocks_after_its_start() {
     let gate = r#"say '{"type":"register_tool","name":"t","description":"does it","schema":{"type":"object"}}'
         say '{"type":"register_command","name":"go","description":"goes"}'
         say '{"type":"subscribe","intercept":["tool_call"]}'; say '{"type":"ready"}'; serve"#;

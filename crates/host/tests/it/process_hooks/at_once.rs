@@ -40,7 +40,7 @@ fn secret(_: &Value) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_of_many_results_has_the_whole_time() {
+async fn each_simultaneous_result_has_full_timeout() {
     let (host, peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let hook = slow(peer, Duration::from_millis(400));
     let stage = stage();
@@ -54,7 +54,7 @@ async fn each_of_many_results_has_the_whole_time() {
 
 /// One that answers nothing in time costs its time for each result, and each is told of.
 #[tokio::test(start_paused = true)]
-async fn one_that_is_late_each_time_is_waited_for_each_time() {
+async fn late_hook_uses_full_timeout_each_time() {
     let (host, mut peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let hook = tokio::spawn(async move {
         while let Some(asked) = peer.next().await {
@@ -77,7 +77,7 @@ async fn one_that_is_late_each_time_is_waited_for_each_time() {
 
 /// Results that wait for their turn hold nothing up when the user ends it.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_cancelled_while_results_wait() {
+async fn cancels_turn_while_results_wait() {
     let (host, mut peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let stage = stage();
     let agent = stage.agent(&host).tool(tool("probe", secret)).build().unwrap();

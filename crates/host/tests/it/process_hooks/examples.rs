@@ -73,12 +73,12 @@ async fn holds_the_policy(command: &[PathBuf]) {
 }
 
 #[tokio::test]
-async fn the_policy_in_rust_holds() {
+async fn rust_example_enforces_policy() {
     holds_the_policy(&[haft_test_support::example_hook("policy")]).await;
 }
 
 #[tokio::test]
-async fn the_policy_in_python_holds() {
+async fn python_example_enforces_policy() {
     holds_the_policy(&[program(&["python3"]), examples().join("policy.py")]).await;
     let lines = std::fs::read_to_string(examples().join("policy.py")).unwrap().lines().count();
     assert!(lines < 100, "its README promises less than 100 lines");

@@ -112,7 +112,7 @@ fn guards(point: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn guards_block_on_every_failure_and_others_pass() {
+async fn gates_block_on_every_failure_and_others_pass() {
     for point in POINTS {
         for failure in FAILURES {
             let (ran, events) = turn(point, failure, false).await;
@@ -126,7 +126,7 @@ async fn guards_block_on_every_failure_and_others_pass() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_user_lets_a_timeout_pass() {
+async fn timeout_passes_only_by_user_setting() {
     for point in ["before_tool", "approve_tool"] {
         let (ran, _) = turn(point, Failure::Timeout, true).await;
         assert_eq!(ran.executions, 1, "{point}");
@@ -136,7 +136,7 @@ async fn only_the_user_lets_a_timeout_pass() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_model_is_told_of_a_failed_guard() {
+async fn model_receives_reason_of_failed_gate() {
     let (ran, _) = turn("approve_tool", Failure::Timeout, false).await;
     assert_eq!(
         ran.result().0,
@@ -149,7 +149,7 @@ async fn what_the_model_is_told_of_a_failed_guard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_class_has_its_own_time() {
+async fn each_hook_class_has_its_timeout() {
     for (point, seconds) in [("before_tool", 5), ("approve_tool", 60)] {
         let start = tokio::time::Instant::now();
         turn(point, Failure::Timeout, false).await;
@@ -160,7 +160,7 @@ async fn each_class_has_its_own_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_never_started_guards_all_the_same() {
+async fn hook_that_never_started_blocks() {
     for point in POINTS {
         let command = HookCommand { command: vec!["no-such-program-here".into()], dir: None };
         let name = ExtensionName::new("gate");

@@ -90,7 +90,7 @@ fn called(lines: &[Value]) -> Vec<(u64, &str)> {
 }
 
 #[tokio::test]
-async fn the_complete_flow_of_the_document() {
+async fn follows_complete_flow_of_document() {
     let recorded = recorded().await;
     // The document shows one call of the model, and `after_llm` behind the tool that it calls. In PicoClaw, and here, each
     // call of the model has both, and so the answer that a tool's result leads to is asked about by itself.
@@ -139,7 +139,7 @@ async fn the_complete_flow_of_the_document() {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_documents_own_functions() {
+async fn runs_tool_of_document() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let hook = hook(&["before_llm", "before_tool"], &[]);

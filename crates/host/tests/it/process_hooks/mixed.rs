@@ -47,7 +47,7 @@ async fn turn(role: &str, answer: Value, hook_answers: Value) -> (Ran, Vec<Value
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_native_gate_refuses_what_a_hook_made_of_a_call() {
+async fn native_gate_refuses_call_changed_by_hook() {
     let rewrite = json!({"action": "modify", "call": {"arguments": {"command": "rm -rf /"}}});
     let (ran, asked, calls) = turn("gate", json!({"block": true, "reason": "no deleting"}), rewrite).await;
     assert_eq!((ran.executions, ran.result().0.as_str()), (0, "no deleting"));
@@ -56,7 +56,7 @@ async fn a_native_gate_refuses_what_a_hook_made_of_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_native_gate_is_asked_before_the_answer_of_a_hook_counts() {
+async fn native_gate_is_queried_before_hook_answer_counts() {
     let respond = json!({"action": "respond", "result": {"for_llm": "from the hook"}});
     let (ran, asked, _) = turn("gate", json!({"block": true, "reason": "no"}), respond.clone()).await;
     assert_eq!((ran.result().0.as_str(), asked.len()), ("no", 1));
@@ -65,7 +65,7 @@ async fn a_native_gate_is_asked_before_the_answer_of_a_hook_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_sees_what_a_native_extension_made_of_a_call() {
+async fn hook_sees_call_changed_by_native_extension() {
     let rewrite = json!({"block": false, "modified_args": {"command": "ls -1"}});
     let (ran, asked, calls) = turn("rewrite", rewrite, json!({})).await;
     assert_eq!(ran.result().0, r#"ran {"command":"ls -1"}"#);
@@ -75,7 +75,7 @@ async fn a_hook_sees_what_a_native_extension_made_of_a_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_extension_that_dies_leaves_the_hook_in_place() {
+async fn hook_continues_after_extension_exit() {
     let (host, native, peer, events) = host_with("rewrite", hook(&["before_tool"], &[])).await;
     drop(native);
     let peer = play(peer, |call| match call["method"].as_str() {

@@ -10,7 +10,7 @@
 //!   part of the program, so that of `AutoMountsBuiltinHook` stays what a configuration that asks for one is told:
 //!   `a_mistake_beside_the_hooks_is_told_too`;
 //! * of the event bus (`pkg/events`): that what does not fit is dropped and counted, and that one that does not read holds
-//!   nobody up, is `one_that_does_not_read_holds_nobody_up`. Other policies of a buffer, and what one subscriber of a bus
+//!   nobody up, is `unreading_hook_delays_no_one`. Other policies of a buffer, and what one subscriber of a bus
 //!   does to another, are of PicoClaw's bus alone: there is none between this host and a hook.
 //!
 //! And some are about what is not here:

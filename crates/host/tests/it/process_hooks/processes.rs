@@ -41,7 +41,7 @@ pub(super) async fn host(specs: Vec<ExtensionSpec>, events: &Events) -> Host {
 }
 
 #[tokio::test]
-async fn a_review_gate_sees_the_complete_flow() {
+async fn review_gate_sees_complete_flow() {
     let dir = tempfile::tempdir().unwrap();
     let mut gate = hook(&["before_llm", "before_tool", "approve_tool"], &["agent.turn.end"]);
     gate.env.insert("HOOK_MODE".into(), "strict".into());
@@ -69,7 +69,7 @@ async fn a_review_gate_sees_the_complete_flow() {
 }
 
 #[tokio::test]
-async fn hooks_are_asked_by_priority_and_then_by_name() {
+async fn queries_hooks_by_priority_and_name() {
     let dir = tempfile::tempdir().unwrap();
     let deny = |reason: &str| json!({"hook.before_tool": {"action": "deny_tool", "reason": reason}});
     let with = |priority| HookSpec { priority, ..hook(&["before_tool"], &[]) };
@@ -91,7 +91,7 @@ async fn hooks_are_asked_by_priority_and_then_by_name() {
 }
 
 #[tokio::test]
-async fn one_that_dies_blocks_its_call_and_is_started_again() {
+async fn exit_of_gate_blocks_call_and_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = config();
@@ -112,7 +112,7 @@ async fn one_that_dies_blocks_its_call_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_run_says_why_and_guards() {
+async fn gate_that_cannot_run_blocks_with_reason() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("broken.sh");
     fs::write(&script, "echo 'SyntaxError: line 3' >&2\nexit 1\n").unwrap();
@@ -132,7 +132,7 @@ async fn one_that_cannot_run_says_why_and_guards() {
 }
 
 #[tokio::test]
-async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
+async fn gate_with_changed_code_is_not_restarted_and_blocks() {
     let dir = tempfile::tempdir().unwrap();
     let (script, starts) = (dir.path().join("gate.sh"), dir.path().join("starts"));
     let text = format!(

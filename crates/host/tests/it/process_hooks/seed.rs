@@ -94,14 +94,14 @@ const OWN: [&str; 10] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn each_block_is_sent_or_does_what_the_document_says() {
+async fn each_document_block_is_sent_or_has_its_effect() {
     for (number, (line, block)) in (1..).zip(SEED.lines().zip(BLOCKS)) {
         check(number, line, block).await;
     }
 }
 
 #[test]
-fn every_block_of_the_document_is_looked_at() {
+fn checks_every_document_block() {
     let is_request = |line: &str| line.contains(r#""method":"#);
     let document: Vec<bool> = SEED.lines().map(is_request).collect();
     let here: Vec<bool> = BLOCKS.iter().map(|block| matches!(block, Sent(_))).collect();
@@ -134,7 +134,7 @@ async fn check_sent(line: &Value, form: EventForm, differs: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lines_of_both_ages_of_picoclaw_are_sent() {
+async fn sends_lines_of_both_picoclaw_versions() {
     let event = r#"/params/id: "evt-1""#;
     let lines: [(EventForm, &[&str]); 3] =
         [(EventForm::Runtime, &[]), (EventForm::Runtime, &[event]), (EventForm::Number, &[])];

@@ -34,7 +34,7 @@ async fn under(point: &'static str, method: &'static str, result: Value) -> (Ran
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reason_is_cut() {
+async fn truncates_reason() {
     for (point, method, result) in [
         ("before_tool", "hook.before_tool", json!({"action": "deny_tool", "reason": long()})),
         ("approve_tool", "hook.approve_tool", json!({"approved": false, "reason": long()})),
@@ -58,7 +58,7 @@ async fn a_reason_is_cut() {
 
 /// Arguments that were cut would be others.
 #[tokio::test(start_paused = true)]
-async fn a_call_with_too_long_arguments_does_not_run() {
+async fn does_not_run_call_with_oversized_arguments() {
     let changed = json!({"action": "modify", "call": {"arguments": long_arguments()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
@@ -70,7 +70,7 @@ async fn a_call_with_too_long_arguments_does_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_people_are_shown_is_cut() {
+async fn truncates_text_for_people() {
     let result = json!({"action": "respond", "result": {"for_llm": "fine", "for_user": long()}});
     let (ran, _) = under("before_tool", "hook.before_tool", result).await;
     assert_eq!((ran.executions, ran.result().0.as_str()), (0, "fine"));
@@ -79,7 +79,7 @@ async fn what_people_are_shown_is_cut() {
 
 /// Cut, because as it was the hook did not want it; a call of it that cannot be cut is left out.
 #[tokio::test(start_paused = true)]
-async fn an_edited_answer_is_cut() {
+async fn truncates_edited_answer() {
     let call = |arguments: Value| {
         let function = json!({"name": "bash", "arguments": arguments.to_string()});
         json!({"id": "t1", "type": "function", "function": function})
@@ -118,7 +118,7 @@ async fn redacted(host: &Host, says: String) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_result_loses_nothing_but_what_the_hook_takes_out() {
+async fn full_result_loses_only_removed_parts() {
     let (host, peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let peer = play(peer, |call| {
         if call["method"] != "hook.after_tool" {

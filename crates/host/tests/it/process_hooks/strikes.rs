@@ -22,7 +22,7 @@ async fn fails_at(points: &[&str], failing: &'static str) -> Ran {
 }
 
 #[tokio::test(start_paused = true)]
-async fn good_answers_to_something_else_make_up_for_no_failure() {
+async fn answers_to_other_subject_do_not_reset_failures() {
     for (points, failing) in [
         (&["before_tool"][..], "hook.before_tool"),
         (&["before_llm", "before_tool"], "hook.before_tool"),
@@ -40,7 +40,7 @@ async fn good_answers_to_something_else_make_up_for_no_failure() {
 
 /// Only guards decide about calls.
 #[tokio::test(start_paused = true)]
-async fn one_that_fails_where_it_guards_nothing_stops_nothing() {
+async fn failures_outside_gates_do_not_stop_run() {
     for failing in ["hook.before_llm", "hook.after_llm", "hook.after_tool"] {
         let ran = fails_at(&["before_llm", "after_llm", "before_tool", "after_tool"], failing).await;
         assert!(ran.outcome.is_ok(), "{failing}: {:?}", ran.outcome);

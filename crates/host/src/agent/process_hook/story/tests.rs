@@ -66,7 +66,7 @@ fn response(tool_calls: u64) -> AgentEvent {
 }
 
 #[test]
-fn a_turn_with_a_tool() {
+fn maps_turn_with_tool() {
     let end = |stop| AgentEvent::TurnEnd { stop, error: None };
     let events = vec![
         user("the weather?"),
@@ -128,7 +128,7 @@ fn answered(id: &str, name: &str) -> AgentEvent {
 }
 
 #[test]
-fn a_tool_begins_when_it_runs_and_its_time_is_its_own() {
+fn tool_duration_starts_when_tool_runs() {
     check_calls(
         vec![
             (0, call("a", "slow")),
@@ -145,7 +145,7 @@ fn a_tool_begins_when_it_runs_and_its_time_is_its_own() {
 }
 
 #[test]
-fn what_is_told_of_calls_that_did_not_run() {
+fn reports_calls_that_did_not_run() {
     let rewritten = |tool: &str| AgentEvent::ToolRewritten {
         id: ToolCallId::new("a"),
         by: "gate".into(),
@@ -172,7 +172,7 @@ fn what_is_told_of_calls_that_did_not_run() {
 }
 
 #[test]
-fn what_comes_between() {
+fn maps_events_between_turns() {
     let events = vec![
         user("go"),
         AgentEvent::TurnStart { step: 1 },
@@ -241,7 +241,7 @@ fn status(event: AgentEvent, expect: &str) {
 }
 
 #[test]
-fn how_a_turn_ends() {
+fn maps_end_of_turn() {
     status(AgentEvent::TurnEnd { stop: StopCause::End, error: None }, "completed");
     status(AgentEvent::TurnEnd { stop: StopCause::Error, error: None }, "error");
     status(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None }, "aborted");
@@ -250,7 +250,7 @@ fn how_a_turn_ends() {
 }
 
 #[test]
-fn a_turn_that_told_no_end_ends_with_the_next_one() {
+fn unfinished_turn_ends_with_next_turn() {
     let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
     let mut ids = Vec::new();

@@ -37,7 +37,7 @@ fn gap(lost: usize) -> String {
 }
 
 #[test]
-fn all_lines_leave_in_the_order_they_came_in_however_they_are_cut() {
+fn keeps_order_of_lines_across_partial_writes() {
     for at_once in [1, 3, 5, 100] {
         let mut waiting = waiting(&Limits::default(), true);
         event(&mut waiting, "one\n");
@@ -50,7 +50,7 @@ fn all_lines_leave_in_the_order_they_came_in_however_they_are_cut() {
 }
 
 #[test]
-fn a_number_is_told_when_its_line_has_left_whole() {
+fn reports_number_after_whole_line_was_written() {
     let mut waiting = waiting(&Limits::default(), true);
     waiting.push_kept(7, "seven\n".into());
     event(&mut waiting, "event\n");
@@ -64,7 +64,7 @@ fn a_number_is_told_when_its_line_has_left_whole() {
 }
 
 #[test]
-fn one_that_is_too_far_behind_loses_the_oldest_and_no_question() {
+fn drops_oldest_events_but_no_query() {
     let mut waiting = waiting(&few(), true);
     let line = format!("{}\n", "x".repeat(1023));
     let mut lost = 0;
@@ -90,7 +90,7 @@ fn one_that_is_too_far_behind_loses_the_oldest_and_no_question() {
 }
 
 #[test]
-fn what_the_limits_promise_is_kept_whatever_its_size() {
+fn keeps_promised_number_of_events_of_any_size() {
     let limits = Limits { queue_frames: 3, queue_bytes: 2 * 1024 * 1024, ..Limits::default() };
     let mut waiting = waiting(&limits, true);
     let large = format!("{}\n", "x".repeat(600 * 1024));
@@ -104,7 +104,7 @@ fn what_the_limits_promise_is_kept_whatever_its_size() {
 }
 
 #[test]
-fn an_event_of_which_a_part_has_left_is_finished() {
+fn finishes_partly_written_event() {
     let mut waiting = waiting(&few(), true);
     let large = |first: &str| format!("{first}{}\n", "x".repeat(200 * 1024));
     event(&mut waiting, &large("a"));
@@ -116,7 +116,7 @@ fn an_event_of_which_a_part_has_left_is_finished() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_missed_where_it_would_have_been() {
+fn reports_gap_at_position_of_lost_event() {
     let mut new = waiting(&Limits::default(), true);
     let mut old = waiting(&Limits::default(), false);
     for waiting in [&mut new, &mut old] {
@@ -130,7 +130,7 @@ fn what_cannot_be_sent_is_missed_where_it_would_have_been() {
 }
 
 #[test]
-fn one_that_knows_no_gaps_loses_the_oldest_without_a_word() {
+fn drops_oldest_without_gap_if_unsupported() {
     let mut waiting = waiting(&few(), false);
     let line = |number: usize| format!("{number}{}\n", "x".repeat(100 * 1024));
     let lost: usize = (0..5).map(|number| event(&mut waiting, &line(number))).sum();
@@ -139,7 +139,7 @@ fn one_that_knows_no_gaps_loses_the_oldest_without_a_word() {
 }
 
 #[test]
-fn questions_are_bounded_by_their_number_and_their_bytes() {
+fn limits_number_and_bytes_of_queries() {
     let limits = Limits::default();
     let mut waiting = waiting(&limits, true);
     event(&mut waiting, &"x".repeat(5 * 1024 * 1024));

@@ -17,7 +17,7 @@ use crate::support::{Events, builder};
 /// Two turns are asked about at once, and the one that was asked about last is answered first. What passes when it is late
 /// is asked one at a time.
 #[tokio::test(start_paused = true)]
-async fn answers_in_another_order_go_where_they_belong() {
+async fn matches_answers_in_any_order() {
     let (host, mut peer, events) = host_with(hook(&["before_tool"], &[])).await;
     let turn = |command: &'static str| {
         let stage =
@@ -51,7 +51,7 @@ async fn answers_in_another_order_go_where_they_belong() {
 
 /// A yes that comes too late is no yes to what is asked next.
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_is_not_taken_for_the_next_one() {
+async fn late_answer_does_not_match_next_query() {
     let (host, mut peer, events) = host_with(hook(&["approve_tool"], &[])).await;
     let stage = Stage::new([one_call(), one_call()].concat());
     let agent = stage.agent(&host).build().unwrap();
@@ -79,7 +79,7 @@ async fn a_late_answer_is_not_taken_for_the_next_one() {
 /// The user ends the turn while the hook is asked: at once, without the tool, and nobody is blamed. In PicoClaw this counts
 /// as a timeout, with which the tool runs.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
+async fn cancels_turn_during_hook_query() {
     for point in POINTS {
         let (host, mut peer, events) = host_with(hook(&[point], &[])).await;
         let stage = Stage::new(one_call());
@@ -119,7 +119,7 @@ async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
 
 /// A hook that has ended before it is asked: what it guards is blocked at once, and the rest goes on as if it were not there.
 #[tokio::test(start_paused = true)]
-async fn one_that_ended_before_is_not_waited_for() {
+async fn does_not_wait_for_ended_hook() {
     for point in POINTS {
         let (host, peer, events) = host_with(hook(&[point], &["*"])).await;
         drop(peer);
@@ -141,7 +141,7 @@ async fn one_that_ended_before_is_not_waited_for() {
 
 /// What one hook does not decide is still for the next one, which has its whole time.
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_of_one_hook_alone() {
+async fn failure_affects_only_one_hook() {
     let events = Events::default();
     let mut builder = builder(&events);
     let mut peers = Vec::new();

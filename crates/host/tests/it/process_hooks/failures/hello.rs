@@ -35,7 +35,7 @@ async fn greeted(points: &[&str], does: Option<&'static str>) -> (bool, usize, V
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_to_hello_is_an_object_or_nothing() {
+async fn accepts_object_or_nothing_as_hello_reply() {
     for line in [
         r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"x"}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"ok":false}}"#,
@@ -60,7 +60,7 @@ async fn an_answer_to_hello_is_an_object_or_nothing() {
 
 /// PicoClaw waits for ever when it starts, so that one silent hook keeps everything from starting.
 #[tokio::test(start_paused = true)]
-async fn one_that_does_not_answer_hello_is_waited_for_five_seconds() {
+async fn waits_five_seconds_for_hello_reply() {
     for point in POINTS {
         let (is_ready, executions, faults, took) = greeted(&[point], None).await;
         let blocks = guards(point) || point == "after_tool";
@@ -72,7 +72,7 @@ async fn one_that_does_not_answer_hello_is_waited_for_five_seconds() {
 
 /// The question is over before the hello is: that is told, once, and the run may be over before there is more to tell.
 #[tokio::test(start_paused = true)]
-async fn one_that_is_not_there_when_its_answer_is_due_is_told_of() {
+async fn reports_hook_that_is_not_ready_at_deadline() {
     for point in POINTS {
         let events = Events::default();
         let (peer, reader, writer) = FakePeer::pair();
@@ -95,7 +95,7 @@ async fn one_that_is_not_there_when_its_answer_is_due_is_told_of() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_ends_before_hello_guards_all_the_same() {
+async fn hook_that_exits_before_hello_blocks() {
     for point in POINTS {
         let (is_ready, executions, faults, took) = greeted(&[point], Some("")).await;
         let blocks = guards(point) || point == "after_tool";

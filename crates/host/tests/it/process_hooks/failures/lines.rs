@@ -26,7 +26,7 @@ async fn beside(noise: &str) -> (Ran, Events) {
 
 /// Whatever it prints: the reply behind it is the one that counts.
 #[tokio::test(start_paused = true)]
-async fn what_is_no_reply_is_passed_over() {
+async fn skips_lines_that_are_not_replies() {
     for noise in ["", "   ", "checking ls ...", "\u{feff}hello", "[1, 2]", "null"] {
         let (ran, events) = beside(noise).await;
         assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"), "{noise}");
@@ -37,7 +37,7 @@ async fn what_is_no_reply_is_passed_over() {
 /// The first time the user is told what an answer looks like. A call of a hook's own PicoClaw takes for an answer without a
 /// result, if its number is that of a question.
 #[tokio::test(start_paused = true)]
-async fn what_answers_nothing_that_was_asked_is_told_once_and_passed_over() {
+async fn reports_unrequested_reply_once() {
     let refusal = r#""result":{"approved":false,"action":"deny_tool"}"#;
     let (call, log) = (r#""method":"host.ask","params":{}"#, r#""method":"log","params":{"text":"hi"}"#);
     let only = "a call: a hook only replies";
@@ -73,7 +73,7 @@ async fn says(line: &'static str) -> (Ran, Events) {
 
 /// Nothing is "go on" to whoever may change something, and no approval.
 #[tokio::test(start_paused = true)]
-async fn a_reply_with_nothing_in_it_goes_on_and_approves_nothing() {
+async fn empty_reply_continues_and_does_not_approve() {
     for line in [
         r#"{"jsonrpc":"2.0","id":ID,"result":null}"#,
         r#"{"jsonrpc":"2.0","id":ID}"#,
@@ -91,14 +91,14 @@ async fn a_reply_with_nothing_in_it_goes_on_and_approves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_read_as_go_reads_them() {
+async fn reads_keys_like_go() {
     let (ran, events) =
         says(r#"{"JSONRPC":"2.0","Id":ID,"Result":{"Approved":true,"ACTION":"continue"}}"#).await;
     assert_eq!((ran.executions, events.faults()), (1, vec![]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_counts_even_beside_a_result() {
+async fn error_counts_beside_result() {
     let line =
         r#"{"jsonrpc":"2.0","id":ID,"result":{"approved":true},"error":{"code":1,"message":"no disk"}}"#;
     let (ran, _) = says(line).await;
@@ -108,7 +108,7 @@ async fn an_error_counts_even_beside_a_result() {
 
 /// PicoClaw stops reading for good at 1 MiB.
 #[tokio::test(start_paused = true)]
-async fn a_reply_of_two_mib_is_read() {
+async fn reads_reply_of_two_mib() {
     for bytes in [2 * 1024 * 1024, 8 * 1024 * 1024 - 200] {
         let (host, peer, events) = host_with(hook(&["before_tool"], &[])).await;
         let call = json!({"arguments": {"command": "ls -1"}, "note": "x".repeat(bytes)});
@@ -126,7 +126,7 @@ async fn a_reply_of_two_mib_is_read() {
 
 /// What is longer than this host reads costs the call that it is the answer to, as every other failure, and is told.
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_is_too_long_is_told() {
+async fn reports_overlong_reply() {
     let (ran, events) = turn("approve_tool", Failure::Oversized, false).await;
     assert_eq!(ran.executions, 0);
     let codes: Vec<String> = events.faults().into_iter().map(|(_, code)| code).collect();

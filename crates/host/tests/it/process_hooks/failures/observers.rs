@@ -44,13 +44,13 @@ async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_ends_at_the_first_event() {
+async fn handles_exit_at_first_event() {
     check(|_| Some(Does::Leaves), &["exited"]).await;
 }
 
 /// That an answer is to no question is told once.
 #[tokio::test(start_paused = true)]
-async fn one_that_answers_what_is_no_question() {
+async fn handles_replies_to_events() {
     let abort = |_: &Value| {
         Some(Does::Says("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"action\":\"hard_abort\"}}\n".into()))
     };
@@ -62,19 +62,19 @@ async fn one_that_answers_what_is_no_question() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_what_nobody_understands() {
+async fn handles_unreadable_output() {
     check(|event| Some(Does::Says(format!("got {event}\n"))), &[]).await;
     check(|_| Some(Does::Says("\u{0}\u{1}\n{{{{\n".into())), &[]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_too_much() {
+async fn handles_flood_of_observer() {
     check(|_| Some(Does::Says("x".repeat(8 * 1024 * 1024 + 1) + "\n")), &["frame_too_long"]).await;
 }
 
 /// It is told nothing more, and the rest of the program does not notice: what does not fit is dropped.
 #[tokio::test(start_paused = true)]
-async fn one_that_reads_nothing() {
+async fn drops_events_of_unreading_hook() {
     let (host, peer, events) = host_with(hook(&[], &["*"])).await;
     let began = tokio::time::Instant::now();
     for _ in 0..200 {
@@ -90,7 +90,7 @@ async fn one_that_reads_nothing() {
 /// The same with a process, whose pipe is full soon. It is stopped when the program ends, too.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_process_that_reads_nothing() {
+async fn drops_events_of_unreading_process() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"read hello; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; echo $$ > pid; exec sleep 600"#;
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();

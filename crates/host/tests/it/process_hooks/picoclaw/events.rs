@@ -14,7 +14,7 @@ async fn minimal() -> Told {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_and_told_is_of_the_session_that_the_host_knows() {
+async fn queries_and_events_use_current_session() {
     let scene = Scene::new(&["before_tool"], one_call(), goes_on).await;
     let agent = scene.agent().build().unwrap();
     scene.stage.prompt(&agent, "before it is known").await;
@@ -81,7 +81,7 @@ async fn publishes_runtime_events() {
 
 /// How a turn ends that a hook ends. PicoClaw tells the reason to nobody any more.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_a_hook_ends_says_how_it_ended() {
+async fn turn_ended_by_hook_reports_reason() {
     for method in ["hook.before_llm", "hook.after_llm", "hook.before_tool", "hook.after_tool"] {
         for (action, status, errors) in [("abort_turn", "error", 1), ("hard_abort", "aborted", 0)] {
             let does = answers(method, json!({"action": action, "reason": "enough"}));

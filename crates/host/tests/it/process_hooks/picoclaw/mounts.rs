@@ -98,7 +98,7 @@ async fn approved(first: Value, second: Value) -> (String, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_approvers_must_say_yes_and_the_first_no_counts() {
+async fn first_denial_of_approvers_counts() {
     let (yes, no) = (json!({"approved": true}), |by: &str| json!({"approved": false, "reason": by}));
     let denied = |by: &str| format!("Tool execution denied by approval hook: {by}");
     assert_eq!(approved(yes.clone(), yes.clone()).await, (r#"ran {"command":"ls"}"#.to_owned(), 1));
@@ -110,7 +110,7 @@ async fn all_approvers_must_say_yes_and_the_first_no_counts() {
 /// The next hook is asked about what the one before left, with the whole of the turn's data. In PicoClaw a part that a hook
 /// did not send back is lost to the next one.
 #[tokio::test(start_paused = true)]
-async fn a_partial_reply_takes_nothing_from_the_next_hook() {
+async fn partial_reply_keeps_input_of_next_hook() {
     let events = Events::default();
     let (mut builder, mut peers) = (builder(&events), Vec::new());
     let changed = json!({"action": "modify", "call": {"arguments": {"command": "ls -1"}}});
