@@ -1,5 +1,5 @@
-//! Whole conversations in virtual time, without a process. `→` is what the host writes, `←` what the extension
-//! wrote, `=` an answer, `*` something done for it, `!` a fault, `·` anything else.
+//! Whole conversations in virtual time, without a process. `→` is output of the host, `←` output of the
+//! extension, `=` an answer, `*` a call served for the extension, `!` a fault, `·` anything else.
 
 mod bench;
 mod calls;
@@ -185,7 +185,7 @@ fn answer_to_cancelled_query_is_not_a_fault() {
     assert_eq!(bench.faults(), Vec::<String>::new());
 }
 
-/// What comes of these lines after `ready` with one open `tool_call` intercept `r1`, by the codes of the faults.
+/// Checks the fault codes after these lines, which follow `ready` and one open `tool_call` intercept `r1`.
 #[track_caller]
 fn check(lines: &[&str], expect: &[&str]) {
     let mut bench = Bench::ready();
@@ -311,7 +311,7 @@ fn line_limit_is_large_only_while_result_is_expected() {
     let id = bench.tool("tool");
     assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
     bench.pass(Duration::from_secs(61));
-    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE, "a late one is dropped, not punished");
+    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE, "a late result is dropped without a fault");
     bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
     assert_eq!(bench.session.line_limit(), MAX_LINE);
 }

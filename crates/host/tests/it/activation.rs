@@ -28,7 +28,7 @@ async fn starts_only_when_tool_is_called() {
     assert_eq!(host.commands()[0].description, "goes");
     host.wait_until_settled().await;
     host.ping().await;
-    assert_eq!(home.starts(), 0, "nobody needed it");
+    assert_eq!(home.starts(), 0, "no use has started it");
     assert!(!home.log("shy").exists());
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     assert_eq!(state(&host, "shy"), ExtensionState::Ready);
@@ -114,7 +114,7 @@ async fn restart_and_reload_start_extension() {
 #[tokio::test]
 async fn failed_start_fails_first_use_with_reason() {
     let mut home = Home::with("shy", USES, "exit 3");
-    // It is not started again in this test, which a call would wait for.
+    // The extension does not restart in this test, which a call would wait for.
     home.config.timeouts.tool_call = Duration::from_millis(50);
     let (host, events) = home.host().await;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Commands of extensions, and what they say for themselves.
+//! Commands of extensions and their outcomes.
 
 use std::sync::{Arc, Mutex};
 
@@ -108,7 +108,7 @@ async fn keeps_notes_sent_during_registration() {
     assert_eq!(events.all(), [note, AgentEvent::ExtClearNotes { extension }]);
 }
 
-/// Writes down what a front end is asked for.
+/// Records the requests to a front end.
 #[derive(Default)]
 struct Screen(Mutex<Vec<String>>);
 
@@ -151,11 +151,7 @@ async fn panel_opens_draws_closes_and_receives_keys() {
     let todo = ExtensionName::new("todo");
     host.panel_resized(&todo, PanelResize { panel_id: PanelId::new("main"), width: 80, height: 10 });
     host.panel_key(&todo, PanelKey { panel_id: PanelId::new("main"), key: "down".into(), text: None });
-    assert_eq!(
-        peer.expect("panel_key").await["key"],
-        "down",
-        "a resize is not for those who did not announce it"
-    );
+    assert_eq!(peer.expect("panel_key").await["key"], "down", "a resize requires the capability");
     host.panel_closed(&todo, PanelId::new("main"));
     assert_eq!(peer.expect("panel_close").await["panel_id"], "main");
     peer.send(json!({"type": "panel_render", "panel_id": "main", "lines": ["y"]})).await;
@@ -185,7 +181,7 @@ async fn extension_completes_its_command() {
     let (items, question) = tokio::join!(host.complete_command(&cancel, "TODO", "d"), reply);
     assert_eq!(items.unwrap()[0].value, "done 1");
     assert_eq!((&question["name"], &question["prefix"]), (&json!("todo"), &json!("d")));
-    assert_eq!(host.complete_command(&cancel, "plain", "d").await, Ok(Vec::new()), "it is not asked");
+    assert_eq!(host.complete_command(&cancel, "plain", "d").await, Ok(Vec::new()), "no request is sent");
     let unknown = host.complete_command(&cancel, "nothing", "").await;
     assert_eq!(unknown, Err(CommandError::Unknown { name: "nothing".into() }));
     assert_eq!(events.faults(), []);

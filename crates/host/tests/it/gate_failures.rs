@@ -1,5 +1,5 @@
-//! Every way in which a gate can fail, with and without a person: the call does not run. And what follows when it keeps
-//! failing.
+//! Every kind of failure of a gate, with and without a person: the call does not run. Also tests gates that
+//! keep failing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agency, Ran};
 use crate::support::{Events, builder, host_with, host_with_two, spec};
 
-/// A person who always gives the same answer, and what was asked.
+/// A person who always gives the same answer, with the received questions.
 #[derive(Debug)]
 struct Person {
     choice: GateChoice,
@@ -44,7 +44,7 @@ impl Person {
     }
 }
 
-/// A host with a gate in memory, and a person if there is one.
+/// Returns a host with a gate in memory, and a person if there is one.
 async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
     let events = Events::default();
     let (mut guard, reader, writer) = FakePeer::pair();
@@ -57,7 +57,7 @@ async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
     (host, guard, events)
 }
 
-/// A host whose required gate cannot be started.
+/// Returns a host whose required gate cannot be started.
 async fn never_started(person: Option<&Arc<Person>>) -> Host {
     let roles = GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() };
     let launch = LaunchPlan::Impossible { why: "cannot be started: no such file".into() };
@@ -69,7 +69,7 @@ async fn never_started(person: Option<&Arc<Person>>) -> Host {
     builder.start().await
 }
 
-/// How a gate fails.
+/// A kind of failure of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
     Timeout,
@@ -102,10 +102,10 @@ impl Failure {
         Self::NeverStarted,
     ];
 
-    /// Plays the gate over one call; goes on for as long as it is still there.
+    /// Plays the gate for one call; continues while the gate exists.
     async fn play(self, mut guard: FakePeer, cancel: CancellationToken) {
         if matches!(self, Self::Disabled | Self::NeverStarted | Self::NotDelivered) {
-            // Nobody reads: the pipe is full before the question is through.
+            // The pipe is not read, so it is full before the query was written.
             return std::future::pending().await;
         }
         let question = guard.expect("event_intercept").await;
@@ -130,7 +130,7 @@ impl Failure {
     }
 }
 
-/// What one call under this failure comes to.
+/// Returns the outcome of one call under this failure.
 async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
     let (mut host, guard, _) = guarded(person).await;
     if failure == Failure::NeverStarted {
@@ -143,7 +143,7 @@ async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
     let run = agency.start();
     let playing = failure.play(guard, run.cancellation_token());
     let (ran, ()) = tokio::join!(agency.finish(run), async {
-        // Whatever the gate does, the run ends within its deadlines.
+        // The run ends within its deadlines for every behavior of the gate.
         tokio::time::timeout(Duration::from_secs(100), playing).await.ok();
     });
     ran
@@ -166,7 +166,7 @@ async fn every_failure_of_a_gate_blocks_with_and_without_a_person() {
     }
 }
 
-/// Many calls under a gate that is gone.
+/// Makes many calls under a gate that has ended.
 async fn many_calls(calls: usize, person: Option<&Arc<Person>>) -> (Ran, Host, Events) {
     let (host, guard, events) = guarded(person).await;
     drop(guard);
@@ -183,7 +183,7 @@ async fn third_failure_stops_run_without_person() {
     };
     assert_eq!(by, "guard");
     insta::assert_snapshot!(reason, @"the gate keeps failing: closed the connection; run `haft ext logs guard` for details");
-    // The same again, without a question, for as long as the gate does not work.
+    // Later calls are blocked without a question while the gate does not work.
     let again = Agency::new(&host, [("bash", json!({"command": "ls"}))]).run().await;
     assert!(matches!(again.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
 }
@@ -208,7 +208,7 @@ async fn person_can_stop_or_restart() {
     assert!(matches!(ran.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
     assert_eq!((ran.executions, person.asked().len()), (0, 1));
 
-    // A pair of streams cannot be started again: it stays as it is, and so do the blocks.
+    // A pair of streams cannot be restarted: it stays unchanged, and so do the blocks.
     let person = Person::new(GateChoice::Restart);
     let (ran, host, _) = many_calls(9, Some(&person)).await;
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (0, 9, Ok(())));
@@ -231,7 +231,8 @@ async fn answer_resets_failure_count() {
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 4, Ok(())));
 }
 
-/// Answers every intercept with these fields, one after the other and then from the start, until the host is gone.
+/// Answers every intercept with these fields in turn, from the start again after the last, until the host has
+/// ended.
 async fn answer_in_turn(mut peer: FakePeer, fields: &[serde_json::Value]) {
     let mut fields = fields.iter().cycle();
     while let Some(frame) = peer.next().await {

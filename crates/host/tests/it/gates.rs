@@ -25,7 +25,7 @@ fn ls() -> (&'static str, Value) {
     ("bash", json!({"command": "ls"}))
 }
 
-/// Answers every intercept with these fields and keeps what it was asked about, until the host is gone.
+/// Answers every intercept with these fields and records the queries, until the host has ended.
 async fn answer_all(mut peer: FakePeer, fields: Value) -> Vec<Value> {
     let mut asked = Vec::new();
     while let Some(frame) = peer.next().await {
@@ -127,7 +127,7 @@ async fn unknown_role_is_reported_and_counts_as_none() {
     assert_eq!(events.faults(), [fault("guard", "register_rejected")]);
 }
 
-/// What a guard's answer comes to: whether the call ran, and the faults there were.
+/// Returns true if the call ran under this answer, with the faults.
 async fn answered(subscription: Value, answer: Value) -> (bool, Vec<(String, String)>) {
     let (host, mut peer, events) = host_with("guard", [subscription]).await;
     let agency = Agency::new(&host, [ls()]);
@@ -136,7 +136,7 @@ async fn answered(subscription: Value, answer: Value) -> (bool, Vec<(String, Str
         peer.answer(&question, "event_intercept_response", answer).await;
     };
     let (ran, ()) = tokio::join!(agency.run(), reply);
-    assert_eq!(ran.blocks().len() + ran.executions, 1, "it ran, or it was blocked once");
+    assert_eq!(ran.blocks().len() + ran.executions, 1, "the call ran or was blocked once");
     assert_eq!(ran.outcome, Ok(()));
     (ran.executions == 1, events.faults())
 }

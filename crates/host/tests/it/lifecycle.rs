@@ -1,4 +1,4 @@
-//! Start, reload, shutdown, in memory and in virtual time.
+//! Start, reload and shutdown, in memory and in virtual time.
 
 use std::time::Duration;
 
@@ -44,10 +44,10 @@ async fn missing_hello_delays_start_briefly_and_calls_until_deadline() {
     let hooks = host.hook_source().hooks();
     assert!(
         hooks.before_turn.is_empty() && hooks.before_agent_start.is_empty(),
-        "nothing says that it guards them"
+        "no declaration makes it a gate"
     );
     assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
-    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may guard tool calls until its time is up");
+    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may be a gate until its deadline");
     assert_eq!(events.faults(), [fault("silent", "hello_timeout")]);
     assert!(matches!(state(&host, "silent"), ExtensionState::Failed { code: FaultCode::HelloTimeout, .. }));
     assert!(host.hook_source().hooks().before_tool_execute.is_empty());
@@ -127,7 +127,7 @@ async fn panic_fails_only_its_extension() {
     let events = Events::default();
     let sink = events.sink();
     let fragile: haft_host::EventSink = std::sync::Arc::new(move |event| {
-        assert!(!matches!(event, AgentEvent::ExtNotify { .. }), "a sink with a mistake");
+        assert!(!matches!(event, AgentEvent::ExtNotify { .. }), "a sink that panics");
         sink(event);
     });
     let (mut peer, reader, writer) = FakePeer::pair();

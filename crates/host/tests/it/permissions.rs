@@ -1,4 +1,4 @@
-//! What an extension was granted decides what it has a part in, whether it runs or not.
+//! The grant of an extension decides in which hooks it takes part, whether it runs or not.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Events, blocked, brisk, call, config, fault, program, spec};
 
-/// Registers what it is told to, refuses every call, and keeps the answer to its hello in the file `ack`.
+/// Registers what the test writes, refuses every call, and stores the answer to its hello in the file `ack`.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
 say '{"type":"hello","name":"ext"}'

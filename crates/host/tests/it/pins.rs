@@ -1,4 +1,4 @@
-//! A tool that comes with other texts than those that were approved is locked, however it comes.
+//! A tool whose texts differ from the approved ones is locked on every path.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::support::{Events, brisk, config, execute, fault, program, spec, text};
 
-/// Registers the tools in the file `tools`, one frame a line, answers calls, and registers what stands in `late` after a
-/// call.
+/// Registers the tools in the file `tools`, one frame a line. Answers calls, and registers the tools in
+/// `late` after a call.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
 say '{"type":"hello","name":"ext"}'
@@ -29,7 +29,7 @@ while read -r line; do
     esac
 done"#;
 
-/// In memory.
+/// A pin store in memory.
 #[derive(Debug, Default)]
 struct Kept(Mutex<BTreeMap<String, PinnedTool>>);
 
@@ -53,7 +53,7 @@ impl ToolPins for Kept {
     }
 }
 
-/// A directory with an extension in it, and what is pinned of its tools.
+/// A directory with an extension and the pins of its tools.
 struct Home {
     dir: tempfile::TempDir,
     kept: Arc<Kept>,
@@ -143,7 +143,7 @@ async fn reload_and_late_registration_keep_lock() {
     home.kept.0.lock().unwrap().clear();
     std::fs::remove_file(home.ext().join("late")).unwrap();
     host.reload().await;
-    assert_eq!(names(&host), ["one", "two"], "approved anew");
+    assert_eq!(names(&host), ["one", "two"], "approved again");
     host.shutdown().await;
 }
 
@@ -158,7 +158,7 @@ async fn declared_tool_is_checked_against_pins() {
     assert_eq!(text(&execute(&host, "one", json!({})).await), "ok");
     host.shutdown().await;
     assert_eq!(events.faults(), []);
-    // Approved with other texts meanwhile.
+    // Other texts were approved in the meantime.
     home.kept.0.lock().unwrap().get_mut("one").unwrap().description = "says two".into();
     let (host, events) = home.host().await;
     assert_eq!(names(&host), Vec::<String>::new());

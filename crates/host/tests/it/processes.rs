@@ -1,4 +1,4 @@
-//! What only real processes show: groups, environments, many at once.
+//! Behavior that only real processes show: process groups, environments, many processes.
 
 use std::fs;
 use std::io::Read as _;
@@ -28,12 +28,12 @@ async fn stops_fifty_extensions_that_ignore_signal() {
     let (events, mut config) = (Events::default(), config());
     config.timeouts = brisk();
     let grace = config.timeouts.shutdown_grace + config.timeouts.kill_grace;
-    assert!(grace * 50 > PATIENCE, "one after the other, they take longer than the deadline below");
+    assert!(grace * 50 > PATIENCE, "stopped one by one, they exceed the deadline below");
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let start = Instant::now();
-    tokio::time::timeout(PATIENCE, host.shutdown()).await.expect("they are stopped one after the other");
+    tokio::time::timeout(PATIENCE, host.shutdown()).await.expect("all extensions are stopped together");
     let took = start.elapsed();
-    assert!(took >= grace, "they ignore both requests: {took:?}");
+    assert!(took >= grace, "they ignore both signals: {took:?}");
     assert!(events.faults().iter().all(|(_, code)| code == "register_rejected"), "{:?}", events.faults());
 }
 
@@ -66,7 +66,7 @@ async fn delivers_last_event_in_thirty_runs() {
 
 #[tokio::test]
 async fn extension_without_shutdown_ends_with_its_input() {
-    // One does more than watch, one only watches and is written to by the log.
+    // One is more than an observer; the other only observes and receives lines from the log.
     let hello = r#"echo '{"type":"hello","name":"x"}'; "#;
     let asked = r#"echo '{"type":"subscribe","intercept":["turn_start"]}'; echo '{"type":"ready"}'; "#;
     let watches = r#"echo '{"type":"subscribe","events":["turn_end"]}'; echo '{"type":"ready"}'; "#;
@@ -76,7 +76,7 @@ async fn extension_without_shutdown_ends_with_its_input() {
         let args = vec!["-c".to_owned(), script];
         let plain = spec("x", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
         let mut config = config();
-        // Nobody is asked to leave by a signal before that.
+        // No terminate signal is sent before that.
         config.timeouts.shutdown_grace = PATIENCE;
         let host = Host::builder(config).specs(vec![plain]).start().await;
         host.shutdown().await;
@@ -100,7 +100,7 @@ async fn explains_failed_start() {
 #[tokio::test]
 async fn passes_listed_environment_and_logs_stderr() {
     let dir = tempfile::tempdir().unwrap();
-    // Cargo sets variables that are on no list: they stand for keys here.
+    // Cargo sets variables that are not on the list; they represent keys here.
     let script = "echo \"path=$PATH cargo=${CARGO_MANIFEST_DIR-none} set=$HAFT_TEST_SET\" >&2; pwd >&2";
     let args = vec!["-c".to_owned(), script.to_owned()];
     let mut sh = spec("../sh", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
@@ -123,21 +123,21 @@ async fn passes_listed_environment_and_logs_stderr() {
 #[tokio::test]
 async fn kills_leftover_children() {
     let dir = tempfile::tempdir().unwrap();
-    // The child ignores the signal, holds a pipe open as long as it lives, and says when it does.
+    // The child ignores the signal, holds a pipe open while it lives, and reports its start.
     let script = r#"mkfifo alive; echo '{"type":"hello","name":"sh"}'
         # sleep: looks for the file again
         (trap '' TERM; exec 3>alive; : > up; exec sleep 3600) & until [ -e up ]; do sleep 0.01; done; exit 3"#;
     let args = vec!["-c".to_owned(), script.to_owned()];
     let launch = LaunchPlan::Process { program: program(&["sh"]), args };
     let (events, mut config) = (Events::default(), config());
-    // The child holds the output open, too.
+    // The child also holds the output open.
     config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
     let start =
         Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start();
     let (alive, (is_dead, dead)) = (dir.path().join("alive"), tokio::sync::oneshot::channel());
     let watch = async {
         eventually(|| alive.exists()).await;
-        // A thread of its own: opening waits for a writer, reading for the end of all writers.
+        // A separate thread: opening waits for a writer, and reading for the end of all writers.
         std::thread::spawn(move || {
             fs::File::open(alive).unwrap().read_to_end(&mut Vec::new()).unwrap();
             is_dead.send(()).unwrap();
@@ -148,7 +148,7 @@ async fn kills_leftover_children() {
     host.shutdown().await;
     assert_eq!(events.faults(), [fault("sh", "exited")]);
     assert!(dir.path().join("up").exists(), "the child ran");
-    tokio::time::timeout(PATIENCE, dead).await.expect("the child runs on").unwrap();
+    tokio::time::timeout(PATIENCE, dead).await.expect("the child ended").unwrap();
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn sends_no_query_after_shutdown() {
     let command = host.run_command(&CancellationToken::new(), "evil", "").await;
     assert!(command.unwrap_err().to_string().contains("was stopped"));
     assert!(execute(&host, "evil_tool", json!({})).await.is_error);
-    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate stays shut");
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate keeps blocking");
     assert_eq!(events.faults(), []);
 }
 
@@ -187,7 +187,7 @@ async fn extension_may_clean_up_after_closing_output() {
 
 #[tokio::test]
 async fn closed_stream_ends_running_extension() {
-    // What it says, which stream it closes, and then an hour of nothing.
+    // The output, the closed stream, and then an hour of silence.
     for (close, symptom) in [("exec >&-", "closed its output"), ("exec <&-", "closed its input")] {
         let dir = tempfile::tempdir().unwrap();
         let script = format!(
@@ -200,7 +200,7 @@ async fn closed_stream_ends_running_extension() {
         let specs = vec![spec("sh", dir.path(), launch)];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         eventually(|| dir.path().join("closed").exists()).await;
-        // The reason says that nobody waited for the answer until its deadline.
+        // The reason shows that the call did not wait for its deadline.
         let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("a gate stays shut");
         assert!(reason.contains(symptom), "{reason}");
         assert_eq!(events.faults(), [fault("sh", "exited")]);
@@ -250,7 +250,7 @@ async fn extensions_work_behind_launcher() {
     let (by, _) = blocked(&host, &call("bash", json!({"command": "rm -rf /"}))).await.unwrap();
     assert_eq!(by, "good");
     host.shutdown().await;
-    assert!(fs::read_to_string(marker).unwrap().contains("shutdown"), "one was asked and left");
+    assert!(fs::read_to_string(marker).unwrap().contains("shutdown"), "one extension left on request");
     assert_eq!(
         events.faults(),
         [fault("stubborn", "register_rejected"), fault("stubborn", "register_rejected")]

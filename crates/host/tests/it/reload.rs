@@ -1,4 +1,4 @@
-//! Reload, and what goes on beside it.
+//! Reload, and the calls during it.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ fn brisk_config() -> HostConfig {
     HostConfig { timeouts: brisk(), ..config() }
 }
 
-/// A host that finds these one after the other, at the start and at every reload, and then nothing.
+/// Returns a host that finds these sets in turn, at the start and at every reload, and then nothing.
 async fn host_of(events: &Events, rounds: impl IntoIterator<Item = DiscoveredExtensions>) -> Host {
     let rounds = Mutex::new(rounds.into_iter().collect::<Vec<_>>().into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
@@ -48,7 +48,7 @@ async fn reload_starts_current_extensions_while_old_ones_answer() {
     let ls = call("bash", json!({"command": "ls"}));
     assert_eq!(blocked(&host, &ls).await, None);
     let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
-    assert_eq!(meanwhile, None, "the old one answers");
+    assert_eq!(meanwhile, None, "the old extension answers");
     assert_eq!(blocked(&host, &ls).await, None);
     assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
     assert_eq!(stats.errors.len(), 1);
@@ -87,16 +87,16 @@ async fn keeps_old_extension_when_new_one_fails() {
         assert_eq!(stats.errors.len(), 1, "{stats:?}");
         assert!(stats.errors[0].message.contains(why), "{stats:?}");
         let (by, reason) = blocked(&host, &remove).await.unwrap_or_else(|| panic!("open: {why}"));
-        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old one answers");
+        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old extension answers");
         assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     }
     assert_eq!(events.faults().len(), 3);
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.ready), (0, 1, 1));
-    assert!(blocked(&host, &remove).await.is_some(), "it works again");
+    assert!(blocked(&host, &remove).await.is_some(), "the gate works again");
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.loaded), (0, 1, 0));
-    assert_eq!(blocked(&host, &remove).await, None, "nothing is left of it");
+    assert_eq!(blocked(&host, &remove).await, None, "the gate is gone");
     host.shutdown().await;
 }
 
@@ -122,7 +122,7 @@ async fn does_not_keep_failed_old_extension() {
     host.shutdown().await;
 }
 
-/// Counts its starts and the calls, and answers each call when there is a file `go`.
+/// Counts its starts and calls, and answers each call once the file `go` exists.
 fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
     let script = format!(
         r#"echo start >> starts; echo '{{"type":"hello","name":"{name}"}}'
@@ -184,7 +184,7 @@ fn lines(dir: &Path, file: &str) -> usize {
     std::fs::read_to_string(dir.join(file)).unwrap_or_default().lines().count()
 }
 
-/// So many at once.
+/// Returns this number of futures.
 async fn futures_of<T>(count: usize, make: impl Fn() -> T) -> Vec<T::Output>
 where
     T: Future,
@@ -253,7 +253,11 @@ async fn shutdown_does_not_wait_for_reload() {
     };
     let ended = async { tokio::join!(host.reload(), end) };
     tokio::time::timeout(PATIENCE, ended).await.expect("it waits for its hello");
-    assert_eq!(host.reload().await, haft_host::ReloadStats::default(), "the end is the end");
+    assert_eq!(
+        host.reload().await,
+        haft_host::ReloadStats::default(),
+        "a reload after the shutdown does nothing"
+    );
     assert_eq!(events.faults(), []);
 }
 

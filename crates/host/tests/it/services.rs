@@ -1,4 +1,4 @@
-//! What an extension has the host do: under the gates of the others, within its grant, and not after its end.
+//! Calls of an extension to the host: under the gates of others, within the grant, and not after the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::agent::Agency;
 use crate::support::{Events, brisk, builder, config, fault, program, spec};
 
-/// Tools that write down what becomes of their calls. A call whose path is `slow` ends when it is cancelled, and one
-/// whose path is `stuck` never.
+/// Tools that record their calls. A call with the path `slow` ends when it is cancelled, and one with the
+/// path `stuck` never.
 #[derive(Clone, Default)]
 struct Tools(Arc<Mutex<Vec<String>>>);
 
@@ -72,7 +72,7 @@ impl Tool for Fake {
     }
 }
 
-/// Notes that a call was given up.
+/// Records a call that was dropped.
 struct Dropped {
     name: &'static str,
     log: Tools,
@@ -84,7 +84,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A host with one extension in memory, and an agent.
+/// Returns a host with one extension in memory, and an agent.
 async fn serving(frames: impl IntoIterator<Item = Value>) -> (Host, Agent, FakePeer, Events, Tools) {
     let (events, tools) = (Events::default(), Tools::default());
     let (mut peer, reader, writer) = FakePeer::pair();
@@ -95,7 +95,7 @@ async fn serving(frames: impl IntoIterator<Item = Value>) -> (Host, Agent, FakeP
     (host, agent, peer, events, tools)
 }
 
-/// The same, with an extension that announces this and guards all tools.
+/// The same with an extension that has these capabilities and is a gate for all tools.
 async fn serving_guarded(
     frames: impl IntoIterator<Item = Value>,
     capability: &str,
@@ -144,7 +144,7 @@ async fn host_call_is_reported_but_not_in_transcript() {
     "#);
 }
 
-/// The tool gets all, and who reads events slowly need not hold it.
+/// The tool receives all arguments, and a slow reader of events need not hold them.
 #[tokio::test(start_paused = true)]
 async fn reports_only_beginning_of_long_call() {
     let (_host, _agent, mut peer, events, tools) = serving([]).await;
@@ -156,7 +156,7 @@ async fn reports_only_beginning_of_long_call() {
     assert!((512..2048).contains(&told), "{told}");
 }
 
-/// The one that calls is the one that guards `write`, too: it is not asked, and the other one is.
+/// The calling extension is also a gate for `write`: it is not queried, but the other gate is.
 #[tokio::test(start_paused = true)]
 async fn gates_of_others_decide_about_host_call() {
     let intercept = json!({"type": "subscribe", "intercept": ["tool_call"]});
@@ -171,13 +171,13 @@ async fn gates_of_others_decide_about_host_call() {
     assert_eq!((&refused["code"], &refused["by"]), (&json!("blocked"), &json!("guard")));
     assert_eq!(refused["content"][0]["text"], "no");
     assert_eq!(tools.all(), Vec::<String>::new());
-    // It rewrites the arguments of another call.
+    // The gate rewrites the arguments of another call.
     peer.send(host_call("c2", "write", json!({"path": "a"}))).await;
     let question = guard.expect("event_intercept").await;
     guard.answer(&question, "event_intercept_response", json!({"modified_args": {"path": "b"}})).await;
     assert!(result(&mut peer).await.get("code").is_none());
     assert_eq!(tools.all(), [r#"write {"path":"b"}"#]);
-    // It does not answer: what it guards does not happen.
+    // The gate does not answer, so the call is blocked.
     peer.send(host_call("c3", "write", json!({"path": "a"}))).await;
     guard.expect("event_intercept").await;
     assert_eq!(result(&mut peer).await["code"], "blocked");
@@ -222,7 +222,7 @@ async fn cancels_call_of_cancelled_query() {
     assert_eq!(tools.all().last().unwrap(), "bash cancelled");
 }
 
-/// What an extension has done for a call of the model ends with the run; what it does on its own account goes on.
+/// A call for a query of the run ends with the run; a call outside any query continues.
 #[tokio::test(start_paused = true)]
 async fn cancelled_run_cancels_its_host_calls() {
     let tool = json!({"type": "register_tool", "name": "work", "schema": {"type": "object"}});
@@ -276,7 +276,7 @@ async fn rejects_calls_without_services_or_agent() {
     assert_eq!(result(&mut peer).await["code"], "unavailable");
 }
 
-/// Makes two calls and keeps the answers in the file `results`.
+/// Makes two calls and stores the answers in the file `results`.
 const SCRIPT: &str = r#"
 printf '%s\n' '{"type":"hello","name":"ext","capabilities":["host_services"]}'; read -r ack
 printf '%s\n' '{"type":"ready"}'
@@ -287,7 +287,7 @@ done
 mv results done
 while read -r line; do case $line in *shutdown*) exit 0;; esac; done"#;
 
-/// What is not granted is denied, and said once.
+/// A call without a grant is denied and reported once.
 #[tokio::test]
 async fn extension_has_only_granted_services() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Tools of extensions: calls, names, late ones.
+//! Tools of extensions: calls, names, late registrations.
 
 use std::time::Duration;
 

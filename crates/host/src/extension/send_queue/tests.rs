@@ -1,4 +1,4 @@
-//! What leaves at once, what waits, and how writing ends.
+//! Immediate writes, waiting lines, and the end of writing.
 
 use super::event::BatchBuilder;
 use super::pump::EventRecipients;
@@ -28,7 +28,7 @@ impl Bench {
         Self { queue: Arc::new(queue), pump, far, mailbox, inbox }
     }
 
-    /// One that watches turns.
+    /// Creates a bench whose extension watches turns.
     fn watching(pipe: usize) -> Self {
         let bench = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
@@ -51,7 +51,7 @@ impl Bench {
         self.queue.lock().task.is_some()
     }
 
-    /// The next command.
+    /// Waits for the next command.
     async fn command(&mut self) -> ActorCommand {
         self.inbox.recv().await.unwrap()
     }
@@ -64,7 +64,7 @@ impl Bench {
     }
 }
 
-/// Events of these names, all of them the start of a turn.
+/// Returns `turn_start` events under these names.
 fn batch(events: &[(&str, u32)], longest: usize) -> EventBatch {
     let mut batch = BatchBuilder::default();
     for &(name, step) in events {
@@ -145,7 +145,7 @@ async fn sends_only_watched_events_and_announces_first() {
 #[tokio::test]
 async fn event_waits_for_earlier_commands() {
     let mut bench = Bench::watching(1024);
-    // Somebody asks something, which the extension's task has yet to make a line of.
+    // A query is pending that the extension's task has not encoded yet.
     bench.queue.expect_command();
     bench.step(1);
     bench.step(2);
@@ -192,7 +192,7 @@ async fn closes_input_when_extension_task_ends() {
     drop(bench.mailbox);
 }
 
-/// Extensions that are told events, by their queues.
+/// Recipients of events, as a list of queues.
 struct Row(Vec<Arc<SendQueue>>);
 
 impl EventRecipients for Row {
@@ -236,7 +236,7 @@ async fn distributes_events_for_other_extensions_first() {
 async fn skips_encoding_of_unwatched_events() {
     let mut bench = Bench::watching(1024);
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
-    bench.pump.publish(&row, EventTopic { name: "turn_end", tool: None }, || panic!("nobody wants it"));
+    bench.pump.publish(&row, EventTopic { name: "turn_end", tool: None }, || panic!("unwatched event"));
     assert_eq!(bench.rest().await, "");
 }
 

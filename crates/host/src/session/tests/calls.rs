@@ -1,4 +1,4 @@
-//! What an extension has the host do. `*` is what the session hands on.
+//! Calls of an extension to the host. `*` marks a call that the session passes on.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn answers_each_call_once_within_limit() {
     "#);
 }
 
-/// Two questions are open when the first call is made, none when the second is, and one when the third is.
+/// Two queries are open at the first call, none at the second, and one at the third.
 #[test]
 fn call_ends_with_last_query_that_it_may_serve() {
     let mut bench = Bench::ready();
@@ -85,7 +85,7 @@ fn call_ends_with_last_query_that_it_may_serve() {
     assert_eq!(cancelled, ["both", "one"]);
 }
 
-/// What is done for an answer that came too late is of no more use than for one that nobody waits for.
+/// A call for an answer that came too late ends, like a call for a cancelled query.
 #[test]
 fn call_ends_with_overdue_query() {
     let mut bench = Bench::ready();
@@ -108,7 +108,7 @@ fn rejects_calls_before_ready() {
     assert!(!bench.transcript.contains('*'), "{}", bench.transcript);
 }
 
-/// Ten thousand calls, one after the other, are done no faster than the rate and are no reason to end it.
+/// Ten thousand sequential calls are slowed down to the rate and do not end the extension.
 #[test]
 fn limits_call_rate_and_counts_refused_calls() {
     let mut bench = Bench::ready();
@@ -134,7 +134,11 @@ fn limits_call_rate_and_counts_refused_calls() {
         call(&mut bench, "a", "delete");
         bench.pass(Duration::from_millis(2));
     }
-    assert_eq!(bench.faults(), ["rate_limited", "rate_limited"], "one that it is slow, one that it ends");
+    assert_eq!(
+        bench.faults(),
+        ["rate_limited", "rate_limited"],
+        "one report of the slow-down, one of the end"
+    );
     assert!(!bench.session.phase.is_in_use());
 }
 

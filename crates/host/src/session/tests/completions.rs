@@ -1,4 +1,4 @@
-//! What may follow a command is asked while it is typed: nobody waits long for it, and nothing ends because of it.
+//! Completions during typing: their deadline is short, and a failure does not end the extension.
 
 use haft_protocol::ext::QueryCompletions;
 use insta::assert_snapshot;

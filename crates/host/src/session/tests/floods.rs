@@ -1,4 +1,4 @@
-//! More than anybody asked for: what is counted, what is put up with, and what ends the connection.
+//! Unrequested lines: the counting, the tolerated number, and the end of the connection.
 
 use super::bench::Bench;
 use super::*;
@@ -14,7 +14,7 @@ fn times(bench: &Bench, what: &str) -> usize {
     bench.transcript.matches(what).count()
 }
 
-/// How many of these lines can follow `ready` at once before the extension is paused, up to 5,000.
+/// Returns the number of these lines that may follow `ready` before the extension is paused, up to 5,000.
 #[track_caller]
 fn check_counted(line: &str, expect: usize) {
     let mut bench = Bench::ready();
@@ -109,7 +109,7 @@ fn reports_surplus_registration_after_ready() {
     assert_eq!(bench.faults(), ["register_rejected"]);
 }
 
-/// Sends this line as fast as it is read.
+/// Sends this line as fast as the session reads it.
 fn flood(bench: &mut Bench, line: &str, time: Duration) {
     let end = bench.now + time;
     while bench.now <= end && !bench.session.is_closed() {
@@ -182,7 +182,7 @@ fn clears_notes_once() {
     for _ in 0..1000 {
         bench.line(r#"{"type":"clear_notes"}"#);
     }
-    assert_eq!(times(&bench, "· ClearNotes"), 1, "there is nothing more to take back");
+    assert_eq!(times(&bench, "· ClearNotes"), 1, "no notes are left to clear");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn shows_last_status_text() {
     bench.session.end("gone");
     bench.settle();
     bench.pass(seconds(1));
-    assert_eq!(times(&bench, "· Status"), 0, "what it says goes with it, and so does what waits");
+    assert_eq!(times(&bench, "· Status"), 0, "shown and waiting items are removed at the end");
 }
 
 #[test]

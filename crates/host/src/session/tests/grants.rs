@@ -1,4 +1,4 @@
-//! What is registered beyond the grant.
+//! Registrations beyond the grant.
 
 use super::bench::Bench;
 

@@ -1,4 +1,4 @@
-//! Process hooks in virtual time: JSON-RPC, where the host asks and a hook answers.
+//! Process hooks in virtual time: JSON-RPC with calls by the host and replies by the hook.
 
 use super::bench::Bench;
 use super::*;
@@ -7,7 +7,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// What came of it: the transcript without what was asked and said.
+/// Returns the transcript without the calls and the replies.
 fn told(bench: &Bench) -> String {
     let lines =
         bench.transcript.lines().filter(|line| !line.contains("hook.approve_tool") && !line.contains(" ← "));
@@ -152,7 +152,7 @@ fn skips_noise_and_accepts_reply() {
         bench.line(noise);
     }
     bench.bytes(&[0xff, 0xfe, 0x00]);
-    // A call of its own does not answer the one of the same number.
+    // The hook's own call does not answer the call with the same number.
     bench.line(r#"{"jsonrpc":"2.0","id":2,"method":"host.notify","params":{"text":"hi"}}"#);
     bench.line(r#"{"jsonrpc":"2.0","method":"log","params":{}}"#);
     for id in [r#""2""#, "2.0", "-2", "null", "true"] {

@@ -1,4 +1,4 @@
-//! Signs of life: pings, lines without an end, versions, streams that are closed.
+//! Signs of life: pings, unfinished lines, versions, closed streams.
 
 use super::bench::Bench;
 use super::*;
@@ -7,7 +7,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// After `ready`, of an extension that answers pings.
+/// Returns a session after `ready` of an extension that answers pings.
 fn pinged() -> Bench {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext","capabilities":["ping"]}"#);
@@ -43,7 +43,7 @@ fn busy_extension_that_answers_pings_continues() {
     bench.line(r#"{"type":"tool_result","id":"r1"}"#);
     bench.transcript.clear();
     bench.pass(seconds(3600));
-    assert_eq!(bench.transcript, "", "one that has nothing to do is not asked");
+    assert_eq!(bench.transcript, "", "an idle extension receives no ping");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn any_line_counts_as_sign_of_life() {
     assert_eq!(bench.session.state(), ExtensionState::Ready);
     bench.line(r#"{"type":"pong","id":"ping-1"}"#);
     bench.line(r#"{"type":"pong","id":"ping-2"}"#);
-    assert_eq!(bench.faults(), Vec::<String>::new(), "a late pong is a pong");
+    assert_eq!(bench.faults(), Vec::<String>::new(), "a late pong is accepted");
     bench.line(r#"{"type":"pong","id":"ping-2"}"#);
     assert_eq!(bench.faults(), ["unknown_id"]);
 }
@@ -82,7 +82,7 @@ fn ignores_unwritten_ping() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass_unread(seconds(59));
-    assert_eq!(bench.session.state(), ExtensionState::Ready, "the writer sees to it");
+    assert_eq!(bench.session.state(), ExtensionState::Ready, "the writer detects this");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn unfinished_line_ends_connection() {
     }
     bench.session.handle_read(1, 3, bench.now);
     bench.pass(Duration::from_millis(29_999));
-    assert_eq!(bench.session.state(), ExtensionState::Ready, "a newline begins another line");
+    assert_eq!(bench.session.state(), ExtensionState::Ready, "a newline starts a new line");
     bench.pass(Duration::from_millis(1));
     insta::assert_snapshot!(bench.transcript, @r##"
     +59.000 ! unresponsive: began a line and did not finish it within 30 s (3 bytes so far)

@@ -1,4 +1,4 @@
-//! Tests of what a grant comes to, and of what is refused.
+//! Tests of sandboxes for grants, and of refused grants.
 
 use std::num::NonZeroUsize;
 
@@ -10,7 +10,7 @@ use haft_protocol::ids::ExtensionName;
 
 use super::*;
 
-/// A host's configuration and an extension in a directory, and what is granted.
+/// A directory with a host's configuration, an extension and a grant.
 struct Ground {
     dir: tempfile::TempDir,
     config: HostConfig,
@@ -65,7 +65,7 @@ impl Ground {
     fn check_refused(&self, part: &str) {
         let why = self.confined().unwrap_err();
         assert!(why.contains(part) && why.contains("was not started") && why.contains("[grant.x]"), "{why}");
-        assert!(!self.at("haft/data/x").exists(), "nothing is made for what is refused");
+        assert!(!self.at("haft/data/x").exists(), "a refused start creates no directory");
     }
 }
 
@@ -122,7 +122,7 @@ fn refuses_missing_paths_and_hafts_own_files() {
     }
 }
 
-/// What is granted by a line of the user's `config.toml`, with haft's own files in `haft`.
+/// Checks a grant in the user's `config.toml`, with haft's own files in `haft`.
 #[track_caller]
 fn check_granted(
     change: impl FnOnce(&mut SandboxGrant, &dyn Fn(&str) -> GrantedPath),
@@ -220,7 +220,7 @@ fn user_setting_overrides_permissions() {
     assert_eq!(ground.confined(), Ok(None));
 }
 
-/// Whoever narrows the network of an extension with permissions lets it start no more programs by that.
+/// A user who restricts the network of an extension with permissions does not let it start more programs.
 #[test]
 fn user_grant_never_widens_exec_permission() {
     let check = |permissions: Option<&str>, expect: ExecPermission| {

@@ -1,4 +1,4 @@
-//! Events wake whoever watches them, and none is lost on the way.
+//! Events start the extensions that watch them, and none is lost.
 
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
@@ -10,7 +10,7 @@ use haft_protocol::message::StopCause;
 use super::home::Home;
 use crate::support::{eventually, state};
 
-/// With an extension that watches these events, each of which starts it.
+/// Returns a home with an extension that watches these events, each of which starts it.
 fn watches(events: &[&str]) -> Home {
     let uses: Vec<_> = events.iter().map(|event| format!("event:{event}")).collect();
     Home::with(
@@ -79,7 +79,7 @@ async fn counts_events_beyond_backlog() {
     assert_eq!(host.statuses().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
     host.shutdown().await;
     assert_eq!(host.statuses().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
-    assert_eq!(home.events().len(), QUEUE_FRAMES, "what was kept arrives");
+    assert_eq!(home.events().len(), QUEUE_FRAMES, "all stored events arrive");
 }
 
 #[tokio::test]

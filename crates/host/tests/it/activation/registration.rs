@@ -31,7 +31,7 @@ async fn different_registration_is_reported_and_counts() {
     host.shutdown().await;
     let (host, _) = home.host().await;
     assert_eq!(state(&host, "x"), ExtensionState::Idle);
-    assert_eq!(host.tools()[0].spec().name, "t", "the next session goes by the manifest again");
+    assert_eq!(host.tools()[0].spec().name, "t", "the next session uses the manifest again");
     host.shutdown().await;
 }
 

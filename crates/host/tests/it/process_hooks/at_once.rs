@@ -1,4 +1,4 @@
-//! Many results at once, over a hook that reads one line after the other.
+//! Many simultaneous results and a hook that reads line by line.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::agency::{Stage, call, said, tool};
 use super::{hook, host_with};
 use crate::support::fault;
 
-/// As many calls as may run beside each other.
+/// The maximum number of concurrent calls.
 const CALLS: usize = 16;
 
-/// A hook that takes so long for each result, one after the other, and redacts it.
+/// A hook that needs this time for each result, sequentially, and redacts it.
 fn slow(mut peer: FakePeer, takes: Duration) -> JoinHandle<()> {
     tokio::spawn(async move {
         while let Some(asked) = peer.next().await {
@@ -52,7 +52,7 @@ async fn each_simultaneous_result_has_full_timeout() {
     assert_eq!(events.faults(), []);
 }
 
-/// One that answers nothing in time costs its time for each result, and each is told of.
+/// A hook that never answers costs its timeout for each result, and each failure is reported.
 #[tokio::test(start_paused = true)]
 async fn late_hook_uses_full_timeout_each_time() {
     let (host, mut peer, events) = host_with(hook(&["after_tool"], &[])).await;
@@ -75,7 +75,7 @@ async fn late_hook_uses_full_timeout_each_time() {
     assert_eq!(events.faults(), vec![fault("gate", "hook_timeout"); CALLS]);
 }
 
-/// Results that wait for their turn hold nothing up when the user ends it.
+/// Results that wait for their turn do not delay the end when the user stops.
 #[tokio::test(start_paused = true)]
 async fn cancels_turn_while_results_wait() {
     let (host, mut peer, events) = host_with(hook(&["after_tool"], &[])).await;

@@ -1,4 +1,4 @@
-//! Every way in which a hook can fail, for each class of hook, and what becomes of the call that it was asked about.
+//! Every kind of failure of a hook, for each class of hook, and the effect on the call.
 
 mod flight;
 mod hello;
@@ -65,7 +65,7 @@ impl Failure {
     }
 }
 
-/// A turn with a call, where the hook fails whenever it is asked at this point.
+/// Runs a turn with a call in which the hook fails at this point.
 async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Events) {
     let mut spec = hook(&[point], &[]);
     spec.on_timeout_allow = allow;
@@ -78,7 +78,7 @@ async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Event
             return failure.does(call);
         }
         match late.take() {
-            // An answer to what was asked before comes with that of this one.
+            // The answer to the previous query arrives together with the answer to this one.
             Some(id) => {
                 let result =
                     if call["method"] == "hook.approve_tool" { json!({"approved": true}) } else { json!({}) };
@@ -96,7 +96,7 @@ async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Event
     (ran, events)
 }
 
-/// Waits until so many failures were told.
+/// Waits until this number of faults was reported.
 async fn until_told(events: &Events, faults: usize) {
     for _ in 0..100_000 {
         if events.faults().len() >= faults {
@@ -119,8 +119,8 @@ async fn gates_block_on_every_failure_and_others_pass() {
             let what = format!("{point} {failure:?}: {:?}", events.faults());
             assert_eq!(ran.executions, usize::from(!guards(point)), "{what}");
             assert!(ran.outcome.is_ok(), "{what}: {:?}", ran.outcome);
-            assert!(!events.faults().is_empty(), "{what}: nobody was told");
-            assert_eq!(ran.answer(), "two files", "{what}: the turn goes on");
+            assert!(!events.faults().is_empty(), "{what}: no fault was reported");
+            assert_eq!(ran.answer(), "two files", "{what}: the turn continues");
         }
     }
 }
@@ -131,7 +131,7 @@ async fn timeout_passes_only_by_user_setting() {
         let (ran, _) = turn(point, Failure::Timeout, true).await;
         assert_eq!(ran.executions, 1, "{point}");
         let (ran, _) = turn(point, Failure::End, true).await;
-        assert_eq!(ran.executions, 0, "{point}: a dead one is no late one");
+        assert_eq!(ran.executions, 0, "{point}: an exit is not a timeout");
     }
 }
 
@@ -168,7 +168,7 @@ async fn hook_that_never_started_blocks() {
         let events = Events::default();
         let host = builder(&events).specs(vec![spec]).start().await;
         let ran = run(&host, one_call()).await;
-        // A hook that is asked after a tool is asked before it, too.
+        // A hook for `after_tool` is also queried before the tool.
         let guards = matches!(point, "before_tool" | "after_tool" | "approve_tool");
         assert_eq!(ran.executions, usize::from(!guards), "{point}");
         assert_eq!(events.faults(), [crate::support::fault("gate", "spawn_failed")], "{point}");

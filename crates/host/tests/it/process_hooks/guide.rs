@@ -1,4 +1,4 @@
-//! The programs of `docs/hooks.md`, run here, so that the guide cannot drift from the truth.
+//! The programs of `docs/hooks.md`, run here to keep the guide correct.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn blocks() -> Vec<&'static str> {
     begins.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
 }
 
-/// The guide's first program with these functions in the place of its own.
+/// Returns the guide's first program with these functions instead of its own.
 fn program(functions: &[&str], handlers: &[&str]) -> String {
     let whole = blocks()[0];
     let (head, rest) = whole.split_once("def before_tool").unwrap();
@@ -33,7 +33,7 @@ fn program(functions: &[&str], handlers: &[&str]) -> String {
     )
 }
 
-/// A turn in which the model calls this, with that program as the hook.
+/// Runs a turn in which the model makes this call, with that program as the hook.
 async fn turn(program: &str, intercept: &[&str], tool: &str, args: serde_json::Value) -> Ran {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("hook.py"), program).unwrap();

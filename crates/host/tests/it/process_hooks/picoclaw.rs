@@ -41,10 +41,10 @@ use super::agency::{Does, Ran, Script, Stage, play, tool};
 use super::{hook, host_with};
 use crate::support::Events;
 
-/// Every point, one of each class.
+/// Every class of hook by one of its points.
 const ALL: &[&str] = &["before_llm", "before_tool", "approve_tool"];
 
-/// A hook in memory that takes part in these points and is told everything, and an agent as PicoClaw's tests have it.
+/// A hook in memory with these intercepts and all events, and an agent as in PicoClaw's tests.
 struct Scene {
     host: Host,
     stage: Stage,
@@ -66,13 +66,13 @@ impl Scene {
         Self { host, stage: Stage::of(script), peer: play(peer, does), events }
     }
 
-    /// An agent that has `bash`, and `echo_text`, which says what it is told.
+    /// Returns an agent with `bash` and `echo_text`, which returns its input.
     fn agent(&self) -> AgentBuilder {
         let text = |args: &Value| args["text"].as_str().unwrap_or_default().to_owned();
         self.stage.agent(&self.host).tool(tool("echo_text", text))
     }
 
-    /// A prompt to such an agent.
+    /// Runs a prompt with such an agent.
     async fn prompt(self) -> (Ran, Told) {
         let agent = self.agent().build().unwrap();
         self.host.session_start(Some(agent.session()));
@@ -80,7 +80,7 @@ impl Scene {
         (ran, self.end().await)
     }
 
-    /// What the hook was asked and told.
+    /// Returns the hook's queries and events.
     async fn end(self) -> Told {
         self.host.ping().await;
         self.host.shutdown().await;
@@ -88,24 +88,24 @@ impl Scene {
     }
 }
 
-/// What a hook was asked and told, and what the user was told meanwhile.
+/// The queries and events of a hook, and the messages to the user.
 struct Told {
     lines: Vec<Value>,
     events: Events,
 }
 
 impl Told {
-    /// The params of each call of this method.
+    /// Returns the params of each call of this method.
     fn asked(&self, method: &str) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["method"] == method).map(|line| &line["params"]).collect()
     }
 
-    /// Each event of this kind.
+    /// Returns each event of this kind.
     fn events(&self, kind: &str) -> Vec<&Value> {
         self.asked("hook.runtime_event").into_iter().filter(|event| event["kind"] == kind).collect()
     }
 
-    /// The kinds of all events.
+    /// Returns the kinds of all events.
     fn kinds(&self) -> Vec<&str> {
         let events = self.asked("hook.runtime_event");
         events.into_iter().map(|event| event["kind"].as_str().unwrap()).collect()

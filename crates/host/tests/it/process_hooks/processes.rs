@@ -1,4 +1,4 @@
-//! What only real processes show: how they are started, what they are told, and how they end.
+//! Behavior that only real processes show: their start, input and end.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::agency::{one_call, run};
 use super::hook;
 use crate::support::{Events, brisk, config, fault, state};
 
-/// A hook that answers by this table, in this directory, and writes down what it is called.
+/// Returns a hook that answers from this table in this directory, and records its calls.
 fn spec(name: &str, mut hook: HookSpec, dir: &Path, replies: &Value) -> ExtensionSpec {
     hook.timeouts.interceptor = brisk().intercept;
     let peer = haft_test_support::test_binary("hook-peer");
@@ -23,7 +23,7 @@ fn spec(name: &str, mut hook: HookSpec, dir: &Path, replies: &Value) -> Extensio
     patient(ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, Path::new("/")))
 }
 
-/// The machine may be busy.
+/// Extends the timeouts for busy machines.
 pub(super) fn patient(mut spec: ExtensionSpec) -> ExtensionSpec {
     spec.lifecycle.hello = Some(brisk().hello);
     spec
@@ -62,7 +62,7 @@ async fn review_gate_sees_complete_flow() {
         "hook.runtime_event",
         "end",
     ];
-    assert_eq!(calls("review", dir.path()), expect, "and then its input ends");
+    assert_eq!(calls("review", dir.path()), expect, "the calls are followed by the end of the input");
     let log = fs::read_to_string(dir.path().join("review.log")).unwrap();
     let here = fs::canonicalize(dir.path()).unwrap();
     assert!(log.starts_with(&format!("hook.hello {} strict\n", here.display())), "{log}");
@@ -153,7 +153,7 @@ async fn gate_with_changed_code_is_not_restarted_and_blocks() {
     let host = host(vec![spec], &events).await;
     host.wait_until_settled().await;
     host.restart(&name).await.unwrap();
-    assert_eq!((starts(), events.faults()), (2, vec![]), "what has not changed is started again");
+    assert_eq!((starts(), events.faults()), (2, vec![]), "unchanged code is restarted");
     fs::write(&script, format!("{text}# and a line more")).unwrap();
     assert!(host.restart(&name).await.is_err());
     assert_eq!(run(&host, one_call()).await.executions, 0);

@@ -1,4 +1,4 @@
-//! What each reply does to the turn.
+//! The effect of each reply on the turn.
 
 use haft_core::error::TurnErrorKind;
 use haft_protocol::event::AgentEvent;
@@ -11,7 +11,7 @@ use crate::support::Events;
 
 const ALL: &[&str] = &["before_llm", "after_llm", "before_tool", "after_tool", "approve_tool"];
 
-/// A turn with a call of `bash`, where the hook answers one method with this.
+/// Runs a turn with a call of `bash` in which the hook answers one method with this result.
 async fn turn(method: &'static str, result: Value) -> (Ran, Vec<Value>, Events) {
     let (host, peer, events) = host_with(hook(ALL, &[])).await;
     let peer = play(peer, answers(method, result));
@@ -57,7 +57,11 @@ async fn hook_changes_call() {
     let result = json!({"action": "modify", "call": {"tool": "bash", "arguments": {"command": "ls -1"}}});
     let (ran, calls, _) = turn("hook.before_tool", result).await;
     assert_eq!(ran.result(), (r#"ran {"command":"ls -1"}"#.to_owned(), false));
-    assert_eq!(calls[3]["params"]["arguments"], json!({"command": "ls -1"}), "approval sees what will run");
+    assert_eq!(
+        calls[3]["params"]["arguments"],
+        json!({"command": "ls -1"}),
+        "the approval query has the final arguments"
+    );
     let kept = ran.messages.iter().find_map(|message| {
         let Message::Assistant(message) = message else { return None };
         message.tool_calls().next().map(|call| call.args.to_string())
@@ -96,7 +100,7 @@ async fn approves_registered_tool_before_hook_answer() {
     assert_eq!(events.all(), []);
 }
 
-/// What the user was shown beside the results.
+/// Returns the texts that were shown to the user besides the results.
 fn shown(ran: &Ran) -> Vec<&str> {
     let shown = ran.events.iter().filter_map(|event| {
         let AgentEvent::ExtDisplay { text, .. } = event else { return None };
@@ -146,7 +150,7 @@ async fn vouching_hook_needs_no_approval() {
 async fn handled_result_ends_turn() {
     let result = json!({"action": "respond", "result": {"for_llm": "x", "response_handled": true}});
     let (ran, _, _) = turn("hook.before_tool", result).await;
-    assert_eq!(ran.requests.len(), 1, "the model is not asked again");
+    assert_eq!(ran.requests.len(), 1, "no further request is sent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,7 +167,7 @@ async fn abort_ends_turn() {
         assert_eq!(kind == Err(expect), error, "{method}: {kind:?}");
         let (ran, _, _) = turn(method, json!({"action": "hard_abort"})).await;
         assert!(ran.outcome.is_ok(), "{method}: {:?}", ran.outcome);
-        assert_eq!(ran.messages, [], "{method}: nothing of the turn stays");
+        assert_eq!(ran.messages, [], "{method}: the turn leaves no messages");
         let discarded =
             AgentEvent::TurnDiscarded { by: "gate".into(), reason: "hook requested turn abort".into() };
         assert!(ran.events.contains(&discarded), "{method}");
@@ -190,7 +194,7 @@ async fn hook_changes_answer() {
     let ran = run(&host, vec![vec![said("raw")]]).await;
     assert_eq!(ran.answer(), "edited");
     let Some(Message::Assistant(kept)) = ran.messages.last() else { panic!("{:?}", ran.messages) };
-    assert_eq!(kept.text(), "edited", "it is what stays");
+    assert_eq!(kept.text(), "edited", "the edited text is kept");
     host.shutdown().await;
     peer.await.unwrap();
 }
@@ -210,7 +214,7 @@ async fn hook_changes_only_this_request() {
     });
     let ran = run(&host, one_call()).await;
     let [first, second] = &ran.requests[..] else { panic!("{}", ran.requests.len()) };
-    assert_eq!((first.messages.len(), second.messages.len()), (2, 3), "the conversation is what it was");
+    assert_eq!((first.messages.len(), second.messages.len()), (2, 3), "the conversation is unchanged");
     assert_eq!((first.options.max_tokens, first.options.temperature), (Some(100), Some(0.5)));
     assert_eq!(second.options.max_tokens, None);
     assert_eq!(events.faults(), []);
@@ -276,7 +280,7 @@ async fn runs_tool_of_hook() {
     assert_eq!((ran.answer().as_str(), events.faults()), ("fine", vec![]));
     host.shutdown().await;
     let calls = peer.await.unwrap();
-    assert!(!methods(&calls).contains(&"hook.approve_tool"), "nobody is asked about what only hooks know");
+    assert!(!methods(&calls).contains(&"hook.approve_tool"), "tools of hooks need no approval");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! What a hook says is as long as it may be: nothing of the call is lost by it, and nothing passes because of it.
+//! Size limits of a hook's texts: the call survives, and no gate is bypassed.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use super::agency::{Does, Ran, Stage, answers, calls, goes_on, one_call, play, r
 use super::{hook, host_with};
 use crate::support::{Events, fault};
 
-/// A text longer than any that is taken, arguments excepted.
+/// Returns a text beyond all limits except that of arguments.
 fn long() -> String {
     "x".repeat(300 << 10)
 }
 
-/// Arguments longer than any that are taken.
+/// Returns arguments beyond the limit.
 fn long_arguments() -> Value {
     json!({"command": "x".repeat(1 << 20)})
 }
 
-/// One call under a hook that answers this at one point.
+/// Runs one call with a hook that sends this answer at one point.
 async fn under(point: &'static str, method: &'static str, result: Value) -> (Ran, Events) {
     let (host, peer, events) = host_with(hook(&[point], &[])).await;
     let peer = play(peer, answers(method, result));
@@ -56,7 +56,7 @@ async fn truncates_reason() {
     }
 }
 
-/// Arguments that were cut would be others.
+/// Arguments are not truncated, because truncated ones have another meaning.
 #[tokio::test(start_paused = true)]
 async fn does_not_run_call_with_oversized_arguments() {
     let changed = json!({"action": "modify", "call": {"arguments": long_arguments()}});
@@ -77,7 +77,7 @@ async fn truncates_text_for_people() {
     assert!(format!("{:?}", ran.events).len() < 200_000);
 }
 
-/// Cut, because as it was the hook did not want it; a call of it that cannot be cut is left out.
+/// The text is truncated, because the hook rejected the original; its oversized calls are dropped.
 #[tokio::test(start_paused = true)]
 async fn truncates_edited_answer() {
     let call = |arguments: Value| {
@@ -95,7 +95,7 @@ async fn truncates_edited_answer() {
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
 }
 
-/// Its result is this, as it is.
+/// A tool with exactly this result.
 struct Full(ToolOutput);
 
 #[async_trait]
@@ -109,7 +109,7 @@ impl Tool for Full {
     }
 }
 
-/// What a hook makes of the result of a tool that says this, when it takes out one word.
+/// Returns the result of a tool with this text after a hook removed one word.
 async fn redacted(host: &Host, says: String) -> String {
     let call: Vec<AssistantBlock> = calls("full", json!({}));
     let stage = Stage::new(vec![call, vec![said("done")]]);

@@ -1,4 +1,4 @@
-//! A hook that guards and keeps failing ends the run, whatever else it answers well.
+//! A hook that keeps failing as a gate ends the run, even if its other answers are valid.
 
 use haft_core::error::{TurnError, TurnErrorKind};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::agency::{Does, Ran, calls, goes_on, play, run, said};
 use super::{hook, host_with};
 
-/// Six calls, one after the other, under a hook that is asked at these points and fails at one.
+/// Makes six sequential calls with a hook at these points that fails at one of them.
 async fn fails_at(points: &[&str], failing: &'static str) -> Ran {
     let (host, peer, _) = host_with(hook(points, &[])).await;
     let peer = play(peer, move |call| match call["method"] == failing {
@@ -38,7 +38,7 @@ async fn answers_to_other_subject_do_not_reset_failures() {
     }
 }
 
-/// Only guards decide about calls.
+/// Only gates decide about calls.
 #[tokio::test(start_paused = true)]
 async fn failures_outside_gates_do_not_stop_run() {
     for failing in ["hook.before_llm", "hook.after_llm", "hook.after_tool"] {

@@ -1,4 +1,4 @@
-//! What hooks are told that observe, in each of the forms that PicoClaw has sent.
+//! The events for observing hooks, in each form that PicoClaw has sent.
 
 use haft_packages::EventForm;
 use haft_protocol::event::AgentEvent;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::agency::{PLAIN_TURN, answers, goes_on, one_call, play, run};
 use super::{hook, host_with};
 
-/// What a hook is told of a turn with a call of `bash` that is denied or not.
+/// Returns the events of a turn with a call of `bash` that is denied or not.
 async fn told(form: EventForm, observe: &[&str], denied: bool) -> Vec<Value> {
     let mut spec = hook(&["before_tool"], observe);
     spec.event_form = form;
@@ -90,7 +90,7 @@ async fn reports_repeated_mistake_once_per_turn_with_count() {
     assert_eq!(first.len(), 2, "{first:?}");
     assert!(first[0].contains("the system prompt cannot be changed"), "{first:?}");
     assert_eq!(first[1], format!("{} (2 more in this turn)", first[0]));
-    // The next turn tells it anew.
+    // The next turn reports it again.
     run(&host, vec![one_call().remove(1)]).await;
     assert_eq!(events.messages()[second..], first[..1]);
     host.shutdown().await;
@@ -123,7 +123,7 @@ async fn unreading_hook_delays_no_one() {
     }
     host.ping().await;
     let dropped = host.statuses()[0].events_dropped;
-    assert!(dropped > 0, "what does not fit is dropped and counted");
+    assert!(dropped > 0, "surplus events are dropped and counted");
     assert_eq!(events.faults(), []);
     let peer = play(peer, goes_on);
     run(&host, one_call()).await;

@@ -1,10 +1,10 @@
-//! What a turn is told as.
+//! The mapping of a turn to PicoClaw's events.
 
 use super::*;
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
-/// What is told of these, in a line each.
+/// Returns the payloads for these events, one line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
     let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
@@ -101,7 +101,7 @@ fn maps_turn_with_tool() {
     "#);
 }
 
-/// What is told of calls, with the time each event takes place, in seconds from the first one.
+/// Checks the payloads of tool calls. Each event has its time in seconds from the first one.
 #[track_caller]
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
     let (turns, began) = (crate::agent::process_hook::turns::TurnTracker::new(), Instant::now());
@@ -162,12 +162,12 @@ fn reports_calls_that_did_not_run() {
     check_calls(vec![called(), (1, blocked.clone()), (5, result("a", "bash"))], &["skipped bash no"]);
     check_calls(vec![called(), (1, rewritten("read")), (2, blocked)], &["skipped read no"]);
     check_calls(vec![called(), (1, skipped), (5, result("a", "bash"))], &["skipped bash later"]);
-    // There is no such tool, or its arguments do not fit.
+    // The tool does not exist, or its arguments are invalid.
     check_calls(vec![called(), (5, result("a", "bash"))], &["skipped bash fog"]);
-    // The tool that runs is another one.
+    // Another tool runs in its place.
     let renamed = vec![called(), (1, rewritten("read")), (2, start("a", "read")), (4, result("a", "bash"))];
     check_calls(renamed, &["start read", "end read 2"]);
-    // A call of an extension is none of the model's.
+    // A call of an extension is not one of the model.
     check_calls(vec![(0, start("host-1", "read")), (1, end("host-1"))], &[]);
 }
 

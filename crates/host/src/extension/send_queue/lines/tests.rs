@@ -1,4 +1,4 @@
-//! The order of what waits, and what is lost beyond the bounds.
+//! The order of waiting lines, and the lost events beyond the limits.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn waiting(limits: &Limits, reports_gaps: bool) -> WaitingLines {
     waiting
 }
 
-/// Small enough that the bytes of events decide.
+/// Limits that are low enough for the bytes of events to matter.
 fn few() -> Limits {
     Limits { queue_frames: 2, ..Limits::default() }
 }
@@ -17,7 +17,7 @@ fn event(waiting: &mut WaitingLines, text: &str) -> usize {
     waiting.push_events(EventRun { text: text.to_owned().into(), events: 1 })
 }
 
-/// Writes everything, so many bytes at a time.
+/// Writes everything, `at_once` bytes at a time.
 fn written(waiting: &mut WaitingLines, at_once: usize) -> String {
     let mut all = Vec::new();
     while !waiting.is_empty() {
@@ -84,9 +84,9 @@ fn drops_oldest_events_but_no_query() {
         .filter_map(|line| line.strip_prefix("{\"type\":\"event_gap\",\"lost\":")?.strip_suffix('}'))
         .map(|lost| lost.parse::<usize>().unwrap())
         .sum();
-    assert_eq!(told, lost, "each gap stands where its events were");
+    assert_eq!(told, lost, "each gap is at the position of its events");
     assert_eq!(all.lines().filter(|line| line.starts_with('x')).count() + lost, 1000);
-    assert!(all.starts_with(&gap(1)), "one event came before the first question");
+    assert!(all.starts_with(&gap(1)), "one event precedes the first query");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn keeps_promised_number_of_events_of_any_size() {
     for _ in 0..3 {
         assert_eq!(event(&mut waiting, &large), 0);
     }
-    assert_eq!(event(&mut waiting, &large), 1, "one more than may wait");
+    assert_eq!(event(&mut waiting, &large), 1, "one event beyond the limit");
     assert!(written(&mut waiting, usize::MAX).starts_with(&format!("{}x", gap(1))));
     let small = "x\n";
     (0..10).for_each(|_| assert_eq!(event(&mut waiting, small), 0, "all of them are less than the least"));
@@ -126,7 +126,7 @@ fn reports_gap_at_position_of_lost_event() {
         event(waiting, "2\n");
     }
     assert_eq!(written(&mut new, usize::MAX), format!("1\n{}2\n", gap(2)));
-    assert_eq!(written(&mut old, usize::MAX), "1\n2\n", "a gap is told only to those who know it");
+    assert_eq!(written(&mut old, usize::MAX), "1\n2\n", "only extensions with the capability receive gaps");
 }
 
 #[test]
@@ -143,7 +143,10 @@ fn limits_number_and_bytes_of_queries() {
     let limits = Limits::default();
     let mut waiting = waiting(&limits, true);
     event(&mut waiting, &"x".repeat(5 * 1024 * 1024));
-    assert!(waiting.has_room_for(usize::MAX), "one of any length, and an event takes none of its room");
+    assert!(
+        waiting.has_room_for(usize::MAX),
+        "one line of any length fits, and events do not reduce the room"
+    );
     waiting.push_kept(1, "x".repeat(limits.max_result_line - 1).into());
     assert!(waiting.has_room_for(1) && !waiting.has_room_for(2));
     waiting.advance(5 * 1024 * 1024 + limits.max_result_line - 1);

@@ -1,4 +1,4 @@
-//! What a hook says to hello, and what becomes of one that says nothing.
+//! The hook's reply to hello, and hooks without a reply.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::super::hook;
 use super::{POINTS, guards};
 use crate::support::{Events, builder, state};
 
-/// A hook that does this when it is greeted: whether it has a part in turns, how its faults are called, and how long all
-/// that took.
+/// Returns the effects of a hook with this reaction to hello: true if it takes part in turns, its fault
+/// codes, and the elapsed time.
 async fn greeted(points: &[&str], does: Option<&'static str>) -> (bool, usize, Vec<String>, Duration) {
     let events = Events::default();
     let (peer, reader, writer) = FakePeer::pair();
@@ -28,7 +28,7 @@ async fn greeted(points: &[&str], does: Option<&'static str>) -> (bool, usize, V
     let ran = run(&host, one_call()).await;
     let took = began.elapsed();
     let is_ready = matches!(state(&host, "gate"), ExtensionState::Ready);
-    assert_eq!(ran.answer(), "two files", "the turn goes on");
+    assert_eq!(ran.answer(), "two files", "the turn continues");
     host.shutdown().await;
     peer.await.unwrap();
     (is_ready, ran.executions, events.faults().into_iter().map(|(_, code)| code).collect(), took)
@@ -58,7 +58,7 @@ async fn accepts_object_or_nothing_as_hello_reply() {
     }
 }
 
-/// PicoClaw waits for ever when it starts, so that one silent hook keeps everything from starting.
+/// PicoClaw waits forever at its start, so one silent hook prevents any start.
 #[tokio::test(start_paused = true)]
 async fn waits_five_seconds_for_hello_reply() {
     for point in POINTS {
@@ -70,7 +70,8 @@ async fn waits_five_seconds_for_hello_reply() {
     }
 }
 
-/// The question is over before the hello is: that is told, once, and the run may be over before there is more to tell.
+/// The query times out before hello does. This is reported once, because the run may end before another
+/// report.
 #[tokio::test(start_paused = true)]
 async fn reports_hook_that_is_not_ready_at_deadline() {
     for point in POINTS {
