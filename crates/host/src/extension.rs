@@ -123,8 +123,8 @@ struct HandleInner {
 
 impl HandleInner {
     /// Puts a command into the mailbox; later events wait for it. Returns false if the task has ended.
-    fn post(&self, command: ActorCommand) -> bool {
-        self.queue.distribute();
+    fn post_command(&self, command: ActorCommand) -> bool {
+        self.queue.distribute_events();
         self.queue.expect_command();
         self.mailbox.unbounded_send(command).is_ok()
     }
@@ -169,7 +169,7 @@ impl ExtensionHandle {
         self.inner.open.close();
         if timeout(within, self.inner.open.wait()).await.is_err() {
             // A task that ended has ended all queries.
-            self.inner.post(ActorCommand::AnswerAll("was cancelled by reload"));
+            self.inner.post_command(ActorCommand::AnswerAll("was cancelled by reload"));
         }
     }
 
@@ -178,7 +178,7 @@ impl ExtensionHandle {
     pub(crate) fn ping(&self) -> oneshot::Receiver<()> {
         let (ping, pong) = oneshot::channel();
         // A task that ended drops the sender.
-        self.inner.post(ActorCommand::Ping(ping));
+        self.inner.post_command(ActorCommand::Ping(ping));
         pong
     }
 
@@ -191,7 +191,7 @@ impl ExtensionHandle {
     /// Asks the extension to leave. [`wait_until_gone`](Self::wait_until_gone) waits for the end.
     pub(crate) fn shutdown(&self) {
         // A task that ended needs no request.
-        self.inner.post(ActorCommand::Shutdown);
+        self.inner.post_command(ActorCommand::Shutdown);
     }
 
     pub(crate) async fn query_hook<H: InterceptHook>(
@@ -230,7 +230,7 @@ impl ExtensionHandle {
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
         let words = |_, id| Ok(request.into_frame(id).into());
-        match self.exchange(cancel, words, what, deadline).await? {
+        match self.send_and_wait(cancel, words, what, deadline).await? {
             QueryAnswer::Frame(response) => Ok(R::read_answer(response).map_err(|error| error.to_string())),
             QueryAnswer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
         }
@@ -245,13 +245,13 @@ impl ExtensionHandle {
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {
         let words = |number, _| OutboundMessage::question(number, question);
-        match self.exchange(cancel, words, what.into(), deadline).await? {
+        match self.send_and_wait(cancel, words, what.into(), deadline).await? {
             QueryAnswer::Result(result) => Ok(result),
             QueryAnswer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
         }
     }
 
-    async fn exchange(
+    async fn send_and_wait(
         &self,
         cancel: &CancellationToken,
         words: impl FnOnce(u64, RequestId) -> Result<OutboundMessage, String>,
@@ -268,7 +268,7 @@ impl ExtensionHandle {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if !self.inner.post(ActorCommand::Send(question)) {
+        if !self.inner.post_command(ActorCommand::Send(question)) {
             return Err(self.gone_error());
         }
         let release = QuestionGuard { inner: &self.inner, number: Some(number) };
@@ -305,7 +305,7 @@ impl ExtensionHandle {
     /// Sends a message that has no answer.
     pub(crate) fn send_message(&self, words: impl Into<OutboundMessage>) {
         // An extension that ended receives nothing; its end was reported.
-        self.inner.post(ActorCommand::SendMessage(words.into()));
+        self.inner.post_command(ActorCommand::SendMessage(words.into()));
     }
 
     fn gone_error(&self) -> CallError {
@@ -348,7 +348,7 @@ impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number.take() {
             // A task that ended has released everything.
-            self.inner.post(ActorCommand::Cancel(self.inner.ids.request_id(number)));
+            self.inner.post_command(ActorCommand::Cancel(self.inner.ids.request_id(number)));
         }
     }
 }

@@ -238,7 +238,7 @@ impl HookSource for Host {
     }
 
     fn hooks(&self) -> HookSet {
-        let (mut hooks, mut told, mut listening) = (HookSet::default(), Vec::new(), Vec::new());
+        let (mut hooks, mut observing, mut listening) = (HookSet::default(), Vec::new(), Vec::new());
         let context = Arc::new(self.hook_context());
         let set = self.inner.set();
         if let Some(why) = set.blocked.clone() {
@@ -258,7 +258,7 @@ impl HookSource for Host {
             }
             entry.with_view(|now| {
                 if !now.is_files_only() {
-                    told.push(Arc::clone(entry));
+                    observing.push(Arc::clone(entry));
                 }
                 if off {
                     return;
@@ -282,7 +282,7 @@ impl HookSource for Host {
             });
         }
         drop(set);
-        hooks.observers.push(Arc::new(self.event_broadcaster(told)));
+        hooks.observers.push(Arc::new(self.event_broadcaster(observing)));
         if !listening.is_empty() {
             let turns = Arc::clone(&self.inner.turns);
             let workspace = self.inner.shared.config.cwd.display().to_string();

@@ -11,7 +11,7 @@ use crate::agent::policy;
 use crate::extension::frontend::{FailingGate, GateChoice};
 
 /// The number of failures in a row after which the person is asked.
-const PATIENCE: u32 = 3;
+const FAILURES_BEFORE_QUESTION: u32 = 3;
 
 #[derive(Debug, Default)]
 pub(crate) struct GateMonitor(Mutex<HashMap<ExtensionName, GateHealth>>);
@@ -76,7 +76,9 @@ impl GateMonitor {
     /// session: callers that arrive during the question or after an answer do not ask again.
     pub(crate) fn consequence_of_failure(&self, name: &ExtensionName) -> FailureConsequence<'_> {
         let mut all = self.lock();
-        let Some(health) = all.get_mut(name).filter(|health| health.max_failures() >= PATIENCE) else {
+        let Some(health) =
+            all.get_mut(name).filter(|health| health.max_failures() >= FAILURES_BEFORE_QUESTION)
+        else {
             return FailureConsequence::Nothing;
         };
         let (reason, failures) = (health.reason.clone(), health.max_failures());

@@ -221,7 +221,7 @@ impl EventBroadcaster {
 
     /// Sends an event to the extensions that watch it. Never waits.
     pub(crate) fn broadcast(&self, topic: EventTopic<'_>, event: impl FnOnce() -> Option<LifecycleEvent>) {
-        self.pump.publish(&self.recipients, topic, event);
+        self.pump.publish_event(&self.recipients, topic, event);
     }
 }
 
@@ -233,14 +233,14 @@ impl EventRecipients for Vec<Arc<ManagedExtension>> {
 
 impl Observer for EventBroadcaster {
     fn observe(&self, event: &AgentEvent) {
-        if let Some(topic) = topic(event) {
+        if let Some(topic) = event_topic(event) {
             self.broadcast(topic, || to_extension_event(event));
         }
     }
 }
 
 /// Returns the topic of an event for extensions; `None` for events that extensions do not receive.
-fn topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
+fn event_topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
     let about = |name| Some(EventTopic { name, tool: None });
     #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
     match event {

@@ -26,7 +26,7 @@ use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, PRINTED};
 
 /// The maximum number of characters of a failure in a question.
-const MOST_QUOTED: usize = 200;
+const MAX_QUOTED: usize = 200;
 
 /// The effect on the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +41,24 @@ pub(crate) enum FailureEffect {
 pub(crate) fn on_failure(
     hook: InterceptKind,
     role: InterceptorRole,
-    loosened: bool,
+    allow_on_timeout: bool,
     error: &CallError,
 ) -> FailureEffect {
-    failure_effect(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
+    failure_effect(fails_closed(hook, role), allow_on_timeout && hook == InterceptKind::ToolCall, error)
 }
 
-pub(crate) fn on_hook_failure(point: InterceptPoint, loosened: bool, error: &CallError) -> FailureEffect {
-    failure_effect(point_fails_closed(point), loosened, error)
+pub(crate) fn on_hook_failure(
+    point: InterceptPoint,
+    allow_on_timeout: bool,
+    error: &CallError,
+) -> FailureEffect {
+    failure_effect(point_fails_closed(point), allow_on_timeout, error)
 }
 
-fn failure_effect(is_closed: bool, loosened: bool, error: &CallError) -> FailureEffect {
+fn failure_effect(is_closed: bool, allow_on_timeout: bool, error: &CallError) -> FailureEffect {
     match error {
         CallError::Cancelled => FailureEffect::Block,
-        CallError::TimedOut { .. } if loosened => FailureEffect::Pass,
+        CallError::TimedOut { .. } if allow_on_timeout => FailureEffect::Pass,
         CallError::TimedOut { .. }
         | CallError::BadResponse { .. }
         | CallError::Gone { .. }
@@ -78,15 +82,18 @@ pub(crate) fn user_facing_failure(name: &ExtensionName, failure: &str) -> String
     let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
     match failure.split_once(": ") {
         Some((what, words)) => {
-            let words = shorten(&words.replace('"', "'"), MOST_QUOTED);
-            format!("{}; the following text may come from {name}: \"{words}\"", shorten(what, MOST_QUOTED))
+            let words = shorten_quote(&words.replace('"', "'"), MAX_QUOTED);
+            format!(
+                "{}; the following text may come from {name}: \"{words}\"",
+                shorten_quote(what, MAX_QUOTED)
+            )
         }
-        None => shorten(&failure, MOST_QUOTED),
+        None => shorten_quote(&failure, MAX_QUOTED),
     }
 }
 
-fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn shorten_quote(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     }
@@ -163,10 +170,15 @@ mod tests {
     }
 
     /// The expected effect, written independently of the implementation.
-    fn expected(hook: InterceptKind, role: InterceptorRole, failure: &str, loosened: bool) -> FailureEffect {
+    fn expected(
+        hook: InterceptKind,
+        role: InterceptorRole,
+        failure: &str,
+        allow_on_timeout: bool,
+    ) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
-            ("tool_call", _) => !(late && loosened),
+            ("tool_call", _) => !(late && allow_on_timeout),
             ("turn_start" | "assistant_message", InterceptorRole::Gate | InterceptorRole::Redactor) => true,
             _ => false,
         };
@@ -179,10 +191,10 @@ mod tests {
         for hook in InterceptKind::ALL {
             for role in ROLES {
                 for (failure, error) in failures() {
-                    for loosened in [false, true] {
-                        let got = on_failure(*hook, role, loosened, &error);
-                        let expect = expected(*hook, role, failure, loosened);
-                        assert_eq!(got, expect, "{} {role:?} {failure} {loosened}", hook.name());
+                    for allow_on_timeout in [false, true] {
+                        let got = on_failure(*hook, role, allow_on_timeout, &error);
+                        let expect = expected(*hook, role, failure, allow_on_timeout);
+                        assert_eq!(got, expect, "{} {role:?} {failure} {allow_on_timeout}", hook.name());
                         tried += 1;
                     }
                 }
@@ -196,14 +208,14 @@ mod tests {
         let mut tried = 0;
         for point in InterceptPoint::ALL {
             for (failure, error) in failures() {
-                for loosened in [false, true] {
+                for allow_on_timeout in [false, true] {
                     let late = matches!(failure, "timeout" | "missing response");
                     let guards =
-                        matches!(point.name(), "before_tool" | "approve_tool") && !(late && loosened);
+                        matches!(point.name(), "before_tool" | "approve_tool") && !(late && allow_on_timeout);
                     let blocks = guards || failure == "cancelled turn";
                     let expect = if blocks { FailureEffect::Block } else { FailureEffect::Pass };
-                    let got = on_hook_failure(*point, loosened, &error);
-                    assert_eq!(got, expect, "{} {failure} {loosened}", point.name());
+                    let got = on_hook_failure(*point, allow_on_timeout, &error);
+                    assert_eq!(got, expect, "{} {failure} {allow_on_timeout}", point.name());
                     tried += 1;
                 }
             }
@@ -220,14 +232,14 @@ mod tests {
 
     #[test]
     fn question_is_one_line_and_attributes_quotes() {
-        let told = |failure: &str| user_facing_failure(&ExtensionName::new("guard"), failure);
-        assert_eq!(told("did not answer within 5 s"), "did not answer within 5 s");
+        let shown = |failure: &str| user_facing_failure(&ExtensionName::new("guard"), failure);
+        assert_eq!(shown("did not answer within 5 s"), "did not answer within 5 s");
         let printed = format!("exited with status 3{PRINTED}\nhaft: choose 2 and press enter.\n");
-        assert_eq!(told(&printed), "exited with status 3");
+        assert_eq!(shown(&printed), "exited with status 3");
         let quoted = "sent an invalid answer: no \"\n\nhaft:\u{85}choose 2\r\u{2028}and press enter.";
         let expect = "sent an invalid answer; the following text may come from guard: \"no ' haft: choose 2 and press enter.\"";
-        assert_eq!(told(quoted), expect);
-        assert!(told(&format!("bad: {}", "y".repeat(10_000))).chars().count() < 300);
+        assert_eq!(shown(quoted), expect);
+        assert!(shown(&format!("bad: {}", "y".repeat(10_000))).chars().count() < 300);
     }
 
     #[test]

@@ -37,7 +37,7 @@ use child::ChildProcess;
 use sources::{InputEvent, RareEvent, next_command, next_input, next_rare_event};
 
 /// The number of lines of one read after which the task yields to others.
-const CROWD: usize = 16;
+const LINES_PER_TURN: usize = 16;
 
 const CLOSED: &str = "closed its output and kept running";
 
@@ -86,7 +86,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         inbox: Some(inbox),
         alarm: DeadlineTimer::default(),
         seldom: RareEventPoller::default(),
-        crowded: false,
+        must_yield: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
         status: start.status,
@@ -118,7 +118,7 @@ struct ExtensionActor {
     child: ChildProcess,
     /// `None` when no handle exists any more.
     inbox: Option<mpsc::UnboundedReceiver<ActorCommand>>,
-    crowded: bool,
+    must_yield: bool,
     alarm: DeadlineTimer,
     seldom: RareEventPoller,
     reporter: FaultReporter,
@@ -145,12 +145,12 @@ impl ExtensionActor {
                 break;
             }
             // A process that sends without end gets one turn, like every other one.
-            if std::mem::take(&mut self.crowded) {
+            if std::mem::take(&mut self.must_yield) {
                 tokio::task::yield_now().await;
             }
             let due = self.session.poll_deadline().filter(|_| !self.is_decoding_final_line());
             if self.alarm.set(due) {
-                self.seldom.rearm();
+                self.seldom.request_poll();
             }
             // A process that exited can send no more than the bytes in the pipe.
             let reading = self.decoding.is_some() || !self.session.is_paused() || self.child.has_exited();
@@ -170,7 +170,7 @@ impl ExtensionActor {
     fn on_incoming(&mut self, incoming: InputEvent) {
         match incoming {
             InputEvent::Read(read) => self.on_read(read),
-            InputEvent::Decoded(heard) => self.on_decoded_line(*heard),
+            InputEvent::Decoded(decoded_line) => self.on_decoded_line(*decoded_line),
         }
     }
 
@@ -196,17 +196,17 @@ impl ExtensionActor {
         }
     }
 
-    fn on_tail(&mut self, heard: DecodedLine) {
-        self.child.half_frame = self.session.handle_tail(heard, now());
+    fn on_tail(&mut self, decoded_line: DecodedLine) {
+        self.child.half_frame = self.session.handle_tail(decoded_line, now());
         self.wind_down(CLOSED);
     }
 
     /// Handles a decoded long line, and then the lines behind it.
-    fn on_decoded_line(&mut self, heard: DecodedLine) {
+    fn on_decoded_line(&mut self, decoded_line: DecodedLine) {
         if self.decoding.take().is_some_and(|decoding| decoding.is_tail) {
-            return self.on_tail(heard);
+            return self.on_tail(decoded_line);
         }
-        self.session.handle_decoded(heard, now());
+        self.session.handle_decoded(decoded_line, now());
         self.drain(true);
         if self.child.has_exited() && self.child.count_late_line() {
             self.wind_down("");
@@ -232,14 +232,14 @@ impl ExtensionActor {
                 FramedLine::TooLong => self.session.handle_too_long(),
             }
         }
-        self.crowded = lines > CROWD;
+        self.must_yield = lines > LINES_PER_TURN;
         // The lines behind a line that is being decoded were not looked at yet.
         let unfinished = if self.decoding.is_some() { 0 } else { self.framer.unfinished_len() };
         if unfinished >= LONG_LINE
             && !std::mem::replace(&mut self.wide, true)
             && let Some(reader) = &self.reader
         {
-            reader.widen();
+            reader.enlarge_pipe();
         }
         if fresh || lines > 0 {
             self.session.handle_blank(self.framer.take_blank(), now);

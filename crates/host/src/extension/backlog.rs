@@ -12,26 +12,26 @@ use crate::extension::{ExtensionHandle, WAITING_EVENTS};
 #[derive(Debug)]
 pub(crate) struct EventBacklog {
     /// The maximum number of events: as many as may wait for the extension, so that all of them arrive.
-    most: usize,
+    max_events: usize,
     events: Mutex<BatchBuilder>,
     /// Changed only under the lock.
-    over: AtomicBool,
+    is_closed: AtomicBool,
     dropped: AtomicUsize,
 }
 
 impl EventBacklog {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            most: limits.queue_frames.min(WAITING_EVENTS),
+            max_events: limits.queue_frames.min(WAITING_EVENTS),
             events: Mutex::default(),
-            over: AtomicBool::default(),
+            is_closed: AtomicBool::default(),
             dropped: AtomicUsize::default(),
         }
     }
 
     /// True if events no longer pass through the backlog.
     pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Stores the wanted events of a batch; events beyond the limit are dropped and counted. Returns the
@@ -42,7 +42,7 @@ impl EventBacklog {
             return None;
         }
         let before = events.len();
-        let wanted = events.copy_wanted(batch, filter, self.most);
+        let wanted = events.copy_wanted(batch, filter, self.max_events);
         self.dropped.fetch_add(before + wanted - events.len(), Ordering::Relaxed);
         Some(wanted)
     }
@@ -57,7 +57,7 @@ impl EventBacklog {
         let mut events = self.events();
         to.observe(&events.take());
         to.observe_gap(self.dropped_count());
-        self.over.store(true, Ordering::Release);
+        self.is_closed.store(true, Ordering::Release);
     }
 
     /// Drops all events, because no extension will receive them.
@@ -65,7 +65,7 @@ impl EventBacklog {
         let mut events = self.events();
         self.dropped.fetch_add(events.len(), Ordering::Relaxed);
         events.take();
-        self.over.store(true, Ordering::Release);
+        self.is_closed.store(true, Ordering::Release);
     }
 
     pub(crate) fn dropped_count(&self) -> usize {

@@ -43,13 +43,13 @@ impl RareEventPoller {
         let polled = all(&mut Context::from_waker(&self.waker));
         if polled.is_ready() {
             // The other futures may not have been polled.
-            self.rearm();
+            self.request_poll();
         }
         polled
     }
 
     /// Requests a poll for a new future, which has no waker yet.
-    pub(super) fn rearm(&self) {
+    pub(super) fn request_poll(&self) {
         self.mark.due.store(true, Ordering::Release);
     }
 }

@@ -35,10 +35,10 @@ use lines::WaitingLines;
 use pump::EventPump;
 
 /// The size up to which a pipe write is atomic. Longer lines are left to the task.
-const AT_ONCE: usize = 4096;
+const MAX_ATOMIC_WRITE: usize = 4096;
 
 /// The number of lines in one system call.
-const PARTS: usize = 64;
+const MAX_WRITE_PARTS: usize = 64;
 
 /// The send queue of one extension.
 pub(crate) struct SendQueue {
@@ -128,7 +128,7 @@ impl SendQueue {
 
     /// Adds a line that must arrive; returns false when there is no room. Never waits.
     pub(crate) fn push(self: &Arc<Self>, number: u64, text: String) -> bool {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
@@ -150,7 +150,7 @@ impl SendQueue {
     }
 
     pub(crate) fn push_droppable(self: &Arc<Self>, text: String) {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed {
             return;
@@ -227,7 +227,7 @@ impl SendQueue {
 
     /// Closes the extension's input after all lines are written.
     pub(crate) fn close(self: &Arc<Self>) {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         state.is_closed = true;
         self.hand_rest_to_task(state);
@@ -244,8 +244,8 @@ impl SendQueue {
     }
 
     /// Distributes all staged events to the queues.
-    pub(crate) fn distribute(&self) {
-        self.pump.distribute();
+    pub(crate) fn distribute_events(&self) {
+        self.pump.distribute_events();
     }
 
     /// Announces a command that may become a line; later events wait for it.
@@ -327,7 +327,7 @@ impl SendQueueState {
     fn write_at_once(&mut self, text: &[u8]) -> usize {
         let mut nobody = Context::from_waker(Waker::noop());
         match &mut self.outlet {
-            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
+            Some(outlet) if text.len() <= MAX_ATOMIC_WRITE && !self.is_full => {
                 match Pin::new(outlet).poll_write(&mut nobody, text) {
                     Poll::Ready(Ok(written)) => written,
                     Poll::Ready(Err(_)) | Poll::Pending => 0,
@@ -340,7 +340,7 @@ impl SendQueueState {
     /// Writes all lines as far as the pipe has room, if the lines are short.
     fn write_waiting(&mut self) {
         // Only the task may wait for room, or its waker would be lost.
-        if self.lines.bytes() <= AT_ONCE && !self.is_full {
+        if self.lines.bytes() <= MAX_ATOMIC_WRITE && !self.is_full {
             _ = self.poll_lines(&mut Context::from_waker(Waker::noop()));
             self.is_full = false;
         }
@@ -383,7 +383,7 @@ impl SendQueueState {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         };
         let (_, was_begun) = self.lines.first_line_progress();
-        let mut slices = [IoSlice::new(&[]); PARTS];
+        let mut slices = [IoSlice::new(&[]); MAX_WRITE_PARTS];
         let used = self.lines.fill_slices(&mut slices);
         let parts = slices.get(..used).unwrap_or_default();
         let polled = Pin::new(&mut *outlet).poll_write_vectored(context, parts);
@@ -394,7 +394,7 @@ impl SendQueueState {
         };
         let (rest, is_begun) = self.lines.first_line_progress();
         if was_begun && is_begun && rest > LONG_LINE && !std::mem::replace(&mut self.is_wide, true) {
-            outlet.widen();
+            outlet.enlarge_pipe();
         }
         self.note_written(number);
         Poll::Ready(Ok(()))

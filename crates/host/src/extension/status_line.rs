@@ -57,7 +57,7 @@ impl StatusLine {
 impl StatusItems {
     fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
         let mut processes = self.processes.get(extension)?.values().rev();
-        processes.find_map(|said| said.get(key))
+        processes.find_map(|texts| texts.get(key))
     }
 }
 
@@ -71,10 +71,10 @@ pub(crate) struct StatusLineWriter {
 impl StatusLineWriter {
     /// Changes an item; an empty text removes it.
     pub(crate) fn set(&self, key: &str, text: String) {
-        self.update_item(key, |said| {
+        self.update_item(key, |texts| {
             _ = match text.is_empty() {
-                true => said.remove(key),
-                false => said.insert(key.to_owned(), text),
+                true => texts.remove(key),
+                false => texts.insert(key.to_owned(), text),
             };
         });
     }
@@ -82,11 +82,12 @@ impl StatusLineWriter {
     pub(crate) fn remove_all(&self) {
         let keys: Vec<String> = {
             let items = self.line.items();
-            let said = items.processes.get(&self.extension).and_then(|processes| processes.get(&self.number));
-            said.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+            let texts =
+                items.processes.get(&self.extension).and_then(|processes| processes.get(&self.number));
+            texts.into_iter().flat_map(BTreeMap::keys).cloned().collect()
         };
         for key in keys {
-            self.update_item(&key, |said| _ = said.remove(&key));
+            self.update_item(&key, |texts| _ = texts.remove(&key));
         }
     }
 
@@ -96,9 +97,9 @@ impl StatusLineWriter {
         let mut items = line.items();
         let before = items.text(extension, key).cloned();
         let processes = items.processes.entry(extension.clone()).or_default();
-        let said = processes.entry(*number).or_default();
-        change(said);
-        if said.is_empty() {
+        let texts = processes.entry(*number).or_default();
+        change(texts);
+        if texts.is_empty() {
             processes.remove(number);
         }
         if processes.is_empty() {

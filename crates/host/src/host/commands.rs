@@ -72,7 +72,7 @@ pub(super) async fn run(
         return Err(CommandError::Unknown { name: name.to_owned() });
     };
     let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
-    match invoke(&entry, cancel, command).await {
+    match invoke_command(&entry, cancel, command).await {
         Ok(action) => {
             let action = label_prompt(&inner.shared, &info, action);
             apply_action(&inner.shared, &info.extension, &action);
@@ -103,7 +103,7 @@ pub(super) async fn complete(
     answer.map_err(|SupersededCompletion| CommandError::Superseded { name: info.name })
 }
 
-async fn invoke(
+async fn invoke_command(
     entry: &ManagedExtension,
     cancel: &CancellationToken,
     command: InvokeCommand,

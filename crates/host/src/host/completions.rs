@@ -13,7 +13,7 @@ use crate::wire::fault::{CallError, FaultCode};
 
 /// The number of failures in a row after which a command is no longer queried until its extension restarts.
 /// Each failure is reported to the user, who is only typing.
-const MOST_FAILURES: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// The open requests and the failure counts of the commands.
 #[derive(Debug, Default)]
@@ -45,9 +45,9 @@ impl CompletionTracker {
         question: QueryCompletions,
         limits: &Limits,
     ) -> Result<Vec<CompletionItem>, SupersededCompletion> {
-        let whose = (entry.name().clone(), question.name.clone());
-        let Some((number, newest)) = self.begin(&whose, cancel) else { return Ok(Vec::new()) };
-        let ending = CompletionGuard { completing: self, whose: &whose, number, failed: None };
+        let key = (entry.name().clone(), question.name.clone());
+        let Some((number, newest)) = self.begin(&key, cancel) else { return Ok(Vec::new()) };
+        let ending = CompletionGuard { completing: self, key: &key, number, failed: None };
         let deadline = Deadline::after(entry.timeouts.completions);
         let answer = match entry.acquire_handle(&newest, deadline).await {
             Ok(extension) => {
@@ -72,10 +72,10 @@ impl CompletionTracker {
     }
 
     /// Opens a request and ends the previous one. Returns `None` when the command has failed too often.
-    fn begin(&self, whose: &CommandKey, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
+    fn begin(&self, key: &CommandKey, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
         let mut all = self.all();
-        let asked = all.entry(whose.clone()).or_default();
-        if asked.failures >= MOST_FAILURES {
+        let asked = all.entry(key.clone()).or_default();
+        if asked.failures >= MAX_FAILURES {
             return None;
         }
         let newest = cancel.child_token();
@@ -86,9 +86,9 @@ impl CompletionTracker {
         Some((asked.last, newest))
     }
 
-    fn end(&self, whose: &CommandKey, number: u64, failed: Option<bool>) {
+    fn end(&self, key: &CommandKey, number: u64, failed: Option<bool>) {
         let mut all = self.all();
-        let Some(asked) = all.get_mut(whose) else { return };
+        let Some(asked) = all.get_mut(key) else { return };
         if asked.last == number {
             asked.open = None;
         }
@@ -112,7 +112,7 @@ impl CompletionTracker {
 /// Ends a request on drop, also when the caller went away.
 struct CompletionGuard<'a> {
     completing: &'a CompletionTracker,
-    whose: &'a CommandKey,
+    key: &'a CommandKey,
     number: u64,
     failed: Option<bool>,
 }
@@ -125,7 +125,7 @@ impl CompletionGuard<'_> {
 
 impl Drop for CompletionGuard<'_> {
     fn drop(&mut self) {
-        self.completing.end(self.whose, self.number, self.failed);
+        self.completing.end(self.key, self.number, self.failed);
     }
 }
 
@@ -170,20 +170,20 @@ mod tests {
     #[test]
     fn newer_request_cancels_older_and_failures_stop_requests() {
         let completing = CompletionTracker::default();
-        let whose = (ExtensionName::new("todo"), "todo".to_owned());
+        let key = (ExtensionName::new("todo"), "todo".to_owned());
         let cancel = CancellationToken::new();
-        let begin = || completing.begin(&whose, &cancel);
+        let begin = || completing.begin(&key, &cancel);
         let (first, older) = begin().unwrap();
         let (second, newer) = begin().unwrap();
         assert_eq!((older.is_cancelled(), newer.is_cancelled()), (true, false));
-        completing.end(&whose, first, None);
+        completing.end(&key, first, None);
         let (third, _) = begin().unwrap();
         assert!(newer.is_cancelled(), "the end of an older one is not that of a newer one");
         for (number, failed) in [(second, true), (third, false), (third, true), (third, true)] {
-            completing.end(&whose, number, Some(failed));
+            completing.end(&key, number, Some(failed));
             assert!(begin().is_some());
         }
-        completing.end(&whose, third, Some(true));
+        completing.end(&key, third, Some(true));
         assert!(begin().is_none());
         completing.reset(Some(&ExtensionName::new("other")));
         assert!(begin().is_none());

@@ -42,7 +42,7 @@ impl HostState {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn extensions(&self) -> Vec<Arc<ManagedExtension>> {
+    pub(super) fn active_extensions(&self) -> Vec<Arc<ManagedExtension>> {
         self.set().entries.clone()
     }
 
@@ -51,13 +51,13 @@ impl HostState {
     }
 
     pub(super) async fn wait_until_settled(&self) {
-        for entry in self.extensions() {
+        for entry in self.active_extensions() {
             entry.wait_until_settled().await;
         }
     }
 
     /// Calls the source, and reports unreadable extensions.
-    pub(super) fn discover(&self) -> DiscoveredExtensions {
+    pub(super) fn discover_extensions(&self) -> DiscoveredExtensions {
         let found = (self.source)();
         for fault in &found.faults {
             (self.shared.events)(AgentEvent::ExtensionError(fault.clone()));
@@ -81,7 +81,7 @@ impl HostState {
 
     /// Activates a new set: claims names in the order of the set, and reports required hooks to which a new
     /// extension did not subscribe.
-    pub(super) fn announce(&self, new: &[Arc<ManagedExtension>]) {
+    pub(super) fn activate_names(&self, new: &[Arc<ManagedExtension>]) {
         for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
             for hook in entry.missing_intercepts() {
                 let text =

@@ -50,7 +50,7 @@ impl Host {
             self.inner.turns.set_session(session.id().to_string());
         }
         let topic = EventTopic { name: "session_start", tool: None };
-        let entries = self.inner.extensions();
+        let entries = self.inner.active_extensions();
         self.event_broadcaster(entries).broadcast(topic, || {
             let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
             let known =
@@ -108,7 +108,7 @@ impl Host {
             | LifecycleStage::Running
             | LifecycleStage::Idle
             | LifecycleStage::Files => {
-                self.inner.announce(&[Arc::clone(&entry)]);
+                self.inner.activate_names(&[Arc::clone(&entry)]);
                 Ok(())
             }
         }
@@ -128,7 +128,7 @@ impl Host {
     /// Checks that the host works: waits until each extension's task has processed all earlier commands.
     /// Queries no extension, so none can block this call.
     pub async fn ping(&self) {
-        let entries = self.inner.extensions();
+        let entries = self.inner.active_extensions();
         let pongs: Vec<_> = entries.iter().filter_map(|entry| entry.handle()).map(|one| one.ping()).collect();
         for pong in pongs {
             // A task that ends drops the sender, which also counts as an answer.
@@ -143,7 +143,7 @@ impl Host {
         self.deliver_waiting_events().await;
         self.inner.shared.closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
-        let entries = self.inner.extensions();
+        let entries = self.inner.active_extensions();
         for entry in entries {
             entry.wait_until_gone().await;
         }
@@ -151,8 +151,8 @@ impl Host {
 
     /// Waits a limited time for extensions that an event has started and that have not received it yet.
     async fn deliver_waiting_events(&self) {
-        self.inner.shared.pump.distribute();
-        let entries = self.inner.extensions();
+        self.inner.shared.pump.distribute_events();
+        let entries = self.inner.active_extensions();
         let waiting = entries.iter().filter(|entry| entry.has_backlog());
         let settled = async {
             for entry in waiting {

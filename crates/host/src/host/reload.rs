@@ -52,7 +52,7 @@ pub(super) async fn reload(inner: &HostState) -> ReloadStats {
         inner.set().entries.iter().cloned().partition(|entry| entry.survives_reload);
     inner.pins.clear_cache();
     inner.completing.reset(None);
-    let found = inner.discover();
+    let found = inner.discover_extensions();
     let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
     let (started, mut errors) = start_found(&inner.shared, found, &streams, StartMode::AllAtOnce);
     wait_until_settled(&started).await;
@@ -79,7 +79,7 @@ async fn install_plan(inner: &HostState, plan: ReloadPlan, streams: Vec<Arc<Mana
     let ReloadPlan { entries, new, leaving, blocked, .. } = plan;
     let entries = streams.into_iter().chain(entries).collect();
     replace_set(inner, ActiveExtensions::new(&inner.shared.config, entries, blocked), &new, &leaving);
-    inner.announce(&new);
+    inner.activate_names(&new);
     let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
     leaving.iter().for_each(|entry| entry.retire());
     wait_until_gone(&leaving).await;

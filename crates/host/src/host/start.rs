@@ -32,13 +32,13 @@ pub(super) async fn start_first(inner: &HostState, streams: Vec<(ExtensionSpec, 
     let _turn = inner.turnstile.lock().await;
     let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
     let (mut entries, _) = start_all(shared, streams, &[], StartMode::AllAtOnce);
-    let found = inner.discover();
+    let found = inner.discover_extensions();
     let blocked = found.blocked.clone();
     let (started, _) = start_found(shared, found, &entries, StartMode::AsDeclared);
     entries.extend(started);
     *inner.set() = ActiveExtensions::new(&shared.config, entries.clone(), blocked);
     wait_for_start(shared, &entries).await;
-    inner.announce(&entries);
+    inner.activate_names(&entries);
 }
 
 /// Starts the found extensions beside the existing ones. Also returns those whose name is taken and that

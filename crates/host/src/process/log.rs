@@ -19,7 +19,7 @@ use crate::timeouts::LOG_WINDOW;
 use crate::wire::fault::{ExtensionFailure, PRINTED};
 
 /// The size of the output tail that is kept for the exit report.
-const TAIL: usize = 4 * 1024;
+const TAIL_BYTES: usize = 4 * 1024;
 
 const TAIL_LINES: usize = 20;
 
@@ -129,7 +129,7 @@ fn host_line(text: &str) -> String {
 }
 
 impl LogWriter {
-    fn reopen(&mut self) -> io::Result<()> {
+    fn reopen_file(&mut self) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         if let Some(dir) = path.parent() {
             fs::create_dir_all(dir)?;
@@ -141,8 +141,8 @@ impl LogWriter {
     }
 
     fn append_stderr(&mut self, bytes: &[u8], now: Instant) {
-        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
-        let excess = self.tail.len().saturating_sub(TAIL);
+        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL_BYTES)));
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..excess);
         self.append_limited(bytes, now);
     }
@@ -178,7 +178,7 @@ impl LogWriter {
 
     fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !std::mem::replace(&mut self.opened, true) {
-            self.reopen()?;
+            self.reopen_file()?;
         }
         let added = bytes.len() as u64;
         if self.length + added > self.longest
@@ -186,7 +186,7 @@ impl LogWriter {
         {
             self.file = None;
             fs::rename(path, path.with_extension("log.1"))?;
-            self.reopen()?;
+            self.reopen_file()?;
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         file.write_all(bytes)?;

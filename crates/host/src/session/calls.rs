@@ -52,7 +52,7 @@ impl HostCalls {
         is_ready: bool,
     ) -> Result<HostCallKind, HostResult> {
         let refuse = |code, text: String| refusal(call.id.clone(), code, text);
-        let most = facts.limits.max_host_calls;
+        let max_calls = facts.limits.max_host_calls;
         if !facts.services {
             let text = "this host serves no calls from extensions".to_owned();
             return Err(refuse(HostCallError::Unavailable, text));
@@ -70,9 +70,10 @@ impl HostCalls {
             refuse(HostCallError::UnknownCall, text)
         })?;
         check_granted(kind, call, facts)?;
-        if self.open.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-            let text =
-                format!("{most} calls are already running, which is the limit; wait until one of them ends");
+        if self.open.len() >= usize::try_from(max_calls).unwrap_or(usize::MAX) {
+            let text = format!(
+                "{max_calls} calls are already running, which is the limit; wait until one of them ends"
+            );
             return Err(refuse(HostCallError::Busy, text));
         }
         Ok(kind)

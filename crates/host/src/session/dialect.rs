@@ -63,7 +63,7 @@ impl SessionDialect {
     /// Returns the generator of query ids. Ids of a hook are consecutive numbers, and hello has the first.
     pub(crate) fn request_ids(&self) -> RequestIdGenerator {
         match self {
-            Self::Native(_) => RequestIdGenerator::random(),
+            Self::Native(_) => RequestIdGenerator::with_random_prefix(),
             Self::Hook(_) => RequestIdGenerator::counted_from(HELLO + 1),
         }
     }

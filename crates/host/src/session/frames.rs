@@ -42,13 +42,13 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Handles a line that was decoded elsewhere with this [`line_decoder`](Self::line_decoder).
-    pub(crate) fn handle_decoded(&mut self, heard: DecodedLine, now: Instant) {
+    pub(crate) fn handle_decoded(&mut self, decoded_line: DecodedLine, now: Instant) {
         if self.is_closed() {
             return;
         }
-        match heard.content {
-            LineContent::Frame(frame) => self.on_decoded(frame, heard.bytes, now),
-            LineContent::Reply(reply) => self.on_reply(reply, heard.bytes, now),
+        match decoded_line.content {
+            LineContent::Frame(frame) => self.on_decoded(frame, decoded_line.bytes, now),
+            LineContent::Reply(reply) => self.on_reply(reply, decoded_line.bytes, now),
         }
     }
 
@@ -59,8 +59,8 @@ impl<T> ExtensionSession<T> {
         now: Instant,
     ) {
         match frame {
-            Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: mended }) => {
-                if mended {
+            Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: is_repaired }) => {
+                if is_repaired {
                     let kind = codec::FrameSet::kind(&frame);
                     self.out.log(format!("replaced an unpaired surrogate in a {kind} frame with U+FFFD"));
                 }
@@ -79,16 +79,16 @@ impl<T> ExtensionSession<T> {
     }
 
     /// Handles the last line, without a newline. Returns its length if it is an incomplete frame.
-    pub(crate) fn handle_tail(&mut self, heard: DecodedLine, now: Instant) -> Option<usize> {
-        match heard.content {
+    pub(crate) fn handle_tail(&mut self, decoded_line: DecodedLine, now: Instant) -> Option<usize> {
+        match decoded_line.content {
             LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), .. })) => {
-                self.on_frame(frame, heard.bytes, now);
+                self.on_frame(frame, decoded_line.bytes, now);
             }
             LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Unknown { .. }, .. }) | Err(_)) => {
-                return Some(heard.bytes);
+                return Some(decoded_line.bytes);
             }
-            LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, heard.bytes, now),
-            LineContent::Reply(Err(_)) => return Some(heard.bytes),
+            LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, decoded_line.bytes, now),
+            LineContent::Reply(Err(_)) => return Some(decoded_line.bytes),
         }
         None
     }
@@ -184,8 +184,8 @@ impl<T> ExtensionSession<T> {
             None => {}
         }
         if hello.name != self.facts.name.as_str() {
-            let (said, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
-            let text = format!("sent the name {said}, but its manifest has {named}; haft uses {named}");
+            let (sent_name, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
+            let text = format!("sent the name {sent_name}, but its manifest has {named}; haft uses {named}");
             self.out.report(FaultCode::HelloInvalid, text);
         }
         self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
@@ -366,9 +366,9 @@ impl<T> ExtensionSession<T> {
             return self.out.report(FaultCode::FrameInvalid, text);
         }
         match self.calls.begin(call, &self.facts, self.phase == ConnectionPhase::Ready, self.out.lines) {
-            Ok(wanted) => {
+            Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
-                self.out.push(SessionOutput::Call(wanted));
+                self.out.push(SessionOutput::Call(request));
             }
             Err(refused) => {
                 self.count_unrequested(bytes, now);
@@ -454,8 +454,8 @@ impl<T> ExtensionSession<T> {
 
     fn on_reply(&mut self, reply: Result<HookReply, NonReplyLine>, bytes: usize, now: Instant) {
         match reply {
-            Ok(HookReply { id, outcome, repaired: mended }) => {
-                if mended {
+            Ok(HookReply { id, outcome, repaired: is_repaired }) => {
+                if is_repaired {
                     self.out.log(format!("replaced an unpaired surrogate in reply {id} with U+FFFD"));
                 }
                 let outcome = outcome.map_err(|error| format!("the hook reported an error: {error}"));

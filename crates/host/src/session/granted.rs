@@ -16,7 +16,7 @@ pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<Regis
     }
     let name = excerpt(name);
     let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
-    Some(rejection("tool", name, "tools.register", reason))
+    Some(register_rejection("tool", name, "tools.register", reason))
 }
 
 /// Splits a subscription into the granted part and the rejected entries.
@@ -46,7 +46,7 @@ fn reject_event(permissions: &Permissions, entry: &Subscription) -> Option<Regis
     }
     let name = excerpt(&entry.event);
     let reason = format!("event {name:?} is not granted: its permissions do not name it");
-    Some(rejection("event", name, "events", reason))
+    Some(register_rejection("event", name, "events", reason))
 }
 
 fn split_intercept(
@@ -109,7 +109,7 @@ fn reject_intercept(
             format!("intercept {name}{role} is granted for these tools only: {tools}")
         }
     };
-    rejection("intercept", name.to_owned(), "intercept", reason)
+    register_rejection("intercept", name.to_owned(), "intercept", reason)
 }
 
 /// The tools of an intercept that have yet to be granted, in lower case.
@@ -149,7 +149,7 @@ impl RemainingTools {
     }
 }
 
-fn rejection(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
+fn register_rejection(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
     RegisterRejected { what: what.to_owned(), name, permission: permission.to_owned(), reason }
 }
 

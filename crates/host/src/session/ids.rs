@@ -30,7 +30,7 @@ impl RequestIdGenerator {
     }
 
     /// Returns a generator with an unpredictable prefix of 128 bits.
-    pub(crate) fn random() -> Self {
+    pub(crate) fn with_random_prefix() -> Self {
         Self::new(format!("{:016x}{:016x}-", random_number(), random_number()))
     }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn ids_are_unique_and_prefixes_differ() {
-        let (one, two) = (RequestIdGenerator::random(), RequestIdGenerator::random());
+        let (one, two) = (RequestIdGenerator::with_random_prefix(), RequestIdGenerator::with_random_prefix());
         let ids: HashSet<RequestId> = (0..50_000)
             .flat_map(|_| [one.request_id(one.next_number()), two.request_id(two.next_number())])
             .collect();

@@ -90,9 +90,9 @@ impl<T> OutputQueue<T> {
     }
 
     pub(super) fn check_line_length(&self, line: String) -> Result<String, String> {
-        let most = self.limits.max_result_line;
-        if line.len() > most {
-            return Err(format!("a frame of {} bytes exceeds the limit of {most}", line.len()));
+        let max_bytes = self.limits.max_result_line;
+        if line.len() > max_bytes {
+            return Err(format!("a frame of {} bytes exceeds the limit of {max_bytes}", line.len()));
         }
         Ok(line)
     }

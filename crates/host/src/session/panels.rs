@@ -10,7 +10,7 @@ use super::rates::TokenBucket;
 
 /// The maximum number of panels with a waiting content; beyond it, the oldest is dropped. One panel is open
 /// at a time.
-const WAITING: usize = 4;
+const MAX_WAITING: usize = 4;
 
 /// The waiting contents of one extension's panels.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl PanelQueue {
             }
             return None;
         }
-        if self.waiting.len() == WAITING {
+        if self.waiting.len() == MAX_WAITING {
             self.waiting.pop_front();
         }
         self.waiting.push_back(panel);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use haft_protocol::ext::{HostFrame, QueryResponse};
 use haft_protocol::ids::RequestId;
 
-const REMEMBERED: usize = 512;
+const MAX_REMEMBERED: usize = 512;
 
 /// One query that waits for its answer. `T` is the receiver of the answer.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ impl<T> PendingQuestions<T> {
     }
 
     fn remember(&mut self, id: RequestId, past: QuestionFate) {
-        if self.past.len() == REMEMBERED
+        if self.past.len() == MAX_REMEMBERED
             && let Some((_, forgotten)) = self.past.pop_front()
         {
             self.dropped_tools -= usize::from(forgotten == QuestionFate::Dropped(QuestionKind::Tool));

@@ -7,13 +7,13 @@ use haft_protocol::ext::Limits;
 use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
 
 /// The size that counts as one line: a long line counts once for each begun portion, because it costs more.
-const PORTION: usize = 64 * 1024;
+const PORTION_BYTES: usize = 64 * 1024;
 
 /// The number of blank lines that count as one frame, because a frame may end with a blank line.
-const BLANKS: usize = 64;
+const BLANKS_PER_FRAME: usize = 64;
 
 /// The tolerated number of lines that are not text.
-const GARBLED: usize = 4;
+const MAX_GARBLED: usize = 4;
 
 /// A token bucket, stored as the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
@@ -76,11 +76,11 @@ pub(super) struct RateLimiter {
     notes: TokenBucket,
     blank: usize,
     /// The first and the last time at which the rate was exceeded.
-    over: Option<(Instant, Instant)>,
+    excess_span: Option<(Instant, Instant)>,
     /// The time of the last excess of any kind.
-    excess: Option<Instant>,
+    last_excess: Option<Instant>,
     notes_dropped: u64,
-    garbled: [Option<Instant>; GARBLED],
+    garbled: [Option<Instant>; MAX_GARBLED],
 }
 
 impl RateLimiter {
@@ -90,27 +90,27 @@ impl RateLimiter {
             calls: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
             notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
             blank: 0,
-            over: None,
-            excess: None,
+            excess_span: None,
+            last_excess: None,
             notes_dropped: 0,
-            garbled: [None; GARBLED],
+            garbled: [None; MAX_GARBLED],
         }
     }
 
     pub(super) fn count_line(&mut self, bytes: usize, now: Instant) -> RateCheck {
-        self.spend_lines(tokens(bytes), now)
+        self.spend_lines(token_count(bytes), now)
     }
 
     /// Counts a host call of this size. Returns the end of the reading pause if the rate is exceeded. A busy extension is
     /// slowed down and not ended for its calls; its unrequested lines are counted separately.
     pub(super) fn count_call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
-        self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
+        self.calls.spend(u32::try_from(token_count(bytes)).unwrap_or(u32::MAX), now)
     }
 
     pub(super) fn count_blank(&mut self, lines: usize, now: Instant) -> RateCheck {
         self.blank += lines;
-        let tokens = self.blank / BLANKS;
-        self.blank %= BLANKS;
+        let tokens = self.blank / BLANKS_PER_FRAME;
+        self.blank %= BLANKS_PER_FRAME;
         if tokens == 0 { RateCheck::Within } else { self.spend_lines(tokens, now) }
     }
 
@@ -128,7 +128,7 @@ impl RateLimiter {
 
     /// Records an excess; returns true if it is the first after a calm period.
     pub(super) fn is_new_excess(&mut self, now: Instant) -> bool {
-        let last = self.excess.replace(now);
+        let last = self.last_excess.replace(now);
         last.is_none_or(|last| now > last + CALM)
     }
 
@@ -146,14 +146,14 @@ impl RateLimiter {
         let Some(until) = self.lines.spend(u32::try_from(tokens).unwrap_or(u32::MAX), now) else {
             return RateCheck::Within;
         };
-        let since = self.over.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
-        self.over = Some((since, now));
+        let since = self.excess_span.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
+        self.excess_span = Some((since, now));
         RateCheck::Over { until, since }
     }
 }
 
-fn tokens(bytes: usize) -> usize {
-    1 + bytes / PORTION
+fn token_count(bytes: usize) -> usize {
+    1 + bytes / PORTION_BYTES
 }
 
 #[cfg(test)]
@@ -226,8 +226,8 @@ mod tests {
     fn counts_blank_lines_in_groups() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
-        assert_eq!(rates.count_blank(BLANKS, start), RateCheck::Within);
-        assert_eq!(rates.count_blank(BLANKS - 1, start), RateCheck::Within);
+        assert_eq!(rates.count_blank(BLANKS_PER_FRAME, start), RateCheck::Within);
+        assert_eq!(rates.count_blank(BLANKS_PER_FRAME - 1, start), RateCheck::Within);
         assert_ne!(rates.count_blank(1, start), RateCheck::Within);
     }
 

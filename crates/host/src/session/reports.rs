@@ -9,9 +9,9 @@ use haft_protocol::defence::{Defence, is_up};
 use crate::wire::fault::FaultCode;
 
 /// The maximum number of reports of one code by one connection, for faults with varying details.
-const REPEATED: u32 = 20;
+const MAX_REPEATED: u32 = 20;
 
-const UNKNOWN_TYPES: usize = 32;
+const MAX_UNKNOWN_TYPES: usize = 32;
 
 /// Counts the reports. Its memory is bounded by the number of codes.
 #[derive(Debug, Default)]
@@ -28,14 +28,16 @@ impl ReportLimiter {
     pub(super) fn admit(&mut self, code: FaultCode) -> bool {
         let count = self.counts.entry(code).or_default();
         *count = count.saturating_add(1);
-        *count <= allowance(code) || !is_up(Defence::ReportedOnce)
+        *count <= report_limit(code) || !is_up(Defence::ReportedOnce)
     }
 
     /// Counts one frame of an unknown type; returns true if it is reported: once for each type, and not too
     /// often.
     pub(super) fn admit_unknown_type(&mut self, kind: &str, pause: Duration, now: Instant) -> bool {
         let paused = self.unknown_type_at.is_some_and(|at| now < at + pause);
-        if paused || self.unknown_types.len() >= UNKNOWN_TYPES || !self.unknown_types.insert(kind.to_owned())
+        if paused
+            || self.unknown_types.len() >= MAX_UNKNOWN_TYPES
+            || !self.unknown_types.insert(kind.to_owned())
         {
             return false;
         }
@@ -54,13 +56,13 @@ impl ReportLimiter {
 
     /// Takes the number of surplus registrations, once.
     pub(super) fn take_surplus(&mut self) -> Option<u32> {
-        let (count, said) = &mut self.surplus;
-        (*count > 0 && !std::mem::replace(said, *count > 0)).then_some(*count)
+        let (count, was_reported) = &mut self.surplus;
+        (*count > 0 && !std::mem::replace(was_reported, *count > 0)).then_some(*count)
     }
 
     /// Returns a summary of the suppressed reports.
     pub(super) fn summary(&self) -> Option<String> {
-        let unreported = self.counts.iter().filter(|(code, count)| **count > allowance(**code));
+        let unreported = self.counts.iter().filter(|(code, count)| **count > report_limit(**code));
         let all: Vec<String> = unreported.map(|(code, count)| format!("{code} {count} times")).collect();
         (!all.is_empty()).then(|| format!("in all: {}", all.join(", ")))
     }
@@ -84,7 +86,7 @@ const JUNK: [FaultCode; 5] = [
     FaultCode::FrameDuplicateKey,
 ];
 
-fn allowance(code: FaultCode) -> u32 {
+fn report_limit(code: FaultCode) -> u32 {
     let is_said_once = matches!(code, FaultCode::UnknownId | FaultCode::DuplicateResponse);
-    if is_said_once || JUNK.contains(&code) { 1 } else { REPEATED }
+    if is_said_once || JUNK.contains(&code) { 1 } else { MAX_REPEATED }
 }

@@ -14,7 +14,7 @@ use super::rates::TokenBucket;
 #[derive(Debug)]
 pub(super) struct StatusItemQueue {
     bucket: TokenBucket,
-    said: BTreeMap<String, String>,
+    latest: BTreeMap<String, String>,
     shown: BTreeMap<String, String>,
     /// The items with a waiting change, in the order in which they are shown.
     waiting: VecDeque<String>,
@@ -25,7 +25,7 @@ impl StatusItemQueue {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             bucket: TokenBucket::new(limits.notes_per_second, limits.note_burst),
-            said: BTreeMap::new(),
+            latest: BTreeMap::new(),
             shown: BTreeMap::new(),
             waiting: VecDeque::new(),
             at: None,
@@ -47,9 +47,9 @@ impl StatusItemQueue {
         }
         let text = single_line(&text, limits.max_status_text);
         if text.is_empty() {
-            self.said.remove(&key);
-        } else if self.said.contains_key(&key) || self.said.len() < limits.max_status_items {
-            self.said.insert(key.clone(), text);
+            self.latest.remove(&key);
+        } else if self.latest.contains_key(&key) || self.latest.len() < limits.max_status_items {
+            self.latest.insert(key.clone(), text);
         } else {
             return Err(format!("status item {key}: the limit is {} items", limits.max_status_items));
         }
@@ -79,7 +79,7 @@ impl StatusItemQueue {
 
     fn queue_change(&mut self, key: String, now: Instant) -> Option<SetStatus> {
         let waits = self.waiting.contains(&key);
-        if self.said.get(&key) == self.shown.get(&key) {
+        if self.latest.get(&key) == self.shown.get(&key) {
             // The shown text equals the new one, so the waiting change is obsolete.
             self.waiting.retain(|waiting| *waiting != key);
             self.at = self.at.filter(|_| !self.waiting.is_empty());
@@ -99,7 +99,7 @@ impl StatusItemQueue {
     }
 
     fn show(&mut self, key: String) -> SetStatus {
-        let text = match self.said.get(&key) {
+        let text = match self.latest.get(&key) {
             Some(text) => {
                 self.shown.insert(key.clone(), text.clone());
                 text.clone()

@@ -8,7 +8,7 @@ use haft_protocol::ids::RequestId;
 use crate::timeouts::Timeouts;
 
 /// The number of remembered unanswered pings, which distinguish a late answer from an invented one.
-const REMEMBERED: usize = 8;
+const MAX_REMEMBERED: usize = 8;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LivenessAlert {
@@ -98,7 +98,7 @@ impl LivenessMonitor {
         self.silent.filter(|since| *since + timeouts.ping <= now)?;
         self.sent += 1;
         let id = RequestId::new(format!("ping-{}", self.sent));
-        if self.open.len() == REMEMBERED {
+        if self.open.len() == MAX_REMEMBERED {
             self.open.pop_front();
         }
         self.open.push_back(id.clone());

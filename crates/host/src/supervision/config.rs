@@ -136,7 +136,7 @@ impl HostConfig {
     /// Returns the sandbox level of an extension's process, if it has a sandbox.
     pub(crate) fn level_of(&self, spec: &ExtensionSpec) -> Option<ConfinementLevel> {
         let level = match self.sandbox.get(&spec.name) {
-            Some(said) => said.as_ref().map(|grant| grant.level),
+            Some(setting) => setting.as_ref().map(|grant| grant.level),
             None => spec.level,
         };
         level.filter(|_| matches!(spec.launch, LaunchPlan::Process { .. }))

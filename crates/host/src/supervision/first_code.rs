@@ -58,9 +58,9 @@ mod tests {
         write(first);
         code.check_unchanged(std::slice::from_ref(&path)).unwrap();
         write(then);
-        let told = code.check_unchanged(std::slice::from_ref(&path)).err().unwrap_or_default();
-        assert_eq!(told.is_empty(), is_same, "{told}");
-        assert_eq!(told.contains("gate.py changed since"), !is_same, "{told}");
+        let message = code.check_unchanged(std::slice::from_ref(&path)).err().unwrap_or_default();
+        assert_eq!(message.is_empty(), is_same, "{message}");
+        assert_eq!(message.contains("gate.py changed since"), !is_same, "{message}");
         write(first);
         code.check_unchanged(&[path]).unwrap();
     }

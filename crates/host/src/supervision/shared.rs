@@ -106,8 +106,8 @@ impl HostContext {
     pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), ExtensionFailure> {
         let failed = |message| ExtensionFailure { code: FaultCode::PinMismatch, message };
         if let (true, Some(check)) = (spec.is_from_project(), &self.config.project_check) {
-            let looked = self.project_checks.check_now(check).await;
-            looked.map_err(|why| failed(format!("was not started: {why}")))?;
+            let checked = self.project_checks.check_now(check).await;
+            checked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         if let Some(hook) = spec.as_hook().filter(|hook| !hook.code.is_empty()) {
             let (first, hook) = (Arc::clone(&self.code_digests), Arc::clone(hook));
@@ -230,7 +230,7 @@ impl HostContext {
             cwd: config.cwd.display().to_string(),
             data_dir: None,
             extension_dir: None,
-            capabilities: self.capabilities(),
+            capabilities: self.host_capabilities(),
             limits: Some(Box::new(timeouts.apply_to_limits(config.limits))),
             config: None,
             sandbox: None,
@@ -238,7 +238,7 @@ impl HostContext {
         })
     }
 
-    fn capabilities(&self) -> Vec<String> {
+    fn host_capabilities(&self) -> Vec<String> {
         let always = [
             capability::BEFORE_AGENT_START,
             capability::BEFORE_COMPACT,

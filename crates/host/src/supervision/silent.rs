@@ -27,12 +27,12 @@ impl SilentStarts {
 
     /// True if this extension, unchanged, sent no hello in time at its last start.
     pub(crate) fn contains(&self, spec: &ExtensionSpec) -> bool {
-        self.files.read(&file_name(&spec.name)).is_some_and(|was| was == fingerprint(spec))
+        self.files.read(&file_name(&spec.name)).is_some_and(|was| was == spec_fingerprint(spec))
     }
 
     /// Records that the extension sent no hello in time.
     pub(crate) fn remember(&self, spec: &ExtensionSpec) {
-        self.files.write(&file_name(&spec.name), &fingerprint(spec));
+        self.files.write(&file_name(&spec.name), &spec_fingerprint(spec));
     }
 
     pub(crate) fn forget(&self, spec: &ExtensionSpec) {
@@ -53,7 +53,7 @@ pub(crate) fn forget_by_name(state: &Path, extension: &ExtensionName) {
     _ = std::fs::remove_file(state.join(file_name(extension)));
 }
 
-fn fingerprint(spec: &ExtensionSpec) -> String {
+fn spec_fingerprint(spec: &ExtensionSpec) -> String {
     let tree = spec.pin.as_ref().map(|pin| format!("{}\n", pin.tree())).unwrap_or_default();
     format!("{}{tree}", extension_stamp(&spec.dir))
 }

@@ -112,13 +112,13 @@ impl RestartPolicy {
             );
             return (ExtensionFailure { code: FaultCode::CrashLoop, message }, RestartDecision::Down);
         }
-        let after = self.pause + self.jitter();
+        let after = self.pause + self.next_jitter();
         self.pause = (self.pause * 2).min(self.times.longest_pause);
         (failure, RestartDecision::Restart { after })
     }
 
     /// Returns up to a quarter of the pause.
-    fn jitter(&mut self) -> Duration {
+    fn next_jitter(&mut self) -> Duration {
         // A step of a linear congruential generator; its upper bits have the best quality.
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = u32::try_from(self.seed >> 54).unwrap_or_default();

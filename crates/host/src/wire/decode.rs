@@ -22,7 +22,7 @@ pub(crate) const LONG_FRAME: usize = 256 * 1024;
 /// other extensions need not wait for all of it.
 const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
 
-const QUOTED: usize = 80;
+const MAX_EXCERPT: usize = 80;
 
 /// The number of lines of all extensions that are decoded at the same time. Each takes memory, and more
 /// threads than processors gain nothing.
@@ -156,7 +156,7 @@ fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
 }
 
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
-    let start = bytes.get(..QUOTED).unwrap_or(bytes);
-    let more = if bytes.len() > QUOTED { "…" } else { "" };
+    let start = bytes.get(..MAX_EXCERPT).unwrap_or(bytes);
+    let more = if bytes.len() > MAX_EXCERPT { "…" } else { "" };
     format!("{}{more}", String::from_utf8_lossy(start))
 }

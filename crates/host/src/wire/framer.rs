@@ -27,10 +27,10 @@ const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
 const LONG: usize = 4 * 1024;
 
 /// The maximum size of a buffer that a stream keeps after a long line.
-const KEPT: usize = 16 * 1024;
+const MAX_KEPT_BUFFER: usize = 16 * 1024;
 
 /// The maximum size of the buffer that is kept for the next long line.
-const LARGEST_SPARE: usize = 4 * 1024 * 1024;
+const MAX_SPARE_BUFFER: usize = 4 * 1024 * 1024;
 
 thread_local! {
     /// The buffer of the last long line and its size, for the next long line of any stream on this thread.
@@ -61,7 +61,7 @@ pub struct LineFramer {
     growing: PlainSpan,
     known: PlainSpan,
     /// True while the rest of an overlong line is discarded.
-    swallowing: bool,
+    discarding: bool,
     /// The number of skipped blank lines since the last query.
     blank: usize,
 }
@@ -115,11 +115,11 @@ impl LineFramer {
             let capacity = self.buffer.capacity();
             let line = self.buffer.split_to(end + 1).freeze();
             self.scanned = 0;
-            if self.buffer.is_empty() && capacity > KEPT {
+            if self.buffer.is_empty() && capacity > MAX_KEPT_BUFFER {
                 let buffer = std::mem::take(&mut self.buffer);
-                SPARE.set((capacity <= LARGEST_SPARE).then_some((buffer, capacity)));
+                SPARE.set((capacity <= MAX_SPARE_BUFFER).then_some((buffer, capacity)));
             }
-            if std::mem::take(&mut self.swallowing) {
+            if std::mem::take(&mut self.discarding) {
                 continue;
             }
             match classify_line(line, limit) {
@@ -134,7 +134,7 @@ impl LineFramer {
         let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;
         self.known = std::mem::take(&mut self.growing);
-        if std::mem::take(&mut self.swallowing) { None } else { classify_line(rest, limit) }
+        if std::mem::take(&mut self.discarding) { None } else { classify_line(rest, limit) }
     }
 
     /// Handles a missing newline: frees the memory when the line can only be too long. Allows one extra byte,
@@ -144,13 +144,13 @@ impl LineFramer {
             return self.finish(limit);
         }
         self.scanned = self.buffer.len();
-        if !self.swallowing && self.scanned <= limit + 1 {
+        if !self.discarding && self.scanned <= limit + 1 {
             return None;
         }
         self.buffer = BytesMut::new();
         self.scanned = 0;
         self.growing = PlainSpan::default();
-        (!std::mem::replace(&mut self.swallowing, true)).then_some(FramedLine::TooLong)
+        (!std::mem::replace(&mut self.discarding, true)).then_some(FramedLine::TooLong)
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
         drop(second);
         assert_eq!(long_line(&mut one, 1 << 20).as_ptr(), place);
         assert_eq!(long_line(&mut other, 100_000).as_ptr(), place);
-        drop(long_line(&mut one, 2 * LARGEST_SPARE));
+        drop(long_line(&mut one, 2 * MAX_SPARE_BUFFER));
         assert!(SPARE.take().is_none(), "what is too large is nobody's");
     }
 

@@ -19,7 +19,7 @@ pub(crate) enum StdinWriter {
 
 impl StdinWriter {
     /// Enlarges the pipe for a long line, if the system allows it.
-    pub(crate) fn widen(&self) {
+    pub(crate) fn enlarge_pipe(&self) {
         match self {
             #[cfg(unix)]
             Self::Process(input) => input.write_end().iter().for_each(widen),

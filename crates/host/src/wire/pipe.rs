@@ -20,7 +20,7 @@ pub(crate) enum StdoutReader {
 
 impl StdoutReader {
     /// Enlarges the pipe for a long line, if the system allows it.
-    pub(crate) fn widen(&self) {
+    pub(crate) fn enlarge_pipe(&self) {
         if let Self::Pipe(pipe) = self {
             widen(pipe);
         }

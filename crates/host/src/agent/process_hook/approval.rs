@@ -19,7 +19,7 @@ const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 impl ApproveTool for ProcessHookAdapter {
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         let question = Question {
-            meta: self.turns.meta(Question::TRACE_PATH),
+            meta: self.turns.turn_meta(Question::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),

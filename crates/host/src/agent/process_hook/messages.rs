@@ -181,16 +181,16 @@ fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
 /// Returns the blocks of an answer as a hook changed them. Unchanged blocks keep their positions.
 pub(super) fn rebuild_answer(
     own: &[AssistantBlock],
-    said: &str,
+    edited_text: &str,
     reasoning: &str,
     tool_calls: &[HookToolCall],
 ) -> Result<Vec<AssistantBlock>, String> {
     let mut blocks = Vec::new();
-    if said == text_of(own) && reasoning == thinking_of(own) {
+    if edited_text == text_of(own) && reasoning == thinking_of(own) {
         blocks.extend(own.iter().filter(|block| !matches!(block, AssistantBlock::ToolCall(_))).cloned());
     } else {
         blocks.extend(thinking_block(reasoning.to_owned()));
-        blocks.extend(text_block(said.to_owned()));
+        blocks.extend(text_block(edited_text.to_owned()));
     }
     for call in tool_calls {
         blocks.push(AssistantBlock::ToolCall(read_call(call)?));
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn converts_conversation_for_hooks() {
-        let told = serde_json::to_string_pretty(&question().messages).unwrap();
-        insta::assert_snapshot!(told, @r#"
+        let converted = serde_json::to_string_pretty(&question().messages).unwrap();
+        insta::assert_snapshot!(converted, @r#"
         [
           {
             "role": "system",

@@ -32,7 +32,7 @@ impl BeforeModelRequest for ProcessHookAdapter {
         request: &OutgoingRequest,
     ) -> RequestDecision {
         let question = BeforeLlm {
-            meta: self.turns.meta(BeforeLlm::TRACE_PATH),
+            meta: self.turns.turn_meta(BeforeLlm::TRACE_PATH),
             context: self.turns.context(),
             model: request.model.model.clone(),
             messages: messages::to_hook_messages(&request.system, &request.messages),
@@ -71,7 +71,7 @@ impl AfterModelResponse for ProcessHookAdapter {
         response: &ReceivedResponse,
     ) -> ResponseDecision {
         let question = AfterLlm {
-            meta: self.turns.meta(AfterLlm::TRACE_PATH),
+            meta: self.turns.turn_meta(AfterLlm::TRACE_PATH),
             context: self.turns.context(),
             model: response.model.model.clone(),
             response: to_llm_response(response),

@@ -16,18 +16,18 @@ pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
     }
-    let mut told = question.clone();
-    told.translate(names);
-    Cow::Owned(told)
+    let mut translated = question.clone();
+    translated.translate(names);
+    Cow::Owned(translated)
 }
 
 pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_, TurnEvent> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
     }
-    let mut told = what.clone();
+    let mut translated = what.clone();
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other messages name no tool")]
-    match &mut told.payload {
+    match &mut translated.payload {
         HookEventPayload::ToolExecStart(start) => translate_name(names, &mut start.tool),
         HookEventPayload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
         HookEventPayload::ToolExecSkipped(skipped) => translate_name(names, &mut skipped.tool),
@@ -38,13 +38,13 @@ pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_
         }
         _ => {}
     }
-    Cow::Owned(told)
+    Cow::Owned(translated)
 }
 
 fn translate_name(names: ToolNames, name: &mut String) {
-    let told = names.hook_name(name);
-    if told != name {
-        *name = told.to_owned();
+    let translated = names.hook_name(name);
+    if translated != name {
+        *name = translated.to_owned();
     }
 }
 
@@ -154,11 +154,11 @@ mod tests {
 
     /// Checks the result of a tool call after this answer of a hook that knows PicoClaw's names.
     #[track_caller]
-    fn check(tool: &str, told: &str, answer: &str, expect: &ToolDecision) {
+    fn check(tool: &str, translated: &str, answer: &str, expect: &ToolDecision) {
         let question = BeforeTool { tool: tool.into(), ..BeforeTool::default() };
         let mut asked = question.clone();
         asked.translate(ToolNames::PicoClaw);
-        assert_eq!(asked.tool, told);
+        assert_eq!(asked.tool, translated);
         let decided = asked.decide(&object(answer)).unwrap();
         assert_eq!(question.restore_names(decided.decision, ToolNames::PicoClaw), *expect);
     }
@@ -215,16 +215,16 @@ mod tests {
     #[test]
     fn translates_names_of_events() {
         use haft_protocol::hook::{ToolExecStart, TurnEnd, TurnMeta};
-        let told = |names: ToolNames, payload: HookEventPayload| {
+        let translated = |names: ToolNames, payload: HookEventPayload| {
             let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
             translate_occurrence(names, &what).into_owned().payload
         };
         let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };
         let renamed = ToolExecStart { tool: "exec".into(), ..start.clone() };
-        assert_eq!(told(ToolNames::PicoClaw, start.clone().into()), renamed.into());
-        assert_eq!(told(ToolNames::Haft, start.clone().into()), start.into());
+        assert_eq!(translated(ToolNames::PicoClaw, start.clone().into()), renamed.into());
+        assert_eq!(translated(ToolNames::Haft, start.clone().into()), start.into());
         let end = TurnEnd { tool_kinds: vec!["read".into()], ..TurnEnd::default() };
         let renamed = TurnEnd { tool_kinds: vec!["read_file".into()], ..end.clone() };
-        assert_eq!(told(ToolNames::PicoClaw, end.into()), renamed.into());
+        assert_eq!(translated(ToolNames::PicoClaw, end.into()), renamed.into());
     }
 }

@@ -58,11 +58,11 @@ impl ProcessHookAdapter {
     ) -> Result<Q::Decision, UnansweredQuery> {
         let entry = self.entry.current();
         let names = self.hook.tool_names;
-        let told = translate_question(names, &question);
-        let answer = match query_process(entry, cancel, point, &*told, &self.hook).await {
-            Ok(result) => {
-                self.read(point, &*told, &result).map(|decision| question.restore_names(decision, names))
-            }
+        let translated = translate_question(names, &question);
+        let answer = match query_process(entry, cancel, point, &*translated, &self.hook).await {
+            Ok(result) => self
+                .read(point, &*translated, &result)
+                .map(|decision| question.restore_names(decision, names)),
             Err(error) => {
                 self.report_missing_hello(entry, point, &error);
                 Err(error)
@@ -95,8 +95,8 @@ impl ProcessHookAdapter {
     }
 
     fn classify_failure(&self, point: InterceptPoint, error: CallError) -> UnansweredQuery {
-        let loosened = self.entry.current().allow_on_timeout || self.hook.on_timeout_allow;
-        UnansweredQuery { verdict: policy::on_hook_failure(point, loosened, &error), error }
+        let allow_on_timeout = self.entry.current().allow_on_timeout || self.hook.on_timeout_allow;
+        UnansweredQuery { verdict: policy::on_hook_failure(point, allow_on_timeout, &error), error }
     }
 
     /// Reports an answer that is rejected completely, and returns the effect on the action.

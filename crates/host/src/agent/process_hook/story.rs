@@ -86,7 +86,7 @@ impl TurnEventMapper {
         (story, start.into())
     }
 
-    pub(super) fn iteration(&self) -> u32 {
+    pub(super) fn current_iteration(&self) -> u32 {
         self.end.iterations
     }
 
@@ -209,7 +209,7 @@ impl TurnEventMapper {
             CallStage::Finished(took) => (None, took),
         };
         self.note_execution(&call.tool, is_error, &text);
-        let (tool, duration, for_llm_len) = (call.tool, nanoseconds(took), text.len());
+        let (tool, duration, for_llm_len) = (call.tool, to_nanoseconds(took), text.len());
         let end = ToolExecEnd { tool, duration, for_llm_len, for_user_len: 0, is_error, is_async: false };
         start.into_iter().chain([end.into()]).collect()
     }
@@ -230,20 +230,20 @@ impl TurnEventMapper {
     fn on_queue_update(&mut self, steering: &[String]) -> Vec<HookEventPayload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
         let Some(last) = steering.last().filter(|_| steering.len() > before) else { return Vec::new() };
-        let told = InterruptReceived {
+        let received = InterruptReceived {
             kind: "steering".to_owned(),
             role: "user".to_owned(),
             content_len: last.len(),
             queue_depth: steering.len(),
             hint_len: 0,
         };
-        vec![told.into()]
+        vec![received.into()]
     }
 
     fn finish_turn(&mut self, at: Instant) -> HookEventPayload {
         // The last step is only known now.
         let mut end = self.end.clone();
-        end.duration = nanoseconds(at.saturating_duration_since(self.began));
+        end.duration = to_nanoseconds(at.saturating_duration_since(self.began));
         end.final_content_len = end.final_content.len();
         end.into()
     }
@@ -291,7 +291,7 @@ fn model_payload(event: &AgentEvent) -> Option<HookEventPayload> {
             Some(LlmResponded { content_len, tool_calls, has_reasoning: *thinking }.into())
         }
         AgentEvent::Retry { attempt, delay_ms, message, max_attempts, reason } => {
-            let backoff = nanoseconds(Duration::from_millis(*delay_ms));
+            let backoff = to_nanoseconds(Duration::from_millis(*delay_ms));
             // The first attempt is not a retry.
             let retries = |attempts: u32| attempts.saturating_sub(1);
             let (attempt, max_retries) = (retries(*attempt), retries(max_attempts.unwrap_or_default()));
@@ -306,7 +306,7 @@ fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn nanoseconds(time: Duration) -> u64 {
+fn to_nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -26,7 +26,7 @@ const AFTER: InterceptPoint = InterceptPoint::AfterTool;
 impl BeforeToolExecute for ProcessHookAdapter {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
         let question = BeforeTool {
-            meta: self.turns.meta(BeforeTool::TRACE_PATH),
+            meta: self.turns.turn_meta(BeforeTool::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
@@ -96,7 +96,7 @@ impl AfterToolExecute for ProcessHookAdapter {
         output: ToolOutput,
     ) -> ResultDecision {
         let question = AfterTool {
-            meta: self.turns.meta(AfterTool::TRACE_PATH),
+            meta: self.turns.turn_meta(AfterTool::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),

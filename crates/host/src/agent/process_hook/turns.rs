@@ -49,7 +49,7 @@ impl TurnTracker {
         self.lock_state().session = session;
     }
 
-    pub(super) fn meta(&self, trace_path: &str) -> TurnMeta {
+    pub(super) fn turn_meta(&self, trace_path: &str) -> TurnMeta {
         self.meta_at(&self.lock_state(), trace_path)
     }
 
@@ -59,7 +59,7 @@ impl TurnTracker {
             turn_id: format!("{AGENT}-turn-{}-{}", self.run, now.number),
             parent_turn_id: String::new(),
             session_key: now.session.clone(),
-            iteration: now.mapper.as_ref().map_or(0, TurnEventMapper::iteration),
+            iteration: now.mapper.as_ref().map_or(0, TurnEventMapper::current_iteration),
             trace_path: trace_path.to_owned(),
             source: SOURCE.to_owned(),
         }
@@ -97,7 +97,7 @@ impl TurnTracker {
         if let AgentEvent::Session { id, .. } = event {
             now.session.clone_from(id);
         }
-        let mut told = Vec::new();
+        let mut payloads = Vec::new();
         // A run that was dropped sent no end event.
         let is_another = now.mapper.as_ref().is_some_and(|story| story.belongs_to_next_turn(event));
         if (now.mapper.is_none() || is_another) && TurnEventMapper::starts_turn(event) {
@@ -105,9 +105,9 @@ impl TurnTracker {
             now.reports.clear();
             let (story, start) = TurnEventMapper::new(event, workspace, at);
             now.mapper = Some(story);
-            told.push(start);
+            payloads.push(start);
         }
-        told.extend(match &mut now.mapper {
+        payloads.extend(match &mut now.mapper {
             Some(story) => story.map_event(event, at),
             None => TurnEventMapper::map_between_turns(event),
         });
@@ -115,7 +115,7 @@ impl TurnTracker {
         if matches!(event, AgentEvent::Done) {
             now.mapper = None;
         }
-        (meta, told)
+        (meta, payloads)
     }
 
     pub(super) fn next_event_number(&self) -> u64 {

@@ -107,13 +107,13 @@ impl SanitizedToolResult {
 
     fn add_image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
         self.images += 1;
-        let most = self.limits.max_images;
+        let max_images = self.limits.max_images;
         let checked = match self.images {
             _ if !is_up(Defence::ImageCheck) => Ok(()),
-            images if images <= most => check_image(&image, self.limits.max_image),
+            images if images <= max_images => check_image(&image, self.limits.max_image),
             // Reported once: there may be thousands.
-            images if images > most + 1 => return,
-            _ => Err(format!("more than {most} images")),
+            images if images > max_images + 1 => return,
+            _ => Err(format!("more than {max_images} images")),
         };
         match checked {
             Ok(()) => self.content.push(ContentBlock::Image(image)),
@@ -276,9 +276,9 @@ mod tests {
             read(&format!("[{}]", vec![one; count].join(",")))
         };
         assert_eq!(pieces(2_000).full_text(), None, "each piece is a line");
-        let over = pieces(2_001);
-        assert_eq!(over.full_text().map(|whole| whole.join("\n").len()), Some(4_001));
-        let output = over.into_output(None);
+        let oversized = pieces(2_001);
+        assert_eq!(oversized.full_text().map(|whole| whole.join("\n").len()), Some(4_001));
+        let output = oversized.into_output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
         assert!(last.ends_with("lines; the full text could not be saved]"), "{last}");

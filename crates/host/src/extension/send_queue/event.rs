@@ -56,16 +56,21 @@ impl BatchBuilder {
         });
     }
 
-    /// Copies the wanted events of a batch while there are fewer than `most`. Returns the number of wanted
+    /// Copies the wanted events of a batch while there are fewer than `max_events`. Returns the number of wanted
     /// events.
-    pub(crate) fn copy_wanted(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
+    pub(crate) fn copy_wanted(
+        &mut self,
+        batch: &EventBatch,
+        filter: &EventFilter,
+        max_events: usize,
+    ) -> usize {
         let (mut start, mut wanted) = (0, 0);
         for event in &batch.events {
             let line = start..start + event.bytes;
             start = line.end;
             if filter.matches(event) {
                 wanted += 1;
-                if self.events.len() < most {
+                if self.events.len() < max_events {
                     self.text.extend_from_slice(&batch.text.slice(line));
                     self.events.push(event.clone());
                 }

@@ -19,10 +19,10 @@ use super::event::{BatchBuilder, EventBatch, EventFilter, kind};
 use crate::session::offers::EventTopic;
 
 /// The maximum number of events in one distribution, which fits into every queue.
-const TOGETHER: usize = 128;
+const MAX_BATCH_EVENTS: usize = 128;
 
 /// The maximum number of bytes in one distribution.
-const TOGETHER_BYTES: usize = 64 * 1024;
+const MAX_BATCH_BYTES: usize = 64 * 1024;
 
 /// Extensions that receive events.
 pub(crate) trait EventRecipients: Send + Sync {
@@ -67,7 +67,7 @@ impl EventPump {
     }
 
     /// Sends an event to extensions. Never waits.
-    pub(crate) fn publish(
+    pub(crate) fn publish_event(
         &self,
         recipients: &Arc<dyn EventRecipients>,
         topic: EventTopic<'_>,
@@ -83,14 +83,14 @@ impl EventPump {
         }
         staged.recipients.get_or_insert_with(|| Arc::clone(recipients));
         staged.batch.add(topic, event, self.longest);
-        let is_full = staged.batch.len() >= TOGETHER || staged.batch.bytes() >= TOGETHER_BYTES;
+        let is_full = staged.batch.len() >= MAX_BATCH_EVENTS || staged.batch.bytes() >= MAX_BATCH_BYTES;
         if is_full || !self.has_staged.swap(true, Ordering::AcqRel) && !self.add_turn(PumpJob::Distribute) {
             self.hand_out(staged);
         }
     }
 
     /// Distributes the staged events.
-    pub(crate) fn distribute(&self) {
+    pub(crate) fn distribute_events(&self) {
         if self.has_staged.load(Ordering::Acquire) {
             self.hand_out(self.lock_staged());
         }
@@ -137,7 +137,7 @@ impl StagedEvents {
 async fn run_pump(pump: Weak<EventPump>, mut turns: mpsc::UnboundedReceiver<PumpJob>) {
     while let Some(turn) = turns.recv().await {
         match turn {
-            PumpJob::Distribute => pump.upgrade().iter().for_each(|pump| pump.distribute()),
+            PumpJob::Distribute => pump.upgrade().iter().for_each(|pump| pump.distribute_events()),
             PumpJob::Write(queue) => {
                 queue.write_some();
                 drop(queue);

@@ -207,7 +207,7 @@ async fn keeps_order_of_events_and_lines() {
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     let tell = |step| {
         let topic = EventTopic { name: "turn_start", tool: None };
-        bench.pump.publish(&row, topic, || Some(LifecycleEvent::turn_start(step)));
+        bench.pump.publish_event(&row, topic, || Some(LifecycleEvent::turn_start(step)));
     };
     tell(1);
     tell(2);
@@ -225,9 +225,9 @@ async fn distributes_events_for_other_extensions_first() {
         [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
     for (step, row) in [(1, 0), (2, 1), (3, 0)] {
         let topic = EventTopic { name: "turn_start", tool: None };
-        both.pump.publish(&rows[row], topic, || Some(LifecycleEvent::turn_start(step)));
+        both.pump.publish_event(&rows[row], topic, || Some(LifecycleEvent::turn_start(step)));
     }
-    both.pump.distribute();
+    both.pump.distribute_events();
     assert_eq!(both.rest().await, line(1) + &line(2) + &line(3));
     assert_eq!(one.rest().await, line(1) + &line(3));
 }
@@ -236,7 +236,7 @@ async fn distributes_events_for_other_extensions_first() {
 async fn skips_encoding_of_unwatched_events() {
     let mut bench = Bench::watching(1024);
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
-    bench.pump.publish(&row, EventTopic { name: "turn_end", tool: None }, || panic!("unwatched event"));
+    bench.pump.publish_event(&row, EventTopic { name: "turn_end", tool: None }, || panic!("unwatched event"));
     assert_eq!(bench.rest().await, "");
 }
 
@@ -246,7 +246,7 @@ async fn pump_writes_events_without_further_calls() {
     let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     for step in [1, 2] {
         let topic = EventTopic { name: "turn_start", tool: None };
-        bench.pump.publish(&row, topic, || Some(LifecycleEvent::turn_start(step)));
+        bench.pump.publish_event(&row, topic, || Some(LifecycleEvent::turn_start(step)));
     }
     let expect = line(1) + &line(2);
     let mut all = vec![0; expect.len()];

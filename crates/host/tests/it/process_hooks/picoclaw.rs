@@ -1,24 +1,24 @@
-//! What PicoClaw's own tests say of its hooks, against this host and from outside. A test has the name of the one that it
-//! stands for; where this host does something else on purpose, the name or a comment says what and why.
+//! PicoClaw's own tests of its hooks, against this host and from outside. A test has the name of its counterpart. Where
+//! this host differs on purpose, the name or a comment states the difference and the reason.
 //!
-//! Of PicoClaw's tests some are where what they are about is:
-//! * of the configuration, in `haft-config`'s tests of hooks: `DefaultConfig_HooksDefaults` and
+//! The counterparts of some of PicoClaw's tests are elsewhere:
+//! * Configuration, in `haft-config`'s tests of hooks: `DefaultConfig_HooksDefaults` and
 //!   `LoadConfig_HooksProcessConfig` are `a_config_of_picoclaw_is_taken_as_it_is` and
 //!   `times_are_the_hooks_own_then_those_of_its_table`; `InvalidConfiguredHookFails` is
-//!   `a_mistake_in_a_hook_is_told_with_its_line`, and over the whole program
-//!   `a_hook_that_is_not_as_it_is_meant_ends_the_run_first` among the program's end-to-end tests. There is no hook that is
-//!   part of the program, so that of `AutoMountsBuiltinHook` stays what a configuration that asks for one is told:
-//!   `a_mistake_beside_the_hooks_is_told_too`;
-//! * of the event bus (`pkg/events`): that what does not fit is dropped and counted, and that one that does not read holds
-//!   nobody up, is `unreading_hook_delays_no_one`. Other policies of a buffer, and what one subscriber of a bus
-//!   does to another, are of PicoClaw's bus alone: there is none between this host and a hook.
+//!   `a_mistake_in_a_hook_is_told_with_its_line`, and for the whole program
+//!   `invalid_hook_ends_run` among the program's end-to-end tests. This program has no built-in hooks, so
+//!   `AutoMountsBuiltinHook` becomes the message for a configuration that requests one:
+//!   `a_mistake_beside_the_hooks_is_told_too`.
+//! * The event bus (`pkg/events`): surplus events are dropped and counted, and an unreading hook delays nothing:
+//!   `unreading_hook_delays_no_one`. Other buffer policies, and effects between subscribers of a bus, apply only to
+//!   PicoClaw: there is no bus between this host and a hook.
 //!
-//! And some are about what is not here:
+//! Some tests have no counterpart:
 //! * `/btw` (`BtwCommand_UsesLLMHooks`, `BtwHookModelRewrite…`, `BtwHookCannotReenable…`,
-//!   `BtwCommandHookModelBypassesFallbackCandidates`): there are no side questions;
-//! * chat channels (`HookRespond_MediaError`, `HookRespond_ResponseHandledMediaPreservesOutboundContext`): the channel is
-//!   always `cli`, where nothing is sent that could fail, as in `hook_respond_bus_fallback`;
-//! * `EmitsFollowUpQueuedEvent`: no tool ends after its result;
+//!   `BtwCommandHookModelBypassesFallbackCandidates`): there are no side questions.
+//! * Chat channels (`HookRespond_MediaError`, `HookRespond_ResponseHandledMediaPreservesOutboundContext`): the channel is
+//!   always `cli`, where no delivery can fail, as in `hook_respond_bus_fallback`.
+//! * `EmitsFollowUpQueuedEvent`: no tool ends after its result.
 //! * `BeforeLLMModelRewriteReevaluatesModelStreaming`: every model streams.
 
 mod before_llm;

@@ -91,7 +91,7 @@ async fn mount_process_hook_approval_deny() {
     assert_eq!(skipped["params"]["payload"]["Reason"], text);
 }
 
-/// The start in a sandbox is tested by `a_confined_hook_has_what_extensions_have` in the program's end-to-end
+/// The start in a sandbox is tested by `sandboxed_hook_receives_environment_of_extensions` in the program's end-to-end
 /// tests.
 #[cfg(unix)]
 #[tokio::test]
