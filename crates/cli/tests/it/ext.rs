@@ -321,8 +321,8 @@ fn a_copy_is_put_in_order_and_keeps_its_state() {
     for runs in 1..4 {
         let ended = run(&world);
         // What was put back is said, whoever changed it.
-        let said = "its installed copy was changed; put back as it was approved: run. Change it where it was installed \
-                    from: `haft ext update hello` takes that";
+        let said = "the installed copy was changed and restored to the approved version: run; change the files in the \
+                    install source and run `haft ext update hello`";
         assert_eq!(ended.stderr.contains(said), runs > 1, "{ended:?}");
         let state = std::fs::read_to_string(world.home().join("copies/hello/state")).unwrap();
         assert_eq!(state.lines().count(), runs);

@@ -220,7 +220,7 @@ async fn is_not_started(world: &mut World) -> Result<()> {
         bail!("it is {:?}", world.state(EVIL)?)
     };
     ensure!(code.as_str() == "sandbox_unavailable", "it fails with {code}");
-    ensure!(message.contains("was not started") && message.contains("No other level"), "it says {message:?}");
+    ensure!(message.contains("was not started") && message.contains("no other level"), "it says {message:?}");
     Ok(())
 }
 

@@ -1,9 +1,9 @@
-//! One real process with one fault beside a healthy one: the fault is reported once under its name, a guard among
-//! them blocks, and the healthy one notices nothing.
+//! One faulty process next to a healthy one. The fault is reported once under its name, a faulty gate blocks,
+//! and the healthy extension is not affected.
 //!
-//! Only faults that a process shows: junk, ends, pipes, floods. Lines and deadlines are tested without one, in
-//! `crates/host/src/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
-//! `supervision.rs`; `cargo xtask faults` plays all of them.
+//! Only faults that need a process: junk, exits, pipes, floods. Lines and deadlines are tested without a
+//! process in `crates/host/src/session/tests.rs`, `gates.rs` and `lifecycle.rs`, and restarts in
+//! `supervision.rs`. `cargo xtask faults` plays all of them.
 
 use std::fs;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Events, blocked, brisk, call, config, eventually, execute, fault, misbehaving, text};
 
-/// A host with a healthy extension and one that has a fault.
+/// A host with a healthy extension and a faulty one.
 struct Row {
     host: Host,
     events: Events,
@@ -32,7 +32,7 @@ impl Row {
         let mut config = config();
         config.timeouts = timeouts;
         if fault != "flood" {
-            // All but the flood leave by themselves.
+            // All but the flood end by themselves.
             config.timeouts.shutdown_grace = PATIENCE;
         }
         config.logs = Some(dir.path().join("logs"));
@@ -45,25 +45,26 @@ impl Row {
         Self { host, events, fault, dir }
     }
 
-    /// The tool of the faulty extension, which is the second of its name, so that its name is free here.
+    /// Calls the tool of the faulty extension. The healthy one has the same name, so the test frees it first.
     async fn call(&self, args: Value) -> ToolOutput {
         execute(&self.host, "evil_tool", args).await
     }
 
-    /// Whether the faulty extension blocks this call. The healthy one is asked before it and allows.
+    /// Returns the reason if the faulty extension blocks this call. The healthy one is queried first and
+    /// allows it.
     async fn blocks(&self, args: Value) -> Option<String> {
         let (by, reason) = blocked(&self.host, &call("bash", args)).await?;
         assert_eq!(by, self.fault, "{reason}");
         Some(reason)
     }
 
-    /// Waits until a fault was reported.
+    /// Waits until a fault is reported.
     async fn faulted(&self) {
         eventually(|| self.events.faults().iter().any(|(_, code)| code != "register_rejected")).await;
     }
 
-    /// Ends the host. The fault happened, it was reported once (apart from the tool's name, which the healthy one
-    /// has), and the healthy extension worked until the end and left in good order.
+    /// Ends the host. Checks that the fault happened and was reported once, and that the healthy extension
+    /// worked until its clean end.
     async fn end(self, codes: &[&str]) -> String {
         assert_eq!(text(&self.call(json!({})).await), "ok", "the healthy extension answers");
         self.host.shutdown().await;
@@ -78,17 +79,18 @@ impl Row {
     }
 }
 
-/// A short deadline for the answer that never comes. The healthy extension has the same: see [`guard`].
+/// A short deadline for the answer that never comes. The healthy extension has the same deadline: see
+/// [`guard`].
 fn short_intercept() -> Timeouts {
     Timeouts { intercept: Duration::from_secs(3), ..brisk() }
 }
 
-/// The fault happens in an intercept; the guard that has it blocks. The healthy one is not asked, since the deadline may
-/// be too short for it.
+/// Plays the fault in an intercept, which the faulty gate blocks. The healthy gate is not queried, because
+/// the deadline may be too short for it.
 async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], args: Value) -> (Row, String) {
     let row = Row::start(fault, timeouts, env).await;
     let hooks = row.host.hook_source().hooks().before_tool_execute;
-    let hook = hooks.iter().find(|hook| hook.name() == fault).expect("it guards");
+    let hook = hooks.iter().find(|hook| hook.name() == fault).expect("the fault is a gate");
     let decision = hook.before_tool_execute(&CancellationToken::new(), &call("bash", args)).await;
     let ToolDecision::Refuse(Refusal { reason, .. }) = decision else {
         panic!("a guard that fails blocks: {decision:?}")
@@ -97,7 +99,7 @@ async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], ar
 }
 
 #[tokio::test]
-async fn prints_junk_and_then_behaves() {
+async fn survives_junk_output() {
     let row = Row::start("garbage", brisk(), &[]).await;
     assert_eq!(row.blocks(json!({})).await, None);
     assert_eq!(row.blocks(json!({"command": "ls"})).await, None);
@@ -105,7 +107,7 @@ async fn prints_junk_and_then_behaves() {
 }
 
 #[tokio::test]
-async fn exits_before_hello() {
+async fn reports_exit_before_hello() {
     let row = Row::start("exit-before-hello", brisk(), &[]).await;
     let log = row.end(&["exited"]).await;
     assert_eq!(log.matches("usage: misbehave <fault>").count(), 1, "{log}");
@@ -113,7 +115,7 @@ async fn exits_before_hello() {
 }
 
 #[tokio::test]
-async fn dies_in_a_call() {
+async fn reports_exit_in_call() {
     let (row, reason) = guard("exit-in-call", brisk(), &[], json!({})).await;
     assert!(reason.contains("exited with status 3"), "{reason}");
     assert!(!reason.contains("panic: boom"), "what it printed is for people: {reason}");
@@ -121,21 +123,21 @@ async fn dies_in_a_call() {
 }
 
 #[tokio::test]
-async fn leaves_half_a_frame() {
+async fn reports_unfinished_frame() {
     let (row, reason) = guard("half-line", brisk(), &[], json!({})).await;
     assert!(reason.contains("bytes of an unfinished frame"), "{reason}");
     row.end(&["exited"]).await;
 }
 
 #[tokio::test]
-async fn writes_a_huge_line() {
+async fn reports_huge_line() {
     let (row, reason) = guard("huge-line", brisk(), &[], json!({})).await;
     assert!(reason.contains("sent a line longer than"), "{reason}");
     row.end(&["frame_too_long"]).await;
 }
 
 #[tokio::test]
-async fn never_reads_while_200_kb_are_sent() {
+async fn reports_unread_input_of_200_kb() {
     let args = json!({"content": "x".repeat(200 * 1024)});
     let (row, reason) = guard("never-read-stdin", short_intercept(), &[], args).await;
     assert!(reason.contains("does not read its input"), "{reason}");
@@ -143,7 +145,7 @@ async fn never_reads_while_200_kb_are_sent() {
 }
 
 #[tokio::test]
-async fn is_killed_by_a_5_mb_argument() {
+async fn reports_exit_after_5_mb_argument() {
     let args = json!({"content": "x".repeat(5 * 1024 * 1024)});
     let (row, reason) = guard("die-on-big-line", brisk(), &[], args).await;
     assert!(reason.contains("exited with status 4"), "{reason}");
@@ -154,7 +156,7 @@ async fn is_killed_by_a_5_mb_argument() {
 }
 
 #[tokio::test]
-async fn leaves_a_child_that_holds_its_output() {
+async fn handles_child_that_holds_output_open() {
     let timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
     let ended = async {
         let (row, reason) = guard("fork-and-hold-stdout", timeouts, &[], json!({})).await;
@@ -165,7 +167,7 @@ async fn leaves_a_child_that_holds_its_output() {
 }
 
 #[tokio::test]
-async fn floods() {
+async fn handles_flood() {
     let row = Row::start("flood", brisk(), &[]).await;
     let calls = async {
         for _ in 0..20 {

@@ -74,7 +74,7 @@ fn one_that_prints_junk() {
 #[test]
 fn one_that_dies_in_a_call() {
     // On a busy machine the host sees the end of its output or input long before the end of the process.
-    let reasons = ["exited with status 3; the user has been told", "closed its output", "closed its input"];
+    let reasons = ["exited with status 3; the user was notified", "closed its output", "closed its input"];
     check_guard("exit-in-call", &["exited"], &reasons);
 }
 

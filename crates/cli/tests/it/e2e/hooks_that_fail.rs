@@ -103,7 +103,7 @@ fn check_loosened(said: &str, runs: bool) {
     assert!(ran.stderr.contains("gate"), "nobody is told: {}", ran.stderr);
 }
 
-// Failures that are no delay are tested with the host alone: `only_the_user_lets_a_timeout_pass`.
+// Failures that are no delay are tested with the host alone: `timeout_passes_only_by_user_setting`.
 #[test]
 fn the_user_lets_pass_what_is_late() {
     // Each case waits for the deadline of its own gate.

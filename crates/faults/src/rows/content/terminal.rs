@@ -38,7 +38,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 expect: &[(EVIL, "register_rejected")],
                 play: |world| {
                     Box::pin(
-                        world.expect_report("register_rejected", "10 characters in it that nobody can see"),
+                        world.expect_report("register_rejected", "10 invisible characters"),
                     )
                 },
                 ..CASE
@@ -137,9 +137,9 @@ fn home_with_manifests(world: &World, attacks: &[&str]) -> Result<HaftHome> {
 async fn the_model_sees_what_people_see(world: &mut World) -> Result<()> {
     let played = world.prompt(&json!([call("evil_tool", &json!({})), last_word()])).await?;
     let result = played.results.first().context("there is no result")?;
-    let expect = "fog, 16 degrees\n[10 characters that nobody can see were left out]";
+    let expect = "fog, 16 degrees\n[removed 10 invisible characters]";
     ensure!(result == expect, "the model is told {result:?}");
-    world.expect_report("hidden_text", "10 characters").await
+    world.expect_report("hidden_text", "10 invisible characters").await
 }
 
 async fn hidden_text_is_shown(world: &mut World) -> Result<()> {

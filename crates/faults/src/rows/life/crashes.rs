@@ -35,8 +35,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
             crash_case("exit-in-call", |world| {
                 Box::pin(ends_the_call(world, "exited with status 3; it printed: panic: boom"))
             }),
-            crash_case("abort-in-call", |world| Box::pin(ends_the_call(world, "was ended by signal 6"))),
-            crash_case("segv-in-call", |world| Box::pin(ends_the_call(world, "was ended by signal 11"))),
+            crash_case("abort-in-call", |world| Box::pin(ends_the_call(world, "was killed by signal 6"))),
+            crash_case("segv-in-call", |world| Box::pin(ends_the_call(world, "was killed by signal 11"))),
         ],
         undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
@@ -46,7 +46,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[
             EXITS,
             crash_case("segv-in-call", |world| {
-                Box::pin(world.expect_block_at_once("was ended by signal 11"))
+                Box::pin(world.expect_block_at_once("was killed by signal 11"))
             }),
             // The same in other languages, whose own tracebacks differ.
             FaultCase { evil: python_fault("exit-in-call"), ..EXITS },
@@ -152,14 +152,14 @@ async fn ends_the_call(world: &World, why: &str) -> Result<()> {
 
 async fn stays_down(world: &mut World) -> Result<()> {
     world
-        .expect_report("crash_loop", "is not started again by itself; the last time it exited with status 3")
+        .expect_report("crash_loop", "is no longer restarted automatically; last failure: exited with status 3")
         .await?;
     let state = world.state(EVIL)?;
     ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
     let starts = world.marks().len();
     ensure!(starts == LOOP, "it was started {starts} times");
-    world.expect_failure("is not started again by itself").await?;
-    world.expect_block_at_once("is not started again by itself").await
+    world.expect_failure("is no longer restarted automatically").await?;
+    world.expect_block_at_once("is no longer restarted automatically").await
 }
 
 async fn start_a_few_at_a_time(world: &mut World) -> Result<()> {

@@ -110,8 +110,8 @@ async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
     world.wait_for_expected().await?;
     let messages: Vec<String> = world.events.faults().into_iter().map(|fault| fault.message).collect();
     for text in [
-        "tool evil_tool: extension user has that name",
-        "command /evil: extension user has that name",
+        "tool evil_tool: the name belongs to extension user",
+        "command /evil: the name belongs to extension user",
         "not started from",
     ] {
         ensure!(messages.iter().any(|message| message.contains(text)), "nobody said {text:?}: {messages:?}");
