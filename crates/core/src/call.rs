@@ -96,7 +96,7 @@ impl CallResult {
                 Ok(ResultDecision::Refuse(refused)) => withheld_output(refusal.insert(refused)),
                 // A hook that was to redact the result and did not must not let it through.
                 Err(NoDecision::Cancelled) => {
-                    ToolOutput::error("result withheld: the turn ended before a hook had looked at it")
+                    ToolOutput::error("result withheld: the turn ended before all hooks had reviewed it")
                 }
                 Err(NoDecision::Panicked) => ToolOutput::error("result withheld: a hook panicked"),
             };
@@ -129,7 +129,7 @@ fn withheld_output(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
 
 /// The result of a tool that did not stop in time. A change of a file runs to its end even if nobody waits for it.
 fn cancelled_tool_text(name: &str) -> String {
-    format!("{name} was cancelled; may have done part of its work or all of it")
+    format!("{name} was cancelled; some or all of its work may be done")
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {

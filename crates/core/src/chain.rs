@@ -270,7 +270,9 @@ fn final_refusal(gate: bool, decision: ToolDecision) -> Option<Refusal> {
     match decision {
         ToolDecision::Refuse(refusal) => Some(refusal),
         ToolDecision::Rewrite { by, .. } | ToolDecision::Respond { by, .. } if gate => {
-            let reason = format!("{by} is a gate, which may only allow or refuse, and tried to do more");
+            let reason = format!(
+                "{by} is a gate and tried to change the call; a gate can only allow or refuse a call"
+            );
             Some(Refusal::new(RefusalScope::Call, by, reason))
         }
         ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
@@ -354,8 +356,10 @@ impl InvalidRewrite {
     /// The refusal of a call that a hook has rewritten to one that cannot run.
     fn to_refusal(&self, by: String) -> Refusal {
         let reason = match self {
-            Self::Tool(detail) => format!("{by} has another tool called: {detail}"),
-            Self::Args(detail) => format!("arguments rewritten by {by} do not fit the tool: {detail}"),
+            Self::Tool(detail) => format!("{by} changed the call to a tool that cannot run: {detail}"),
+            Self::Args(detail) => {
+                format!("arguments rewritten by {by} do not match the tool's schema: {detail}")
+            }
         };
         Refusal::new(RefusalScope::Call, by, reason)
     }

@@ -242,7 +242,7 @@ pub enum CompactError {
     #[error("the agent is busy with a prompt; wait for it or abort it")]
     Busy,
     /// There is nothing that a summary could stand for.
-    #[error("there is nothing to sum up yet; go on with the conversation")]
+    #[error("nothing to compact: the conversation is too short; try again later")]
     Nothing,
     /// A hook did not want it.
     #[error("compaction refused by {by}: {reason}")]
@@ -253,13 +253,13 @@ pub enum CompactError {
         reason: String,
     },
     /// The model did not sum up.
-    #[error("the model did not sum up the conversation: {0}")]
+    #[error("the model could not summarize the conversation: {0}")]
     Model(ModelError),
     /// The model had nothing to say.
     #[error("the model's summary is empty; try again, or choose another model")]
     Empty,
     /// The session could not be written.
-    #[error("the summary cannot be kept: {reason}")]
+    #[error("cannot save the summary: {reason}")]
     Session {
         /// The failure, and the next step.
         reason: String,

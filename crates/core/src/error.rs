@@ -53,20 +53,20 @@ pub enum TurnErrorKind {
         reason: String,
     },
     /// The model wanted more steps than allowed.
-    #[error("stopped at the limit of steps, which is {limit}; raise --max-steps or ask for less at once")]
+    #[error("stopped after {limit} steps (the step limit); raise --max-steps or split the task")]
     MaxSteps {
         /// The limit.
         limit: u32,
     },
     /// The session could not be written. What came of the turn until then is kept, and written before anything new when
     /// that is possible again.
-    #[error("the turn ended because the session cannot be kept: {reason}")]
+    #[error("turn stopped: cannot save the session: {reason}")]
     Session {
         /// The failure, and the next step.
         reason: String,
     },
     /// There is no message to work on.
-    #[error("there is nothing to go on with; give a prompt")]
+    #[error("nothing to resume: no message is waiting for an answer; send a prompt")]
     NothingToDo,
     /// The user stopped it.
     #[error("aborted")]

@@ -22,28 +22,28 @@ pub const MAX_PIXELS: usize = 100_000_000;
 #[non_exhaustive]
 pub enum ImageError {
     /// It has no bytes.
-    #[error("it has no data")]
+    #[error("the image has no data")]
     Empty,
     /// It has more bytes than are taken: [`MAX_BYTES`], or fewer.
-    #[error("it is larger than {longest} bytes")]
+    #[error("the image is larger than {longest} bytes")]
     TooLong {
         /// The greatest number of characters.
         longest: usize,
     },
     /// Its text is something else.
-    #[error("not standard base64: {detail}")]
+    #[error("the image is not valid base64: {detail}")]
     NotBase64 {
         /// Where, and what stands there.
         detail: String,
     },
     /// Its first bytes are those of no kind that models read.
-    #[error("its bytes are no PNG, JPEG, GIF or WebP image")]
+    #[error("not a PNG, JPEG, GIF or WebP image")]
     UnknownKind,
     /// Its header ends before it says how large it is.
-    #[error("its header is damaged")]
+    #[error("the image header is damaged")]
     Damaged,
     /// It claims more pixels than anybody could show.
-    #[error("it claims to be {width} by {height} pixels")]
+    #[error("the image is too large: {width} by {height} pixels")]
     TooLarge {
         /// Pixels across.
         width: usize,

@@ -57,16 +57,16 @@ pub enum QueueDelivery {
 #[non_exhaustive]
 pub enum QueueError {
     /// The queue is full.
-    #[error("{limit} messages wait already; let the agent take some, or take them back")]
+    #[error("the queue is full ({limit} messages); wait for the agent or remove a message")]
     Full {
         /// The number of messages that there is room for.
         limit: usize,
     },
     /// There is nothing in the message.
-    #[error("the message is empty; say something")]
+    #[error("the message is empty; add text or an image")]
     Empty,
     /// The run that it was for is over, or another one is under way. Only of a [`RunHandle`](crate::RunHandle).
-    #[error("that run is not under way; give the agent a prompt")]
+    #[error("the run has ended; start a new run with a prompt")]
     NotUnderWay,
 }
 

@@ -85,7 +85,7 @@ fn check_schema(schema: &Value, patterns: &mut usize) -> Result<(), String> {
         match (keyword.as_str(), value) {
             ("$ref", Value::String(to)) if to != "#" && !to.starts_with("#/") => {
                 return Err(format!(
-                    "$ref {:?} is not a path inside the schema, as #/$defs/name is",
+                    "$ref {:?} is not a path inside the schema; use a path such as #/$defs/name",
                     excerpt(to)
                 ));
             }
@@ -98,7 +98,11 @@ fn check_schema(schema: &Value, patterns: &mut usize) -> Result<(), String> {
         }
         check_schema(value, patterns)?;
     }
-    if *patterns > MAX_PATTERNS { Err(format!("more than {MAX_PATTERNS} patterns")) } else { Ok(()) }
+    if *patterns > MAX_PATTERNS {
+        Err(format!("the schema has more than {MAX_PATTERNS} patterns"))
+    } else {
+        Ok(())
+    }
 }
 
 fn excerpt(text: &str) -> String {

@@ -404,13 +404,13 @@ pub enum SessionError {
         path: PathBuf,
     },
     /// The session was opened read-only.
-    #[error("session {} can only be read; fork it to go on", path.display())]
+    #[error("session {} is open read-only; fork it to continue", path.display())]
     ReadOnly {
         /// Its file.
         path: PathBuf,
     },
     /// The file is of a newer format: it can be read, neither written nor forked.
-    #[error("session {} is of format {version}, newer than {FORMAT_VERSION}: a newer haft can go on with it", path.display())]
+    #[error("session {} was written by a newer version of haft (format {version}; this version reads up to {FORMAT_VERSION}); upgrade haft to continue it", path.display())]
     Newer {
         /// Its file.
         path: PathBuf,
@@ -418,7 +418,7 @@ pub enum SessionError {
         version: u32,
     },
     /// The system refused.
-    #[error("cannot {doing} {}; free space or mend the disk, then go on", path.display())]
+    #[error("cannot {doing} {}; check disk space and permissions, then try again", path.display())]
     Io {
         /// The action that failed: `write`, `open`, …
         doing: &'static str,
@@ -431,7 +431,7 @@ pub enum SessionError {
     #[error("the session has no entry {0}")]
     NoEntry(EntryId),
     /// No session has a name that begins so, or several have.
-    #[error("{}", match count { 0 => format!("no session is called {name:?}"), _ => format!("{count} sessions begin with {name:?}; give more of the name") })]
+    #[error("{}", match count { 0 => format!("no session matches {name:?}"), _ => format!("{count} sessions match {name:?}; give a longer part of the id") })]
     NotFound {
         /// The name that was asked for.
         name: String,
@@ -443,10 +443,10 @@ pub enum SessionError {
     Unwritable(String),
     /// The session has the entry, and writes it when it can, but nobody could make sure yet that it is on the disk.
     /// Whoever appends it again has it twice.
-    #[error("the entry is not safe on the disk yet: {0}")]
+    #[error("the entry is not yet saved to disk: {0}")]
     NotSynced(Arc<SessionError>),
     /// The thread that writes to the disk is gone.
-    #[error("whether the entry is on the disk is not known; open the session again")]
+    #[error("the session writer stopped, so the entry may be missing; reopen the session")]
     Unknown,
 }
 

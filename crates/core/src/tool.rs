@@ -288,8 +288,7 @@ impl ToolOutput {
             }
         }
         if hidden > 0 {
-            self.content
-                .push(ContentBlock::text(format!("[{hidden} characters that nobody can see were left out]")));
+            self.content.push(ContentBlock::text(format!("[{hidden} invisible characters were removed]")));
         }
         self
     }
@@ -358,7 +357,7 @@ impl fmt::Debug for ToolSet {
 
 /// Two tools of one name: the earlier one stays.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a tool named {name:?} exists already")]
+#[error("a tool named {name:?} already exists")]
 pub struct NameTaken {
     /// The name.
     pub name: String,

@@ -233,7 +233,7 @@ async fn choose_unnamed(
 fn without_password(address: &str) -> String {
     match Url::parse(address) {
         Ok(url) if url.has_host() => format!("{}{}", url.origin().ascii_serialization(), url.path()),
-        Ok(_) | Err(_) => "that address".to_owned(),
+        Ok(_) | Err(_) => "the given address".to_owned(),
     }
 }
 
@@ -313,15 +313,15 @@ fn configured_headers(
 pub enum ChooseError {
     /// Nothing was asked for and nothing was found.
     #[error(
-        "no model to talk to. Name one with --provider and --model, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, \
-         or store a key by haft login, or start a local server (Ollama, llama.cpp, vLLM or LM Studio, on its \
-         default port), or see haft at work without any model: haft demo"
+        "no model is configured; pass --provider and --model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, save a key \
+         with haft login, or start a local server (Ollama, llama.cpp, vLLM or LM Studio) on its default port; \
+         haft demo runs without a model"
     )]
     Nothing,
     /// The provider is none of the presets, not in `models.json`, and no address was given.
     #[error(
-        "unknown provider {name:?}; choose one of {known}, or pass --base-url for a server of your own, or name \
-         it in models.json"
+        "unknown provider {name:?}; choose one of {known}, pass --base-url for your own server, or add the \
+         provider to models.json"
     )]
     UnknownProvider {
         /// The name that was asked for.
@@ -330,7 +330,7 @@ pub enum ChooseError {
         known: String,
     },
     /// The provider needs a key.
-    #[error("no key for {provider}; set {variable}, store one in auth.json by haft login, or pass --api-key")]
+    #[error("no API key for {provider}; set {variable}, save a key with haft login, or pass --api-key")]
     NoKey {
         /// The provider.
         provider: String,
@@ -338,28 +338,30 @@ pub enum ChooseError {
         variable: String,
     },
     /// The provider is a kind of server, not one.
-    #[error("no address for {provider}; pass --base-url")]
+    #[error("no server address for {provider}; pass --base-url")]
     NoBaseUrl {
         /// The provider.
         provider: String,
     },
     /// A key was given, but not whose it is.
-    #[error("--api-key was given, but not whose key it is; pass --provider too")]
+    #[error("--api-key needs a provider; also pass --provider")]
     KeyWithoutProvider,
     /// The provider has no default model.
-    #[error("no model for {provider}; pass --model (haft --list-models shows the known ones)")]
+    #[error("no model selected for {provider}; pass --model (haft --list-models shows the known models)")]
     NoModel {
         /// The provider.
         provider: String,
     },
     /// A server was to be asked for its models, and gave none.
-    #[error("no server at {address} lists a model; start it, load a model, or pass --model and --base-url")]
+    #[error(
+        "no model available at {address}; start the server, load a model, or pass --model and --base-url"
+    )]
     NoAnswer {
         /// The address.
         address: String,
     },
     /// A header that `models.json` gives the provider cannot be made.
-    #[error("models.json: the header {header:?} of {provider} cannot be made: {source}")]
+    #[error("models.json: cannot build the header {header:?} of {provider}: {source}")]
     Header {
         /// The provider.
         provider: String,
@@ -369,6 +371,6 @@ pub enum ChooseError {
         source: UnsetVariable,
     },
     /// `scripted` needs the script's path.
-    #[error("the scripted model needs a script; pass its path by --model")]
+    #[error("the scripted provider needs a script; pass its path with --model")]
     NoScript,
 }

@@ -88,7 +88,7 @@ impl fmt::Debug for ModelConfig {
 #[non_exhaustive]
 pub enum ConfigError {
     /// Neither the configuration nor a preset says where the server is.
-    #[error("no address for provider {provider:?}; pass --base-url")]
+    #[error("no server address for provider {provider:?}; pass --base-url")]
     NoBaseUrl {
         /// The provider.
         provider: String,
@@ -107,14 +107,14 @@ pub enum ConfigError {
     },
     /// The key has characters that HTTP does not allow, often a newline from a file.
     #[error(
-        "the key of provider {provider:?} has characters that HTTP does not allow; is there a newline in it?"
+        "the key of provider {provider:?} has characters that HTTP does not allow; check it for a newline"
     )]
     Key {
         /// The provider.
         provider: String,
     },
     /// The model's id is empty.
-    #[error("no model for provider {provider:?}; pass --model")]
+    #[error("no model selected for provider {provider:?}; pass --model")]
     NoModel {
         /// The provider.
         provider: String,

@@ -173,7 +173,7 @@ impl FallbackRequest {
         };
         let from = self.shared.model(self.index).info();
         let to = self.shared.model(next).info();
-        tracing::warn!(%from, %to, reason = %error.message, "another model is asked");
+        tracing::warn!(%from, %to, reason = %error.message, "switched to the fallback model");
         (self.index, self.phase) = (next, FallbackPhase::Ready);
         Ok(ModelEvent::Fallback { from, to, message: error.message })
     }

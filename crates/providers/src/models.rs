@@ -55,14 +55,14 @@ pub enum ModelsError {
         /// Why.
         source: io::Error,
     },
-    /// The file is longer than 4 MiB.
-    #[error("{} is longer than 4 MiB", path.display())]
+    /// The file is larger than 4 MiB.
+    #[error("{} is larger than 4 MiB", path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
     },
     /// The file is no JSON.
-    #[error("{} is not JSON: {detail}", path.display())]
+    #[error("{} is not valid JSON: {detail}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -139,7 +139,7 @@ impl std::fmt::Debug for ConfiguredProvider {
 
 /// A header names a variable that is not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the variable {0} is not set")]
+#[error("the environment variable {0} is not set")]
 pub struct UnsetVariable(pub String);
 
 /// The value of a header with its variables replaced: `$NAME` and `${NAME}` stand for variables, `$$` for a dollar.

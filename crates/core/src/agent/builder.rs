@@ -290,6 +290,6 @@ pub enum BuildError {
     #[error(transparent)]
     Schema(#[from] ToolSchemaError),
     /// The transcript that the builder was given cannot be put into the session.
-    #[error("the transcript cannot be kept: {0}")]
+    #[error("cannot save the transcript in the session: {0}")]
     Session(String),
 }

@@ -235,10 +235,10 @@ impl<'a> ToolGate<'a> {
     /// Returns the check for the arguments of a tool that is called instead.
     fn validator_for(&self, tool: &str) -> Result<&'a SchemaValidator, String> {
         let Some(others) = self.scope.others else {
-            return Err(format!("{tool:?}, and what an extension calls stays what it is"));
+            return Err(format!("{tool:?}: a hook cannot change the tool of an extension's call"));
         };
         let Some((_, validator)) = others.get(tool) else {
-            return Err(format!("{tool:?}, which the model is not offered"));
+            return Err(format!("{tool:?}: the tool is not offered to the model"));
         };
         validator.get().map_err(|error| format!("{tool:?}: {error}"))
     }
@@ -327,7 +327,7 @@ impl<'a> ToolGate<'a> {
         let names: Vec<&str> =
             asked.iter().filter_map(|index| Some(self.hook_at(Some(*index))?.name())).collect();
         format!(
-            "blocked, because everybody who decides about this has {} s together, and {} had not answered by then",
+            "blocked: not all hooks answered within the shared {} s; still waiting for {}",
             self.run.agent.config.gate_budget.as_secs_f64(),
             names.join(", ")
         )

@@ -27,10 +27,10 @@ const ELEMENTS: [&str; 4] = ["items", "additionalItems", "contains", "unevaluate
 /// Why a check is not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WorkLimitError {
-    #[error("it takes more than {MAX_STEPS} steps to check; make schema or arguments smaller")]
+    #[error("the check takes more than {MAX_STEPS} steps; use a smaller schema or smaller arguments")]
     Steps,
     /// A reference that is not a path inside the schema.
-    #[error("$ref {0:?} is not a path inside the schema, as #/$defs/name is")]
+    #[error("$ref {0:?} is not a path inside the schema; use a path such as #/$defs/name")]
     Reference(String),
 }
 

@@ -101,7 +101,7 @@ pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
     let head = EntryHead::read(line).map_err(|error| describe_error(&error))?;
     match head.kind == HEADER {
-        true => Err("a second header".to_owned()),
+        true => Err("duplicate session header".to_owned()),
         false => Ok(head.with_body(line)),
     }
 }
@@ -119,18 +119,18 @@ pub(super) fn read_header(line: &[u8]) -> Result<SessionHeader, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
     let LineType { kind } = serde_json::from_str(line).map_err(|error| describe_error(&error))?;
     if kind != HEADER {
-        return Err("it does not begin with a header".to_owned());
+        return Err("the file does not begin with a session header".to_owned());
     }
     serde_json::from_str(line).map_err(|error| describe_error(&error))
 }
 
 /// Why bytes are no line at all.
-const NO_TEXT: &str = "it is not UTF-8 text";
+const NO_TEXT: &str = "not valid UTF-8 text";
 
 /// Returns the mistake in a line. Where in it does not help, since it is looked for by its number in the file.
 fn describe_error(error: &serde_json::Error) -> String {
     if !error.is_data() {
-        return "it is not JSON".to_owned();
+        return "not valid JSON".to_owned();
     }
     let text = error.to_string();
     text.rfind(" at line ").and_then(|at| text.get(..at)).unwrap_or(&text).to_owned()
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_line_is_said_without_a_place_in_it() {
         for (line, expect) in [
-            (&b"garbage"[..], "it is not JSON"),
-            (br#"{"type":"label","id"#, "it is not JSON"),
-            (b"\xff", "it is not UTF-8 text"),
+            (&b"garbage"[..], "not valid JSON"),
+            (br#"{"type":"label","id"#, "not valid JSON"),
+            (b"\xff", "not valid UTF-8 text"),
             (br#"{"id":"x"}"#, "missing field `type`"),
         ] {
             let (entry, header) = (read(line).unwrap_err(), read_header(line).unwrap_err());

@@ -103,7 +103,7 @@ impl SessionLog {
         let outcome = match self.disk_file().write(bytes) {
             Ok(written) if written == bytes.len() => Ok(()),
             Ok(written) => {
-                let what = format!("only {written} of {} bytes could be written", bytes.len());
+                let what = format!("only {written} of {} bytes were written", bytes.len());
                 Err(io::Error::new(io::ErrorKind::StorageFull, what))
             }
             Err(error) => Err(error),

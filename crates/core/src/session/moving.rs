@@ -46,7 +46,8 @@ impl LogRelocation {
         let seen = self.entries.len();
         let (lines, there) = self.source.lines(&self.header, &self.entries)?;
         let to = self.source.path.with_file_name(self.header.id.file_name());
-        let log = self.write(&lines, &to).map_err(|error| SessionError::from_io("go on in", &to, error))?;
+        let log =
+            self.write(&lines, &to).map_err(|error| SessionError::from_io("continue in", &to, error))?;
         let Self { source, header, reason, .. } = self;
         let repair = SessionRepair::Moved { from: source.path, to, session: header.id, reason };
         Ok(RelocatedLog { log, header, repair, there, seen })
@@ -77,7 +78,7 @@ impl RelocatedLog {
         }
         self.log
             .append(&lines)
-            .map_err(|error| SessionError::from_io("go on in", &self.log.path, error.into()))
+            .map_err(|error| SessionError::from_io("continue in", &self.log.path, error.into()))
     }
 
     /// Takes it back: the session does not go on there.
@@ -117,7 +118,9 @@ impl LogSnapshot {
         let bytes = read_range(self.file.as_ref(), 0, self.end)?;
         match bytes.len() as u64 == self.end {
             true => Ok(bytes),
-            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+            false => {
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was truncated by another program"))
+            }
         }
     }
 }

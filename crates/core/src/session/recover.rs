@@ -78,29 +78,34 @@ impl fmt::Display for SessionRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { bytes, saved: Some(saved) } => {
-                write!(f, "the last line was torn: its {bytes} bytes are in {}", saved.display())
+                write!(f, "the last line was incomplete; its {bytes} bytes were moved to {}", saved.display())
             }
             Self::TornTail { bytes, saved: None } => {
-                write!(f, "the last line is torn: its {bytes} bytes were left out")
+                write!(f, "the last line is incomplete; its {bytes} bytes were ignored")
             }
-            Self::NoHeader { reason } => write!(f, "the header cannot be read: {reason}"),
-            Self::BadLine { line, reason } => write!(f, "line {line} was passed over: {reason}"),
+            Self::NoHeader { reason } => write!(f, "cannot read the session header: {reason}"),
+            Self::BadLine { line, reason } => write!(f, "line {line} was skipped: {reason}"),
             Self::Reattached { entry, to: Some(to) } => {
-                write!(f, "entry {} has lost its parent and follows {} now", short_id(*entry), short_id(*to))
+                write!(
+                    f,
+                    "entry {} lost its parent entry and now follows {}",
+                    short_id(*entry),
+                    short_id(*to)
+                )
             }
             Self::Reattached { entry, to: None } => {
-                write!(f, "entry {} has lost its parent and begins the session now", short_id(*entry))
+                write!(f, "entry {} lost its parent entry and now starts the session", short_id(*entry))
             }
             Self::Newer { version } => {
                 write!(
                     f,
-                    "the session is of format {version}, newer than {FORMAT_VERSION}: it can only be read"
+                    "the session is read-only: a newer version of haft wrote it (format {version}; this version supports {FORMAT_VERSION}); upgrade haft"
                 )
             }
             Self::Moved { from, to, reason, .. } => {
                 write!(
                     f,
-                    "{} cannot be written any more ({reason}): the session goes on in {}",
+                    "cannot write {} ({reason}); the session continues in {}",
                     from.display(),
                     to.display()
                 )
@@ -168,7 +173,7 @@ impl<'a> RecoveryTree<'a> {
             }
         };
         if self.known.contains_key(&entry.id) {
-            let reason = format!("a second entry with the id {}", entry.id);
+            let reason = format!("duplicate entry id {}", entry.id);
             return self.repairs.push(SessionRepair::BadLine { line: number, reason });
         }
         self.repairs.extend(unread.map(|reason| SessionRepair::BadLine { line: number, reason }));

@@ -102,7 +102,7 @@ impl TurnDriver {
             }
             next = events.next().await;
         }
-        let text = format!("the answer of {info} ended without its final event; try again");
+        let text = format!("the answer from {info} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 

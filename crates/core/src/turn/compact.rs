@@ -310,7 +310,7 @@ impl ContextCompactor<'_> {
                 | ModelEvent::ToolCallEnd { .. } => {}
             }
         }
-        let text = format!("the answer of {asked} ended without its final event; try again");
+        let text = format!("the answer from {asked} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text))
     }
 }

@@ -97,7 +97,7 @@ impl<'a> RequestDraft<'a> {
         }
         match messages {
             Some(messages) if messages.is_empty() => {
-                refused.push("it left no message to answer".to_owned());
+                refused.push("the edit removes all messages".to_owned());
             }
             // Servers refuse a call without a result.
             Some(messages) => self.request.messages = Arc::new(complete_tool_calls(messages)),
@@ -128,9 +128,11 @@ impl<'a> RequestDraft<'a> {
         let found = match models {
             _ if is(setup.model.as_ref()) => Ok(setup.model.clone()),
             Some(models) => models.model(name, &setup.model.info()).await,
-            None => Err("no other model is known here".to_owned()),
+            None => Err("no other model is available".to_owned()),
         };
-        let refused = |why| format!("it wants model {name:?}: {why}; {} is asked", self.request.model);
+        let refused = |why| {
+            format!("cannot switch to model {name:?}: {why}; the request goes to {}", self.request.model)
+        };
         let model = found.map_err(refused)?;
         self.request.model = model.info();
         self.model = model;
@@ -144,16 +146,14 @@ impl<'a> RequestDraft<'a> {
         }
         if !is_name(name) {
             return Err(format!(
-                "it adds a tool named {name:?}; a name is a letter, then letters, digits, _ and -"
+                "cannot add the tool {name:?}: a tool name is a letter, then letters, digits, _ and -"
             ));
         }
         if !self.setup.is_tool_active(name) {
-            return Err(format!(
-                "it adds the tool {name:?}, which is not among the tools that are switched on"
-            ));
+            return Err(format!("cannot add the tool {name:?}: the tool is not active"));
         }
         if !tool.schema.is_object() {
-            return Err(format!("it adds the tool {name:?}, whose schema is not an object"));
+            return Err(format!("cannot add the tool {name:?}: its schema is not an object"));
         }
         self.request.tools.push(Arc::new(tool));
         Ok(())
@@ -170,11 +170,11 @@ fn is_name(name: &str) -> bool {
 
 fn check_options(options: RequestOptions) -> Result<(), String> {
     if options.max_tokens == Some(0) {
-        return Err("it leaves no room for an answer: max_tokens is 0".to_owned());
+        return Err("max_tokens is 0; set it to at least 1".to_owned());
     }
     match options.temperature {
         Some(temperature) if !(temperature.is_finite() && temperature >= 0.0) => {
-            Err(format!("it sets a temperature of {temperature}; 0 is the least"))
+            Err(format!("the temperature is {temperature}; set it to 0 or more"))
         }
         Some(_) | None => Ok(()),
     }

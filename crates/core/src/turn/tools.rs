@@ -368,9 +368,7 @@ fn not_run_call(call: &ToolCall) -> PlannedCall {
 }
 
 fn truncated_call(call: &ToolCall) -> PlannedCall {
-    let text = format!(
-        "{} was not run: the message reached the output limit and was cut; send less at once",
-        call.name
-    );
+    let text =
+        format!("{} was not run: the message was cut at the output limit; send a shorter message", call.name);
     PlannedCall::error(call, text)
 }

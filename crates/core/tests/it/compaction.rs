@@ -225,14 +225,14 @@ async fn a_summary_that_fails_is_told_and_ends_nothing_that_fits() {
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     let end = events.iter().find(|line| line.contains("compaction_end")).unwrap();
-    assert!(end.contains(r#""error":"the model did not sum up the conversation: Unavailable"#), "{end}");
+    assert!(end.contains(r#""error":"the model could not summarize the conversation: Unavailable"#), "{end}");
     assert_eq!(transcript(&agent).len(), 72);
 
     // It does not fit: both errors are told, and the model is not asked for a summary twice.
     let script = self::script(vec![fails(ModelErrorKind::Unavailable), fails(ModelErrorKind::Overflow)]);
     let agent = self::agent(&script, old(7_000)).build().unwrap();
     let message = run(&agent).await.1.unwrap_err().to_string();
-    assert_eq!(message, "Overflow; the model did not sum up the conversation: Unavailable");
+    assert_eq!(message, "Overflow; the model could not summarize the conversation: Unavailable");
 }
 
 #[tokio::test]

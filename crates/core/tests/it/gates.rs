@@ -133,7 +133,10 @@ async fn rewritten_arguments_that_do_not_fit_block_the_call() {
             .unwrap();
         let (events, _) = run(&agent).await;
         let result = events.iter().find(|line| line.starts_with("result t1 error")).unwrap();
-        assert!(result.contains("arguments rewritten by b do not fit the tool"), "{args}: {result}");
+        assert!(
+            result.contains("arguments rewritten by b do not match the tool's schema"),
+            "{args}: {result}"
+        );
     }
 }
 
@@ -330,8 +333,7 @@ async fn a_call_whose_hooks_take_too_long_together_is_blocked_and_says_who_was_a
     let start = tokio::time::Instant::now();
     let (events, outcome) = run(&gated([quick, slow.clone(), Slow { name: "slower", ..slow.clone() }])).await;
     assert_eq!((start.elapsed(), outcome), (Duration::from_secs(30), Ok(())));
-    let expect = "result t1 error blocked, because everybody who decides about this has 30 s together, and slow, slower \
-                  had not answered by then";
+    let expect = "result t1 error blocked: not all hooks answered within the shared 30 s; still waiting for slow, slower";
     assert_eq!(result_of(&events), expect);
     assert_eq!(slow.told().len(), 2, "its own block did not decide");
 

@@ -210,7 +210,7 @@ async fn a_queue_has_an_end_and_takes_nothing_that_is_empty() {
     }
     let full = agent.steer("x").unwrap_err();
     assert_eq!(full, QueueError::Full { limit: 64 });
-    assert_eq!(full.to_string(), "64 messages wait already; let the agent take some, or take them back");
+    assert_eq!(full.to_string(), "the queue is full (64 messages); wait for the agent or remove a message");
     assert_eq!(agent.follow_up(" \n").unwrap_err(), QueueError::Empty);
 }
 

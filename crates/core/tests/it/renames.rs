@@ -170,15 +170,15 @@ async fn what_the_model_cannot_call_no_hook_can_have_called() {
     check_refused(
         "nobody",
         "{}",
-        r#"nobody: "nobody", which the model is not offered"#,
-        r#"names has another tool called: "nobody", which the model is not offered"#,
+        r#"nobody: "nobody": the tool is not offered to the model"#,
+        r#"names changed the call to a tool that cannot run: "nobody": the tool is not offered to the model"#,
     )
     .await;
     check_refused(
         "off",
         "{}",
-        r#"off: "off", which the model is not offered"#,
-        r#"names has another tool called: "off", which the model is not offered"#,
+        r#"off: "off": the tool is not offered to the model"#,
+        r#"names changed the call to a tool that cannot run: "off": the tool is not offered to the model"#,
     )
     .await;
     let unfit = r#"arguments are not valid: at /n: "x" is not of type "integer""#;

@@ -163,16 +163,16 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
 fn what_does_not_count_is_said() {
     let none = RequestEdit::default;
     check_refused(none(), &[]);
-    check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["it left no message to answer"]);
+    check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["the edit removes all messages"]);
     let options = |max_tokens, temperature| RequestEdit {
         options: Some(RequestOptions { max_tokens, temperature }),
         ..none()
     };
-    check_refused(options(Some(0), None), &["it leaves no room for an answer: max_tokens is 0"]);
-    check_refused(options(None, Some(-1.0)), &["it sets a temperature of -1; 0 is the least"]);
+    check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
+    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
     check_refused(
         RequestEdit { model: Some("nobody".into()), ..none() },
-        &[r#"it wants model "nobody": no other model is known here; script/test is asked"#],
+        &[r#"cannot switch to model "nobody": no other model is available; the request goes to script/test"#],
     );
     // The model's own name is no other model.
     check_refused(RequestEdit { model: Some("test".into()), ..none() }, &[]);
@@ -182,16 +182,15 @@ fn what_does_not_count_is_said() {
 #[test]
 fn tools_are_only_added_and_only_those_that_may_be_there() {
     check_refused(adds("echo"), &[]);
-    let left_out =
-        |name: &str| format!("it adds the tool {name:?}, which is not among the tools that are switched on");
+    let left_out = |name: &str| format!("cannot add the tool {name:?}: the tool is not active");
     check_refused(adds("off"), &[&left_out("off")]);
     check_refused(adds("new"), &[&left_out("new")]);
-    let broken = r#"it adds a tool named "a b"; a name is a letter, then letters, digits, _ and -"#;
+    let broken = r#"cannot add the tool "a b": a tool name is a letter, then letters, digits, _ and -"#;
     check_refused(adds("a b"), &[broken]);
     let spec = ToolSpec::new("later", "No schema.").with_schema(RawJson::parse("[]").unwrap());
     check_refused(
         RequestEdit { add_tools: vec![spec], ..RequestEdit::default() },
-        &[r#"it adds the tool "later", whose schema is not an object"#],
+        &[r#"cannot add the tool "later": its schema is not an object"#],
     );
 }
 
@@ -255,7 +254,7 @@ async fn a_model_that_cannot_be_asked_is_said_and_the_agents_own_answers() {
     let agent = script.agent().before_model_request(hook.clone()).models(Other(known)).build().unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant mine "]);
-    let expect = r#"it wants model "nobody": there is no nobody beside script/test; script/test is asked"#;
+    let expect = r#"cannot switch to model "nobody": there is no nobody beside script/test; the request goes to script/test"#;
     assert_eq!(hook.refused(), [expect]);
 }
 

@@ -235,7 +235,7 @@ async fn a_session_that_cannot_be_written_ends_the_turn_and_loses_nothing() {
     let (events, outcome) = run(&agent).await;
     let TurnErrorKind::Session { reason } = outcome.unwrap_err().kind else { panic!("another error") };
     assert!(reason.contains("sessions"), "{reason}");
-    assert!(events[0].starts_with("error the turn ended because the session cannot be kept: "), "{events:?}");
+    assert!(events[0].starts_with("error turn stopped: cannot save the session: "), "{events:?}");
     assert_eq!(
         (events.len(), agent.messages().len()),
         (2, 0),

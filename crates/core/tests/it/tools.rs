@@ -44,7 +44,7 @@ async fn what_nobody_can_see_does_not_reach_the_model() {
     let cat = tool("cat", |_| ToolOutput::text("fog\u{e0041}\u{e0042}\u{200b}!"));
     let agent = script.agent().tool(cat).build().unwrap();
     let (events, _) = run(&agent).await;
-    check(&events, "result t1 fog\u{200b}!\n[2 characters that nobody can see were left out]");
+    check(&events, "result t1 fog\u{200b}!\n[2 invisible characters were removed]");
 }
 
 #[tokio::test]
@@ -314,7 +314,7 @@ fn two_tools_of_one_name_are_refused() {
     let script = Script::default();
     let twice = || tool("echo", |_| ToolOutput::text(""));
     let error = script.agent().tool(twice()).tool(twice()).build().unwrap_err();
-    assert_eq!(error.to_string(), r#"a tool named "echo" exists already"#);
+    assert_eq!(error.to_string(), r#"a tool named "echo" already exists"#);
 }
 
 /// Brings one tool, late.
@@ -364,5 +364,5 @@ async fn tools_that_are_there_already_are_added_and_two_of_one_name_are_refused(
 
     let twice = script.agent().add_tools([shared("one")]).add_tools([shared("two"), shared("one")]);
     let error = twice.build().unwrap_err();
-    assert_eq!(error.to_string(), r#"a tool named "one" exists already"#);
+    assert_eq!(error.to_string(), r#"a tool named "one" already exists"#);
 }

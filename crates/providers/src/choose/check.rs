@@ -29,7 +29,7 @@ pub enum KeyError {
         status: u16,
     },
     /// The provider could not be asked, or its answer says nothing of the key.
-    #[error("{provider} could not be asked whether it takes the key: {reason}")]
+    #[error("cannot verify the key with {provider}: {reason}")]
     Unchecked {
         /// The provider.
         provider: String,
@@ -83,7 +83,7 @@ pub async fn check_key(
         400 if answer.body.contains("API_KEY_INVALID") => {
             Err(KeyError::Refused { provider: provider.to_owned(), status: answer.status })
         }
-        status => Err(unchecked(format!("it answered {status}"))),
+        status => Err(unchecked(format!("the server answered with status {status}"))),
     }
 }
 

@@ -67,9 +67,9 @@ impl FailureReporter {
         } else if let ProviderError::Provider(reason) = error {
             self.permanent_failure(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
         } else if error.kind() == rig_core::ErrorKind::Request {
-            self.permanent_failure(Kind::Rejected, format!("cannot take this request: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("cannot process this request: {said}"))
         } else {
-            self.permanent_failure(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("sent an invalid answer: {said}"))
         }
     }
 
@@ -83,11 +83,11 @@ impl FailureReporter {
             }
             Some(error) if error.is_timeout() && !is_system_timeout(error) => {
                 // Whoever waited that long already is not to wait as long again, unasked.
-                let message = format!("at {} was silent for too long: {cause}", self.address);
+                let message = format!("at {} did not respond in time: {cause}", self.address);
                 return self.permanent_failure(Kind::Connection, message);
             }
-            _ if begun => format!("broke the connection in the middle of its answer: {cause}"),
-            _ => format!("broke the connection before it answered: {cause}"),
+            _ if begun => format!("closed the connection during its answer: {cause}"),
+            _ => format!("closed the connection before it answered: {cause}"),
         };
         AttemptFailure { passes: true, ..self.permanent_failure(Kind::Connection, message) }
     }
@@ -104,13 +104,15 @@ impl FailureReporter {
         let message = match kind {
             Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
             Kind::RateLimited if !passes => {
-                format!("says the account is used up ({said}); check its billing")
+                format!("reports that the account has no credit left ({said}); check its billing")
             }
-            Kind::RateLimited => format!("gets too many requests ({said}); wait, or choose another model"),
+            Kind::RateLimited => {
+                format!("received too many requests ({said}); wait, or choose another model")
+            }
             Kind::Unavailable => format!("is overloaded or failing ({said}); try again later"),
             Kind::Overflow => {
                 format!(
-                    "says the conversation is longer than the model's window ({said}); shorten it, or choose a model with a larger one"
+                    "rejected the request because the conversation exceeds the model's context window ({said}); compact the conversation or choose a model with a larger window"
                 )
             }
             Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
@@ -121,7 +123,7 @@ impl FailureReporter {
                     )
                 }
                 Some(404) => {
-                    format!("does not know the model or path ({said}); check --model and --base-url")
+                    format!("has no such model or path ({said}); check --model and --base-url")
                 }
                 _ => format!("refused the request ({said})"),
             },
@@ -132,7 +134,7 @@ impl FailureReporter {
     }
 
     fn key_hint(&self) -> String {
-        let sent = if self.key_sent { "check" } else { "none was sent: set" };
+        let sent = if self.key_sent { "check" } else { "no key was sent: set" };
         match &self.key_env {
             Some(variable) => format!("{sent} {variable} or pass --api-key"),
             None => format!("{sent} --api-key"),

@@ -35,7 +35,7 @@ pub(crate) async fn send_get(
 ) -> Result<PlainResponse, String> {
     let base_url = endpoint::base_url(config).map_err(|error| error.to_string())?;
     let client = HttpClient::new(config, &base_url, timeouts).map_err(|error| error.to_string())?;
-    let url: Url = address(&base_url).parse().map_err(|_| "its address cannot be used".to_owned())?;
+    let url: Url = address(&base_url).parse().map_err(|_| "the address is not a valid URL".to_owned())?;
     let mut request = client.get()?.get(url).timeout(bounds.wait).header("anthropic-version", "2023-06-01");
     for (name, value) in client.headers() {
         request = request.header(name, value.clone());

@@ -118,7 +118,7 @@ impl RequestDriver {
         let delay = delay(self.attempt, jitter(), failure.retry_after, &self.setup.timeouts);
         self.attempt += 1;
         self.phase = AttemptPhase::Waiting(Box::pin(tokio::time::sleep(delay)));
-        tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed, trying again");
+        tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed; retrying");
         let ModelError { kind, message } = failure.error;
         Ok(ModelEvent::Retry { attempt: self.attempt, delay, message, max_attempts: MAX_ATTEMPTS, kind })
     }

@@ -70,7 +70,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, ConfiguredProvider>
         // Values of headers may be secrets, and serde quotes what it does not like.
         let place = format!("line {}, column {}", inner.line(), inner.column());
         let secret = field.contains(".headers") || field.ends_with("key_env");
-        let detail = if secret { format!("must be a text, at {place}") } else { inner.to_string() };
+        let detail = if secret { format!("must be a string, at {place}") } else { inner.to_string() };
         FileParseError::Field { field, detail }
     })?;
     reader.end().map_err(|error| FileParseError::Syntax(error.to_string()))?;
@@ -83,19 +83,22 @@ fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider
         detail: detail.to_owned(),
     };
     if name.trim().is_empty() || name.contains(['/', ',']) || name == "scripted" {
-        return Err(at("", "cannot be the name of a provider; choose another, without / and ,"));
+        return Err(at("", "is not a valid provider name; use a name without / and ,"));
     }
     if written.base_url.as_deref().is_some_and(|url| !is_address(url)) {
         return Err(at(".base_url", "must be an http or https address"));
     }
     if written.base_url.is_none() && find_preset(name).is_none_or(|preset| preset.base_url.is_none()) {
-        return Err(at(".base_url", "is missing; haft does not know where this provider is"));
+        return Err(at(".base_url", "is missing; set the address of this provider"));
     }
     if written.key_env.as_deref().is_some_and(|variable| !is_variable(variable)) {
         return Err(at(".key_env", "must be the name of a variable, not a key"));
     }
     if let Some(header) = written.headers.keys().find(|name| name.parse::<HeaderName>().is_err()) {
-        return Err(at(&format!(".headers.{header}"), "has characters that a header cannot have"));
+        return Err(at(
+            &format!(".headers.{header}"),
+            "has characters that HTTP does not allow in a header name",
+        ));
     }
     let mut models = BTreeMap::new();
     for (id, written) in written.models {
@@ -136,7 +139,7 @@ fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static 
     if let Some(prices) = &written.prices {
         let all = [Some(prices.input), Some(prices.output), prices.cache_read, prices.cache_write];
         if all.into_iter().flatten().any(|price| !price.is_finite() || price < 0.0) {
-            return Err(("prices", "must be dollars for a million tokens, 0 or more"));
+            return Err(("prices", "must be dollars per million tokens, 0 or more"));
         }
     }
     let prices = written.prices.map(|prices| TokenPrices {

@@ -36,7 +36,8 @@ impl ScriptPlayer {
             free.filter(|(step, used)| (!**used || step.repeat) && step.when.matches_last(messages));
         let Some((step, used)) = fitting.next() else {
             let left = self.used.iter().filter(|used| !**used).count();
-            let message = format!("the script has no step for this message ({left} unused steps do not fit)");
+            let message =
+                format!("the script has no step for this message ({left} unused steps do not match)");
             return Err(ModelError::new(ModelErrorKind::Rejected, message));
         };
         *used = true;

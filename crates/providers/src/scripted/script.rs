@@ -152,8 +152,8 @@ struct ScriptFile<S> {
 fn describe_mistake(error: &serde_json::Error) -> String {
     let place = format!("in line {}, column {}", error.line(), error.column());
     match error.classify() {
-        Category::Eof => "it ends in the middle".to_owned(),
-        Category::Io | Category::Syntax => format!("no JSON {place}"),
+        Category::Eof => "the JSON ends too early".to_owned(),
+        Category::Io | Category::Syntax => format!("invalid JSON {place}"),
         Category::Data => {
             let message = error.to_string();
             let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
@@ -184,7 +184,7 @@ impl ScriptStep {
             describe_mistake(&serde_json::from_str::<ScriptFile<Self>>(whole).err().unwrap_or(error))
         })?;
         if step.say.is_empty() && step.error.is_none() {
-            return Err("it neither says anything nor fails".to_owned());
+            return Err("the step has neither `say` nor `error`".to_owned());
         }
         for (index, line) in step.say.iter().enumerate() {
             line.check().map_err(|reason| format!("block {}: {reason}", index + 1))?;
@@ -212,7 +212,7 @@ impl ScriptBlock {
         match (&call.args, &call.args_text) {
             (Some(_), Some(_)) => Err("give args or args_text, not both".to_owned()),
             (Some(args), None) if !args.is_object() => {
-                Err("args is not an object; use args_text for arguments that are no object".to_owned())
+                Err("args is not an object; use args_text for arguments that are not an object".to_owned())
             }
             (Some(_), None) | (None, _) => Ok(()),
         }

@@ -205,12 +205,7 @@ async fn an_address_alone_is_a_compatible_server_and_gets_no_ones_key() {
 #[tokio::test]
 async fn a_key_alone_needs_an_owner() {
     check!([("key", "k"), ("model", "gpt-4.1")], [], [], "openai gpt-4.1 - k as asked for");
-    check!(
-        [("key", "k")],
-        [ANTHROPIC],
-        [],
-        "error: --api-key was given, but not whose key it is; pass --provider too"
-    );
+    check!([("key", "k")], [ANTHROPIC], [], "error: --api-key needs a provider; also pass --provider");
 }
 
 #[tokio::test]
@@ -219,7 +214,7 @@ async fn errors_say_what_to_do() {
         [("provider", "anthropic")],
         [],
         [],
-        "error: no key for anthropic; set ANTHROPIC_API_KEY, store one in auth.json by haft login, or pass --api-key"
+        "error: no API key for anthropic; set ANTHROPIC_API_KEY, save a key with haft login, or pass --api-key"
     );
     check!(
         [("provider", "ollama")],
@@ -232,14 +227,14 @@ async fn errors_say_what_to_do() {
         [],
         [("GROQ_API_KEY", "g")],
         [],
-        "error: no model for groq; pass --model (haft --list-models shows the known ones)"
+        "error: no model selected for groq; pass --model (haft --list-models shows the known models)"
     );
-    check!([("provider", "compatible")], [], [], "error: no address for compatible; pass --base-url");
+    check!([("provider", "compatible")], [], [], "error: no server address for compatible; pass --base-url");
     check!(
         [("provider", "scripted")],
         [],
         [],
-        "error: the scripted model needs a script; pass its path by --model"
+        "error: the scripted provider needs a script; pass its path with --model"
     );
     let unknown = line(&[("provider", "antropic")], &[], &[]).await;
     assert!(

@@ -49,7 +49,10 @@ async fn a_server_of_ones_own_is_chosen_by_provider_by_model_and_when_there_is_n
     let by_model = line(lab(), &[("model", "big")], &none).await;
     check("lab big http://lab:1/v1 - because models.json names it", by_model);
     let nothing = line(lab(), &[("provider", "lab")], &none).await;
-    check("error: no model for lab; pass --model (haft --list-models shows the known ones)", nothing);
+    check(
+        "error: no model selected for lab; pass --model (haft --list-models shows the known models)",
+        nothing,
+    );
     let default = line(with("default_model", json!("small")), &[], &none).await;
     check("lab small http://lab:1/v1 - because models.json names it", default);
     let keyed = || with("key_env", json!("LAB_KEY"));

@@ -63,7 +63,7 @@ async fn the_demo_plays_to_its_end() {
     "#);
     let again = model.stream(CancellationToken::new(), request(messages)).await.err().unwrap();
     assert_eq!(again.kind, ModelErrorKind::Rejected);
-    assert_eq!(again.message, "the script has no step for this message (0 unused steps do not fit)");
+    assert_eq!(again.message, "the script has no step for this message (0 unused steps do not match)");
 }
 
 #[tokio::test]
@@ -145,14 +145,14 @@ async fn an_answer_that_is_complete_stays_so() {
 #[test]
 fn mistakes_are_named_with_their_step() {
     let said = |script: &str| ScriptedModel::from_json(script).unwrap_err().to_string();
-    assert_snapshot!(said("{"), @"the script is not valid: it ends in the middle");
+    assert_snapshot!(said("{"), @"the script is not valid: the JSON ends too early");
     assert_snapshot!(said("{}"), @"the script is not valid: missing field `steps`, in line 1, column 2");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"}]},{}]}"#),
-        @"step 2 of the script is not valid: it neither says anything nor fails");
+        @"step 2 of the script is not valid: the step has neither `say` nor `error`");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"},{"text":"b","thinking":"c"}]}]}"#),
         @"step 1 of the script is not valid: block 2: give exactly one of text, thinking and call");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"call":{"name":"bash","args":[1]}}]}]}"#),
-        @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are no object");
+        @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are not an object");
     assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error`, in line 1, column 16");
     assert_snapshot!(said("nonsense"), @"the script is not valid: no JSON in line 1, column 2");
     let second = "{\"steps\": [\n  {\"say\": [{\"text\": \"a\"}]},\n  {\"say\": 1}\n]}";

@@ -108,7 +108,7 @@ fn a_tool_that_is_not_there_blocks_and_nobody_else_is_asked() {
     let hooks = [(Some(Ordered), None, vec![rename("c", "{}")]), (Some(Ordered), None, vec![])];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!((asked.len(), by), (1, Some(0)));
-    let reason = "n has another tool called: no c";
+    let reason = "n changed the call to a tool that cannot run: no c";
     assert_eq!(verdict, Verdict::Refuse(Refusal::new(RefusalScope::Call, "n", reason)));
 }
 

@@ -128,7 +128,7 @@ async fn a_file_of_a_newer_format_is_only_read() {
     assert_eq!(texts(&session), ["first"]);
     let error = session.append(user("x"), Durability::Now).await.unwrap_err();
     assert!(
-        error.to_string().ends_with("is of format 2, newer than 1: a newer haft can go on with it"),
+        error.to_string().ends_with("was written by a newer version of haft (format 2; this version reads up to 1); upgrade haft to continue it"),
         "{error}"
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);

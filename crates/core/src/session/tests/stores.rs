@@ -35,7 +35,7 @@ async fn sessions_are_found_by_project_and_by_name() {
     assert_eq!(store.latest(Path::new("/a-b")).unwrap().unwrap().id, two.id());
     assert_eq!(store.find(&one.id().to_string()[..12]).unwrap().path, one.path().unwrap());
     let error = store.find("x").unwrap_err();
-    assert_eq!(error.to_string(), "no session is called \"x\"");
+    assert_eq!(error.to_string(), "no session matches \"x\"");
     assert!(matches!(store.find(""), Err(SessionError::NotFound { .. })));
     let name =
         |cwd: &str| store.project_dir(Path::new(cwd)).file_name().unwrap().to_string_lossy().into_owned();

@@ -216,13 +216,13 @@ mod tests {
         let kinds = "is not one of image/png, image/jpeg, image/gif, image/webp";
         unusable("image/svg+xml", &svg, &format!("\"image/svg+xml\" {kinds}"));
         unusable("image/png\\u001b[31m", &svg, &format!("\"image/png\\u{{1b}}[31m\" {kinds}"));
-        unusable("image/png", &svg, "its bytes are no PNG, JPEG, GIF or WebP image");
+        unusable("image/png", &svg, "not a PNG, JPEG, GIF or WebP image");
         unusable("image/jpeg", &png(PNG), "it is called image/jpeg and is image/png");
-        unusable("image/png", "-_-_", "not standard base64: Invalid symbol 45, offset 0.");
-        unusable("image/png", "", "it has no data");
-        unusable("image/png", &png(&PNG[..12]), "its header is damaged");
+        unusable("image/png", "-_-_", "the image is not valid base64: Invalid symbol 45, offset 0.");
+        unusable("image/png", "", "the image has no data");
+        unusable("image/png", &png(&PNG[..12]), "the image header is damaged");
         let bomb = [&PNG[..16], &65_535_u32.to_be_bytes(), &65_535_u32.to_be_bytes(), &PNG[24..]].concat();
-        unusable("image/png", &png(&bomb), "it claims to be 65535 by 65535 pixels");
+        unusable("image/png", &png(&bomb), "the image is too large: 65535 by 65535 pixels");
         let mut large = PNG.to_vec();
         large.resize(image::MAX_BYTES, 0);
         check(&image("image/png", &png(&large)), &["<image/png>"], false);
@@ -238,7 +238,7 @@ mod tests {
         jpeg.extend(b"\xff\xc0\0\x11\x08\x01\xe0\x02\x80\x03\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xd9");
         check(&image("image/jpeg", &STANDARD.encode(&jpeg)), &["<image/jpeg>"], false);
         jpeg.truncate(0xf000);
-        unusable("image/jpeg", &STANDARD.encode(&jpeg), "its header is damaged");
+        unusable("image/jpeg", &STANDARD.encode(&jpeg), "the image header is damaged");
     }
 
     #[test]
