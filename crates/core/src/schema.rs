@@ -1,4 +1,4 @@
-//! Tool arguments against the tool's JSON Schema.
+//! Validates tool arguments against the tool's JSON Schema.
 
 mod plain;
 mod work;
@@ -12,19 +12,19 @@ use serde_json::{Map, Value};
 
 pub use plain::is_plain_object;
 
-/// The number of mismatches that the model is told at once.
+/// The maximum number of errors that are reported to the model at once.
 const MAX_FAULTS: usize = 5;
 
-/// The longest description of one mismatch, in bytes: it may quote what the model sent.
+/// The maximum bytes of an error description, which may quote the arguments.
 const MAX_FAULT: usize = 400;
 
 const MAX_PATTERNS: usize = 32;
 
-/// The size of one pattern compiled, in bytes.
+/// The maximum size of a compiled pattern in bytes.
 const MAX_PATTERN: usize = 256 * 1024;
 
-/// A schema, compiled. Never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
-/// no check takes more than a bounded number of steps, whatever the schema.
+/// A compiled schema. It never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
+/// a check takes a bounded number of steps for any schema.
 pub struct SchemaValidator {
     compiled: jsonschema::Validator,
     schema: Value,
@@ -34,8 +34,8 @@ impl SchemaValidator {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`SchemaError`] when it is not an object, not a schema, refers to something outside itself, or takes too much
-    /// work whatever the arguments.
+    /// [`SchemaError`] if the schema is not an object, is not valid, refers to something outside itself, or is too
+    /// complex for any arguments.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaError> {
         let schema: Value = schema.read().map_err(|error| SchemaError(error.to_string()))?;
         if !schema.is_object() {
@@ -56,7 +56,7 @@ impl SchemaValidator {
     /// Checks arguments.
     ///
     /// # Errors
-    /// [`ArgsError`], worded for the model: every mismatch with its path.
+    /// [`ArgsError`] with a message for the model: each error with its path.
     pub fn check(&self, args: &RawJson) -> Result<(), ArgsError> {
         if !args.is_object() {
             let start: String = args.as_str().chars().take(60).collect();
@@ -74,8 +74,8 @@ impl SchemaValidator {
     }
 }
 
-/// Looks at all of a schema, whether or not arguments would ever come to it: every reference stays inside, and there
-/// are not too many patterns.
+/// Checks all parts of a schema, including those that no arguments would reach: references must stay inside, and the
+/// number of patterns is limited.
 fn check_schema(schema: &Value, patterns: &mut usize) -> Result<(), String> {
     let Value::Object(keywords) = schema else {
         let elements = schema.as_array().into_iter().flatten();
@@ -114,7 +114,7 @@ fn describe_error(error: &jsonschema::ValidationError<'_>) -> String {
     shorten(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
 }
 
-/// Both ends of a long text: the path is at the beginning, what is wrong at the end.
+/// Returns both ends of a long text: the path is at the beginning, the error at the end.
 fn shorten(text: String) -> String {
     if text.len() <= MAX_FAULT {
         return text;
@@ -130,12 +130,12 @@ impl fmt::Debug for SchemaValidator {
     }
 }
 
-/// A tool's schema that cannot be used.
+/// The error for a tool's schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unusable schema: {0}")]
 pub struct SchemaError(String);
 
-/// Arguments that do not fit.
+/// The error for arguments that do not match the schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ArgsError(String);
@@ -203,7 +203,7 @@ mod tests {
         compiled(schema).unwrap().check(&RawJson::parse(r#"{"$ref":"x"}"#).unwrap()).unwrap();
     }
 
-    /// Definitions each of which refers to the next one twice.
+    /// Creates definitions that each refer to the next one twice.
     fn branching(levels: usize, wrap: impl Fn(Value) -> Value) -> Value {
         let mut defs = Map::new();
         for level in 0..levels {
@@ -232,7 +232,7 @@ mod tests {
         tree.check(&RawJson::parse(r#"{"left":{"left":{}},"right":{}}"#).unwrap()).unwrap();
         let error = tree.check(&RawJson::parse(r#"{"left":{"x":1}}"#).unwrap()).unwrap_err();
         assert!(error.to_string().starts_with("/left: "), "{error}");
-        // The same, but every level is looked at twice.
+        // The same schema, but every level is visited twice.
         let twice = json!({"properties": {"a": {"$ref": "#"}}});
         let twice = json!({"anyOf": [twice, twice, {"const": 1}]});
         let deep = (0..50).fold(json!(2), |inner, _| json!({ "a": inner }));

@@ -72,7 +72,7 @@ struct FittingLines {
 }
 
 impl FittingLines {
-    /// Not even one line fits, although lines are wanted: the first one is cut.
+    /// True if not even one line fits and at least one line is wanted, so that the first line must be cut.
     fn must_cut_line(&self, text: &str, limits: TruncationLimits) -> bool {
         self.lines == 0 && limits.lines > 0 && limits.bytes > 0 && !text.is_empty()
     }

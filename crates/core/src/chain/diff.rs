@@ -1,20 +1,20 @@
-//! The changes of a rewrite, as JSON pointers.
+//! Computes the changes of a rewrite as JSON pointers.
 
 use std::collections::BTreeMap;
 
 use haft_protocol::RawJson;
 
-/// Pointers one rewrite is described by; one that changed more is said to have changed the whole.
+/// The most pointers for one rewrite. A rewrite with more changes is reported as a change of the whole document.
 const MAX_CHANGED: usize = 64;
 
-/// The pointers of what differs in value, the deepest that say it; `""` is the whole.
+/// Returns the deepest pointers to all different values; `""` is the whole document.
 pub(super) fn changed_pointers(old: &RawJson, new: &RawJson) -> Vec<String> {
     let mut paths = Vec::new();
     collect_changes(String::new(), old, new, &mut paths);
     if paths.len() > MAX_CHANGED { vec![String::new()] } else { paths }
 }
 
-/// True if a change of one is a change of the other.
+/// True if a change at one pointer also changes the value at the other.
 pub(super) fn pointers_overlap(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -53,7 +53,7 @@ fn collect_field_changes(
     }
 }
 
-/// One level of a value. Numbers are compared as texts, so that no digit is lost.
+/// One level of a value. Numbers are compared as text, so that no digit is lost.
 enum JsonNode {
     Object(BTreeMap<String, RawJson>),
     Array(Vec<RawJson>),

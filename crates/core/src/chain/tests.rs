@@ -1,4 +1,4 @@
-//! The chain of hooks over scripts of decisions, and over random ones.
+//! Tests of the hook chain with scripted and random decisions.
 
 mod random;
 mod renames;
@@ -34,7 +34,7 @@ fn runs(args: &str) -> Verdict {
     Verdict::Run { tool: None, args: json(args) }
 }
 
-/// A hook of a test: its role, and its decisions in turn; then it allows.
+/// A test hook: its role and its decisions in order; after them it allows.
 type Script = (HookRole, Vec<ToolDecision>);
 
 fn ordered(decisions: Vec<ToolDecision>) -> Script {
@@ -45,16 +45,15 @@ fn gate(decisions: Vec<ToolDecision>) -> Script {
     (Gate, decisions)
 }
 
-/// The course of a chain.
+/// The record of a chain run.
 struct Played {
-    /// Who was asked about what, in order.
+    /// The queries in order: hook and call.
     asked: Vec<(usize, String)>,
     verdict: Verdict,
     by: Option<usize>,
 }
 
-/// Runs a chain. `pick` says whose answer comes first of those that are asked at once; `valid` what the schema is
-/// content with.
+/// Runs a chain. `pick` selects whose answer arrives first in phase 2; `valid` stands in for the schema check.
 fn run(script: &[Script], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&RawJson) -> bool) -> Played {
     let mut decisions: Vec<_> = script.iter().map(|(_, decisions)| decisions.clone().into_iter()).collect();
     let mut decide = |index: usize| decisions[index].next().unwrap_or(ToolDecision::Allow);
@@ -244,9 +243,9 @@ fn who_needs_approval() {
     let responds = Verdict::Respond { by: "r".into(), output: ToolOutput::text("x") };
     for (verdict, known, vouched, expect) in [
         (&runs, true, false, true),
-        // A word for an answer is none for a call that runs.
+        // A hook that vouches for results changes nothing for a call that runs.
         (&runs, true, true, true),
-        // What nobody registered does not run.
+        // A call of an unregistered tool does not run.
         (&runs, false, false, false),
         (&responds, true, false, true),
         (&responds, true, true, false),
@@ -266,6 +265,6 @@ fn a_discarded_turn_is_one_from_wherever_it_is_said() {
     check(&[gate(vec![hard()])], &[(0, "{}")], verdict());
     let late = [ordered(vec![ToolDecision::Allow, hard()]), ordered(vec![rewrite("b", r#"{"a":1}"#)])];
     check(&late, &[(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)], verdict());
-    // The order of the hooks decides, and not how much is refused.
+    // The order of the hooks decides, regardless of the scope of the refusals.
     check(&[gate(vec![block("b")]), gate(vec![hard()])], &[(0, "{}"), (1, "{}")], blocked("b"));
 }

@@ -1,4 +1,4 @@
-//! What is decided without asking anybody.
+//! Tests of the decisions that need no I/O.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -13,7 +13,7 @@ fn time() -> Rfc3339Time {
     Rfc3339Time("T".into())
 }
 
-/// A text of this many tokens beside the four of its frame.
+/// Creates a text of this many tokens, in addition to the four of its frame.
 fn text(tokens: usize) -> String {
     "x".repeat(4 * tokens)
 }
@@ -61,7 +61,7 @@ fn branch(bodies: Vec<EntryBody>) -> Vec<Arc<SessionEntry>> {
     bodies.into_iter().enumerate().map(entry).collect()
 }
 
-/// One prompt, two steps with a tool each, a last word.
+/// One prompt, two steps with a tool each, and a final answer.
 fn turn() -> Vec<EntryBody> {
     vec![
         user(100),
@@ -83,7 +83,7 @@ fn check_cut(bodies: Vec<EntryBody>, usual: u64, at_most: u64, expect: usize) {
 fn the_kept_part_is_as_long_as_it_may_be_and_never_begins_with_a_result() {
     check_cut(turn(), 10_000, 10_000, 0);
     check_cut(turn(), 24, 24, 6);
-    // Enough for the result of the second step, not for the call.
+    // The limit is enough for the result of the second step, but not for the call.
     check_cut(turn(), 80, 80, 6);
     check_cut(turn(), 100, 100, 4);
     check_cut(turn(), 700, 700, 4);
@@ -95,7 +95,7 @@ fn a_last_step_that_is_too_long_is_kept_if_it_fits_at_all() {
     let unanswered = || turn().into_iter().take(4).collect::<Vec<_>>();
     check_cut(unanswered(), 100, 1_000, 1);
     check_cut(unanswered(), 100, 200, 4);
-    // What the user said last is kept.
+    // The last user message is kept.
     check_cut(vec![user(10), answer(10), user(5_000)], 100, 200, 2);
     check_cut(vec![], 100, 200, 0);
 }
@@ -136,7 +136,7 @@ proptest::proptest! {
         let at = find_cut(&branch, RetentionLimits { usual, at_most: usual });
         let kept = crate::session::build_context(branch.get(at..).unwrap());
         proptest::prop_assert!(kept.closed.is_empty());
-        // Nothing was dropped as an answer to nothing.
+        // No result was dropped for lack of a call.
         proptest::prop_assert_eq!(kept.messages.len(), branch.len() - at);
     }
 }

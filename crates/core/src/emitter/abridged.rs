@@ -1,5 +1,5 @@
-//! Shortened arguments and results of an extension's calls: whoever reads events slowly shall not have to hold every
-//! call whole.
+//! Truncates arguments and results of an extension's calls, so that a slow reader of events does not hold whole values
+//! in memory.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 
-/// The most that is told of arguments, of a result and of its details, in bytes.
+/// The maximum bytes of arguments, of a result and of its details in an event.
 const MOST: usize = 4096;
 
-/// The most that is told of one of many arguments, in bytes.
+/// The maximum bytes of a single argument among several.
 const MOST_OF_ONE: usize = 512;
 
 pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
@@ -36,7 +36,7 @@ pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
     }
 }
 
-/// Where something was changed; the whole, where it was changed in more places than can be told.
+/// Returns the changed pointers; the whole document if there are too many.
 fn abridge_pointers(all: Vec<String>) -> Vec<String> {
     let bytes: usize = all.iter().map(|path| path.len() + 1).sum();
     if bytes <= MOST { all } else { vec![String::new()] }

@@ -1,4 +1,4 @@
-//! Servers of this machine, and those that the user names in their place.
+//! Servers on this machine, and servers that the user configured instead.
 
 use futures::future::join_all;
 
@@ -8,19 +8,19 @@ use crate::config::ModelConfig;
 use crate::models::ModelsFile;
 use crate::presets::{PRESETS, ProviderPreset};
 
-/// A server of this machine, or one that the environment or `models.json` names in its place.
+/// A server on this machine, or one that the environment or `models.json` configures instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Which it is, going by its port.
+    /// The preset of the server, determined by its port.
     pub preset: &'static ProviderPreset,
-    /// Where it is, if it is not on its usual port, without what may be a secret.
+    /// The address without secrets; `None` for the default port.
     pub address: Option<String>,
-    /// The models it lists; never empty.
+    /// The listed models; never empty.
     pub models: Vec<String>,
 }
 
 impl LocalServer {
-    /// Where it is, in a word or two.
+    /// Returns a short description of the address.
     pub fn location(&self) -> String {
         match &self.address {
             Some(address) => address.clone(),
@@ -36,8 +36,8 @@ impl LocalServer {
     }
 }
 
-/// The local servers that answer now, in the order of [`PRESETS`]: each on its usual port, or where the user says that it
-/// is.
+/// Returns the local servers that answer, in the order of [`PRESETS`]: each on its default port or at its configured
+/// address.
 pub async fn local_servers(models: &ModelsFile, around: &dyn EnvironmentProbe) -> Vec<LocalServer> {
     let local = PRESETS.iter().filter(|preset| preset.local_port.is_some());
     let found = local.map(|preset| async move {
@@ -52,7 +52,7 @@ pub async fn local_servers(models: &ModelsFile, around: &dyn EnvironmentProbe) -
     join_all(found).await.into_iter().flatten().collect()
 }
 
-/// Whatever listens on the usual port is asked without key and headers: it may be anything.
+/// A server on a default port is contacted without key and headers, because it may be any program.
 async fn list_on_usual_port(preset: &'static ProviderPreset, around: &dyn EnvironmentProbe) -> Vec<String> {
     let (Some(port), Some(url)) = (preset.local_port, preset.base_url) else { return Vec::new() };
     if !around.is_listening(port).await {
@@ -62,7 +62,7 @@ async fn list_on_usual_port(preset: &'static ProviderPreset, around: &dyn Enviro
     around.list_models(&ModelConfig { base_url, ..ModelConfig::new(preset.dialect, preset.name, "") }).await
 }
 
-/// A server that the user names is asked as it will be for answers. One whose headers cannot be made is passed over.
+/// A configured server is contacted as for answers, with its key and headers. A server with invalid headers is skipped.
 async fn list_at_address(
     address: &str,
     preset: &'static ProviderPreset,

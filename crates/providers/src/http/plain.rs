@@ -1,4 +1,4 @@
-//! A request beside the conversation: a `GET` with the headers of a configuration.
+//! A single `GET` request outside the conversation, with the headers of a configuration.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ pub(crate) struct PlainResponse {
     pub(crate) body: String,
 }
 
-/// The bounds of a request: time, and bytes of the answer.
+/// The limits of a request: time, and bytes of the answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestLimits {
     pub(crate) wait: Duration,
     pub(crate) body: usize,
 }
 
-/// Sends a `GET` to what `address` makes of the provider's address, with key and headers.
+/// Sends a `GET` request with key and headers. `address` derives its URL from the provider's address.
 ///
 /// # Errors
-/// Why there was no answer, without any secret.
+/// The reason why there was no answer, without secrets.
 pub(crate) async fn send_get(
     config: &ModelConfig,
     timeouts: &Timeouts,

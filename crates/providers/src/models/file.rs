@@ -1,4 +1,4 @@
-//! `models.json` as it is written, and what is wrong with it.
+//! The format of `models.json`, and its errors.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, ConfiguredProvider>
         if !inner.is_data() || field == "." {
             return FileParseError::Syntax(inner.to_string());
         }
-        // Values of headers may be secrets, and serde quotes what it does not like.
+        // Values of headers may be secrets, and serde quotes invalid values.
         let place = format!("line {}, column {}", inner.line(), inner.column());
         let secret = field.contains(".headers") || field.ends_with("key_env");
         let detail = if secret { format!("must be a string, at {place}") } else { inner.to_string() };
@@ -118,7 +118,7 @@ fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider
     })
 }
 
-/// The facts, or which field cannot be and what it should be.
+/// Returns the facts, or the invalid field and its expected value.
 fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static str)> {
     for (field, tokens) in [("window", written.window), ("max_output", written.max_output)] {
         if tokens == Some(0) {

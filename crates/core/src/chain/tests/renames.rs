@@ -1,4 +1,4 @@
-//! Chains in which a hook has another tool called.
+//! Chains in which a hook selects another tool.
 
 use super::*;
 
@@ -10,10 +10,10 @@ fn respond() -> ToolDecision {
     ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }
 }
 
-/// A hook: its part in calls of `a` and in calls of `b`, and its decisions in turn.
+/// A hook: its role in calls of `a` and of `b`, and its decisions in order.
 type Hook = (Option<HookRole>, Option<HookRole>, Vec<ToolDecision>);
 
-/// Runs a chain over a call of `a`; there is a tool `b`, and no other.
+/// Runs a chain over a call of `a`; the only other tool is `b`.
 fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
     let mut decisions: Vec<_> = hooks.iter().map(|(.., decisions)| decisions.clone().into_iter()).collect();
     let mut chain = ToolChain::new("a", json("{}"), hooks.iter().map(|(of_a, ..)| *of_a));
@@ -80,7 +80,7 @@ fn who_has_a_part_only_now_is_asked_in_its_turn_wherever_it_stands() {
 
 #[test]
 fn a_part_may_be_another_one_in_the_new_tool() {
-    // It has said yes in its turn, and now may say no more than yes or no.
+    // The hook has already allowed in phase 1, and now only a refusal counts.
     let hooks = [
         (Some(Ordered), Some(Gate), vec![ToolDecision::Allow, rewrite("g", "{}")]),
         (Some(Ordered), None, vec![rename("b", "{}")]),
@@ -137,7 +137,7 @@ fn a_change_says_which_tool_and_what_of_the_arguments() {
     let change = chain.answer(0, rename("b", r#"{"n":1}"#)).cloned().unwrap();
     assert_eq!((change.tool.as_deref(), change.changed.len()), (Some("b"), 0));
     assert_eq!(chain.step(), ChainStep::Check { hook: 0, renamed: true });
-    // Nothing else counts before that is known.
+    // Other answers do not count before the check is resolved.
     assert_eq!(chain.answer(1, block("b")), None);
     chain.resolve_check(Ok(vec![Some(Ordered); 2]));
     chain.step();

@@ -1,4 +1,4 @@
-//! Every call of the system fails once, and once and for all.
+//! Tests in which each system call fails once, or permanently.
 
 mod moving;
 mod unreadable;
@@ -16,40 +16,40 @@ use crate::session::disk::{Disk, DiskFile, FileStatus, RealDisk};
 use crate::session::entry::*;
 use crate::session::{Durability, EntryId, RecoveredSession, Session, SessionError, SessionRepair, recover};
 
-/// What happens instead of a call.
+/// The effect of a failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// No space.
+    /// The disk is full.
     Full,
-    /// A broken disk.
+    /// The disk is broken.
     Broken,
-    /// Half of it is written.
+    /// Only half of the data is written.
     Short,
-    /// Half of it is written, and cannot be cut off again.
+    /// Only half of the data is written, and it cannot be cut off.
     Ragged,
-    /// Everything fails from here on.
+    /// All calls fail from here on.
     ForEver,
-    /// A sync succeeds, but only when it may.
+    /// The sync succeeds, but only after the test allows it.
     Late,
 }
 
-/// The real file system, but for the call of one kind and number.
+/// The real file system, except for the call of one kind and number.
 struct Faulty {
     calls: AtomicUsize,
     at: usize,
     fault: Fault,
     what: What,
-    /// Nothing can be made any more once a call has failed.
+    /// True if no file can be created after a call has failed.
     full: bool,
-    /// Says that the sync is about to end, and waits until it may.
+    /// Reports that a sync is about to end, and waits for permission.
     hold: Option<(Sender<()>, Mutex<Receiver<()>>)>,
-    /// What a loss of power leaves of each file.
+    /// The content of each file that survives a power failure.
     durable: Mutex<HashMap<Identity, Vec<u8>>>,
 }
 
 type Identity = Option<(u64, u64)>;
 
-/// Which calls are counted.
+/// The kind of calls that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Write,
@@ -73,7 +73,7 @@ impl Faulty {
         }
     }
 
-    /// Whether this call fails.
+    /// Returns the fault if this call fails.
     fn fails(&self, what: What) -> Option<Fault> {
         if self.full && what == What::Create && self.calls.load(Ordering::Relaxed) > self.at {
             return Some(Fault::Full);
@@ -101,7 +101,7 @@ struct FaultyDisk(Arc<Faulty>);
 struct FaultyFile {
     file: Arc<dyn DiskFile>,
     faulty: Arc<Faulty>,
-    /// Up to here everything is on the disk, or was lost by a sync that failed and is reported no more.
+    /// The offset up to which data is on disk or was lost by a failed sync that is not reported again.
     clean: Mutex<usize>,
 }
 
@@ -110,7 +110,7 @@ impl FaultyFile {
         Arc::new(Self { file, faulty: Arc::clone(faulty), clean: Mutex::default() })
     }
 
-    /// What was written since the last sync is clean from here on: on the disk, or lost.
+    /// Marks everything since the last sync as clean: on disk or lost.
     fn cleaned(&self, kept: bool) -> io::Result<()> {
         let seen = self.file.file_status()?;
         let length = usize::try_from(seen.length).unwrap();
@@ -214,18 +214,18 @@ impl DiskFile for FaultyFile {
     }
 }
 
-/// The number of entries a run writes.
+/// The number of entries that a run writes.
 const ENTRIES: usize = 8;
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
-    /// Entries that were acknowledged, in order.
+    /// The acknowledged entries, in order.
     acknowledged: Vec<EntryId>,
     errors: Vec<SessionError>,
     repairs: Vec<SessionRepair>,
-    /// The session's file at the end.
+    /// The content of the session's file at the end.
     recovered: RecoveredSession,
-    /// It could be opened again without any repair.
+    /// The number of counted calls; the file could be opened again without a repair.
     calls: usize,
 }
 
@@ -251,8 +251,8 @@ fn run(what: What, fault: Fault, at: usize) -> Ran {
     Ran { acknowledged, errors, repairs, recovered, calls: faulty.calls.load(Ordering::Relaxed) }
 }
 
-/// Everything that was acknowledged is there, each entry behind one that is there, and the file needs no repair but
-/// those that are expected.
+/// Checks that every acknowledged entry exists and follows an existing entry, and that only expected repairs are
+/// needed.
 #[track_caller]
 fn check(ran: &Ran, what: &str) {
     let there: Vec<EntryId> = ran.recovered.entries.iter().map(|entry| entry.id).collect();
@@ -280,7 +280,7 @@ fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
             );
             assert!(matches!(ran.errors[0], SessionError::Io { .. }), "{what}");
             assert_eq!(ran.repairs, [], "{what}");
-            // Half a line that could not be cut off is a line of its own, and no entry.
+            // Half a line that could not be cut off becomes a separate, invalid line.
             let bad = usize::from(fault == Fault::Ragged && at > 0);
             assert_eq!(
                 (ran.recovered.entries.len(), ran.recovered.repairs.len()),
@@ -330,7 +330,7 @@ fn a_file_that_cannot_be_made_is_tried_again() {
     assert_eq!((ran.errors.len(), ran.acknowledged.len()), (1, ENTRIES - 1));
 }
 
-/// The system reports a page that it lost once: the next sync of the same file says that all is well.
+/// The system reports a lost page only once: the next sync of the same file succeeds.
 #[test]
 fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged() {
     let dir = TempDir::new().unwrap();
@@ -364,7 +364,7 @@ fn when_the_thread_cannot_be_started_nothing_is_written() {
     assert_eq!((there, ran.acknowledged.len()), (ran.acknowledged, ENTRIES - 1));
 }
 
-/// What an entry was acknowledged for is what a loss of power leaves, whether or not another file can be made.
+/// A durable entry survives a power failure, whether or not another file can be created.
 #[cfg(unix)]
 #[test]
 fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
@@ -376,7 +376,7 @@ fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
         let session = Session::create_on(disk, dir.path(), Path::new("/project"));
         let mut acknowledged = Vec::new();
         for _ in 0..ENTRIES {
-            // Two calls at once, as tools are begun.
+            // Two concurrent calls, like the starts of two tools.
             let two = [(); 2].map(|()| session.append(Name { name: "n".to_owned() }, Durability::Now));
             acknowledged.extend(two.into_iter().filter_map(|one| runtime.block_on(one).ok()));
         }

@@ -1,4 +1,4 @@
-//! Sessions on this machine's file system.
+//! Tests of sessions on the real file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -132,7 +132,7 @@ async fn a_file_of_a_newer_format_is_only_read() {
         "{error}"
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
-    // What a newer format's end looks like is not known here, and a copy would say that it is of this one.
+    // This version cannot interpret the end of a newer format, and a copy would claim the older format.
     let torn = format!("{newer}{{\"type\":");
     fs::write(&path, &torn).unwrap();
     Session::open(&path).unwrap();
@@ -156,7 +156,7 @@ async fn a_link_to_a_session_is_the_session() {
     assert_eq!(texts(&Session::open(&path).unwrap()), ["first", "second"]);
 }
 
-/// What somebody else does to the file, and why the session goes on elsewhere.
+/// Checks that the session continues in another file, for this reason, after `harm` changed the file.
 #[track_caller]
 fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
     let dir = TempDir::new().unwrap();

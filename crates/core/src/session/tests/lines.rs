@@ -1,4 +1,4 @@
-//! The form of each entry on disk, and that it is read again.
+//! Tests of the format of each entry on disk.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
@@ -31,7 +31,7 @@ fn answer() -> ResponseMetadata {
     }
 }
 
-/// One of each type.
+/// Returns one body of each type.
 pub(super) fn samples() -> Vec<EntryBody> {
     let call = call();
     let said = AssistantMessage {
@@ -91,7 +91,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
     ]
 }
 
-/// The samples as entries, each behind the one before.
+/// Converts bodies to entries, each following the one before.
 pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<SessionEntry> {
     let number = |at: usize| EntryId::from(at as u128);
     let entries = bodies.into_iter().enumerate().map(|(at, body)| SessionEntry {
@@ -113,7 +113,7 @@ pub(super) fn header() -> SessionHeader {
     }
 }
 
-/// A whole file.
+/// Returns a whole file.
 pub(super) fn file(entries: &[SessionEntry]) -> Vec<u8> {
     let mut bytes = header().to_line().unwrap();
     entries.iter().for_each(|entry| bytes.extend(entry.to_line().unwrap()));

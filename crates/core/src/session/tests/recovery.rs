@@ -1,4 +1,4 @@
-//! Files that were cut or changed anywhere.
+//! Tests with files that are truncated or changed at any position.
 
 use proptest::prelude::*;
 
@@ -7,13 +7,12 @@ use crate::session::entry::*;
 use crate::session::survey::SessionDigest;
 use crate::session::{EntryId, RecoveredSession, SessionRepair, recover};
 
-/// The lengths that a file may have at the end of a line, and how many entries it has then.
+/// Returns the valid lengths of a file that end with a line, with the number of entries.
 fn ends(bytes: &[u8]) -> Vec<usize> {
     memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect()
 }
 
-/// Every prefix, and zeros behind those that end near the end of a line and behind some others: all whole lines are there,
-/// and only they.
+/// Tests every prefix, and prefixes followed by zeros: exactly the whole lines are recovered.
 #[test]
 fn a_file_may_end_anywhere() {
     let entries = chain(samples());
@@ -37,7 +36,7 @@ fn a_file_may_end_anywhere() {
     }
 }
 
-/// A line that is damaged costs that line: what follows keeps its order, and its parents but one.
+/// A damaged line costs only that line: the following entries keep their order, and only one parent changes.
 #[test]
 fn a_damaged_line_costs_no_other() {
     let entries = chain(samples());
@@ -73,7 +72,7 @@ fn a_damaged_line_costs_no_other() {
 #[test]
 fn an_orphan_follows_what_its_lost_parent_followed() {
     let mut entries = chain(samples()[..1].iter().cycle().take(6).cloned().collect());
-    // 4 begins a second branch at 1, so that 3's line is damaged beside another branch.
+    // Entry 4 begins a second branch at 1, so that the damaged line of 3 is beside another branch.
     entries[3].parent = Some(EntryId::from(1));
     entries[5].parent = Some(EntryId::from(3));
     let bytes = String::from_utf8(file(&entries)).unwrap();
@@ -107,7 +106,7 @@ fn a_file_without_its_header_still_has_its_entries() {
     assert!(matches!(recovered.repairs[..], [SessionRepair::NoHeader { .. }]), "{:?}", recovered.repairs);
 }
 
-/// What this version wrote once must be read for ever. The file is never edited.
+/// Files of format version 1 must stay readable. The fixture is never edited.
 #[test]
 fn files_of_version_1_are_read_for_ever() {
     let bytes = include_bytes!("../../../tests/fixtures/sessions/v1/every-type.jsonl");
@@ -116,7 +115,7 @@ fn files_of_version_1_are_read_for_ever() {
     assert_eq!((recovered.header, recovered.entries), (Some(header()), chain(samples())));
 }
 
-/// What a list shows of a file.
+/// Returns the summary of a file for a list.
 fn survey_of(bytes: &[u8]) -> SessionDigest {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
@@ -126,7 +125,7 @@ fn survey_of(bytes: &[u8]) -> SessionDigest {
 #[test]
 fn a_survey_says_what_the_whole_file_says() {
     let written = file(&chain(samples()));
-    // Lines of others, with white space; one longer than what is read at a time; damaged ones; a torn end.
+    // Foreign lines with white space, a line longer than one read, damaged lines, and an incomplete end.
     let spaced = String::from_utf8(written.clone()).unwrap().replace(":", ": ").into_bytes();
     let long = SessionEntry {
         id: EntryId::from(99),
@@ -153,7 +152,7 @@ fn a_survey_says_what_the_whole_file_says() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
-    /// Whatever the bytes are, recovery ends, and what it finds is a tree.
+    /// Recovery ends for any bytes, and its entries form a tree.
     #[test]
     fn any_damage_leaves_a_tree(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),

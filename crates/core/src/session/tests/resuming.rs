@@ -1,4 +1,4 @@
-//! What is read from the end of a file is what the whole file says.
+//! Tests that reading from the end of a file and reading the whole file agree.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::lines::{chain, file, samples};
 use crate::session::entry::*;
 use crate::session::{EntryId, Session, SessionError, line};
 
-/// A session of these entries, opened.
+/// Opens a session with these entries.
 fn opened(dir: &TempDir, entries: &[SessionEntry]) -> Session {
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     fs::write(&path, file(entries)).unwrap();
@@ -20,7 +20,7 @@ fn ids(session: &Session) -> Vec<u128> {
     session.branch().iter().map(|entry| u128::from_str_radix(&entry.id.to_string(), 16).unwrap()).collect()
 }
 
-/// So many messages, each of some kilobytes, so that several steps are needed.
+/// Creates messages of several kilobytes, so that reading takes several steps.
 fn long(count: usize) -> Vec<SessionEntry> {
     let text = "x".repeat(3000);
     chain((0..count).map(|at| Name { name: format!("{at} {text}") }.into()).collect())
@@ -61,7 +61,7 @@ fn a_branch_begins_with_what_the_last_compaction_kept() {
     assert_eq!(ids(&opened(&dir, &entries)), Vec::from_iter(241..=300));
     entries[250].body = compaction(None);
     assert_eq!(ids(&opened(&dir, &entries)), Vec::from_iter(251..=300));
-    // What was kept is not among the ancestors: nothing of them is.
+    // The kept entry is not an ancestor, so no ancestor is kept.
     entries[250].body = compaction(Some(299));
     assert_eq!(ids(&opened(&dir, &entries)), Vec::from_iter(251..=300));
 }

@@ -1,4 +1,4 @@
-//! Sessions by project, by name, by time.
+//! Tests of finding sessions by project, id and time.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ async fn sessions_are_found_by_project_and_by_name() {
     let (one, two) = (store.create(Path::new("/a/b")), store.create(Path::new("/a-b")));
     said(&one, user("hello")).await;
     said(&two, user("there")).await;
-    // Never written to, so not there.
+    // The session was never written, so it does not exist.
     drop(store.create(Path::new("/a/b")));
     let found = store.list(Path::new("/a/b")).unwrap();
     assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), [one.id()]);
@@ -68,7 +68,7 @@ async fn a_fork_has_one_branch_and_a_file_of_its_own() {
     let second = said(&session, user("second")).await;
     session.move_to(Some(first)).unwrap();
     said(&session, user("other")).await;
-    // A line of a newer version, with a field that this one does not know.
+    // A line of a newer version, with a field that this version does not know.
     let path = session.path().unwrap();
     let known = fs::read_to_string(&path).unwrap();
     drop(session);

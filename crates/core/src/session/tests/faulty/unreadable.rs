@@ -1,4 +1,4 @@
-//! A session that has to move while its old file cannot be read.
+//! Tests of a session that moves while its old file cannot be read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::entry::Name;
 use crate::session::{Durability, Session, SessionError, SessionRepair, recover};
 
-/// Somebody else changes the file of a session, and it cannot be read from the `at`th time on, or that once.
+/// Simulates another program that changes the session's file. Reading fails from the `at`th time on, or only that time.
 fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
     let faulty = Arc::new(Faulty::new(What::Read, fault, at));
     let session = Session::open_on(Arc::new(FaultyDisk(Arc::clone(&faulty))), path).unwrap();
