@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_much_progress_is_left_out_and_nothing_else() {
+    fn drops_only_progress_events_on_overflow() {
         let (sender, mut receiver) = event_channel();
         let progress = || AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "x".into() };
         for _ in 0..PROGRESS + 10 {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn known_by_their_first_bytes() {
+    fn detects_type_by_first_bytes() {
         assert_eq!(mime_type(b"\x89PNG\r\n\x1a\n..."), Some("image/png"));
         assert_eq!(mime_type(b"\xff\xd8\xff\xe0"), Some("image/jpeg"));
         assert_eq!(mime_type(b"GIF89a"), Some("image/gif"));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_says_how_large_it_is() {
+    fn reads_dimensions_of_every_type() {
         assert_eq!(check(&png(640, 480)), Ok("image/png"));
         assert_eq!(check(&gif(640, 480)), Ok("image/gif"));
         assert_eq!(check(&jpeg(640, 480)), Ok("image/jpeg"));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_claims_too_many_pixels_is_refused() {
+    fn rejects_image_with_too_many_pixels() {
         let large = |width, height| Err(ImageError::TooLarge { width, height });
         assert_eq!(check(&png(10_000, 10_000)), Ok("image/png"));
         assert_eq!(check(&png(10_000, 10_001)), large(10_000, 10_001));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused() {
+    fn rejects_data_that_is_not_an_image() {
         assert_eq!(check(b""), Err(ImageError::Empty));
         assert_eq!(check(b"<svg><script/></svg>"), Err(ImageError::UnknownKind));
         assert_eq!(check(&png(0, 1)), Err(ImageError::Damaged));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_in_base64_is_what_its_bytes_are() {
+    fn detects_type_of_base64_image() {
         let text = |bytes: &[u8]| STANDARD.encode(bytes);
         let kind = |bytes: &[u8]| from_base64(text(bytes)).map(|image| image.mime_type);
         assert_eq!(kind(&png(1, 1)).as_deref(), Ok("image/png"));
@@ -240,14 +240,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_base64_if_it_can_be_decoded(
+        fn accepts_exactly_the_decodable_base64(
             text in "[A-Za-z0-9+/=\n_é-]{0,12}|[A-Za-z0-9+/]{0,12}={0,3}|([AQ+/]{4}){2000}[AQ=]{4}",
         ) {
             prop_assert_eq!(check_base64(&text, MAX_BYTES), decode(&text).and_then(|bytes| check(&bytes)));
         }
 
         #[test]
-        fn no_header_is_too_strange(kind in 0..4_usize, rest: Vec<u8>, cut in 0..60_usize) {
+        fn no_header_causes_a_panic(kind in 0..4_usize, rest: Vec<u8>, cut in 0..60_usize) {
             let mut bytes = [png(9, 9), gif(9, 9), jpeg(9, 9), webp(9, 9)][kind].clone();
             bytes.truncate(cut);
             bytes.extend(rest);

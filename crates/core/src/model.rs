@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_call_comes_with_its_arguments() {
+    async fn streams_a_call_with_its_arguments() {
         let id = ToolCallId::new("t1");
         let args = RawJson::parse(r#"{"n":1}"#).unwrap();
         let answer = ModelResponse::with_tool_calls([ToolCall { id: id.clone(), name: "echo".into(), args }]);

@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_belongs_to_the_call_of_its_name() {
+    fn matches_result_to_call_by_id() {
         let time = || Rfc3339Time("T".into());
         let calls = ["c1", "c2", "c3"].map(|id| ToolCall {
             id: ToolCallId::new(id),

@@ -139,7 +139,7 @@ mod tests {
     use crate::catalogue::find_model;
 
     #[test]
-    fn default_models_are_in_the_catalogue_and_not_deprecated() {
+    fn default_models_are_in_the_catalog_and_not_deprecated() {
         for preset in PRESETS {
             let Some(model) = preset.default_model else { continue };
             let known =

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_provider_decides_up_to_a_cap() {
+    fn retry_after_overrides_back_off_up_to_a_cap() {
         check(1, 0.3, Some(0), 0);
         check(3, 0.3, Some(7), 7_000);
         check(1, 0.3, Some(3_600), 60_000);

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_pointers_that_say_it() {
+    fn returns_the_deepest_pointers() {
         check(r#"{"a":1}"#, r#"{"a":2}"#, &["/a"]);
         check(r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":1,"c":3,"d":4}}"#, &["/a/c", "/a/d"]);
         check(r#"{"a":1,"b":2}"#, r#"{"b":2}"#, &["/a"]);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_the_whole() {
+    fn returns_the_root_for_too_many_changes() {
         let object = |range: std::ops::Range<u32>| {
             let fields: Vec<_> = range.map(|n| format!(r#""k{n}":{n}"#)).collect();
             format!("{{{}}}", fields.join(","))
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_and_what_is_in_it_overlap() {
+    fn a_field_overlaps_with_its_content() {
         assert!(
             pointers_overlap("/a", "/a")
                 && pointers_overlap("/a", "/a/b")

@@ -93,19 +93,19 @@ fn check(script: &[Script], asked: &[(usize, &str)], verdict: Verdict) {
 }
 
 #[test]
-fn nobody_objects() {
+fn runs_call_when_all_hooks_allow() {
     check(&[], &[], runs("{}"));
     check(&[ordered(vec![]), ordered(vec![])], &[(0, "{}"), (1, "{}")], runs("{}"));
 }
 
 #[test]
-fn the_first_block_wins_and_ends_the_chain() {
+fn first_block_ends_the_chain() {
     let script = [ordered(vec![]), ordered(vec![block("b")]), ordered(vec![block("c")])];
     check(&script, &[(0, "{}"), (1, "{}")], blocked("b"));
 }
 
 #[test]
-fn rewrites_chain_and_earlier_hooks_see_the_result() {
+fn earlier_hooks_see_the_rewritten_call() {
     let script = [
         ordered(vec![]),
         ordered(vec![rewrite("b", r#"{"a":1}"#)]),
@@ -116,14 +116,14 @@ fn rewrites_chain_and_earlier_hooks_see_the_result() {
 }
 
 #[test]
-fn a_gate_sees_the_final_arguments_alone_wherever_it_stands() {
+fn gate_sees_only_the_final_arguments_at_any_position() {
     let script = [gate(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), gate(vec![])];
     check(&script, &[(1, "{}"), (0, r#"{"a":1}"#), (2, r#"{"a":1}"#)], runs(r#"{"a":1}"#));
     check(&[gate(vec![]), gate(vec![block("b")])], &[(0, "{}"), (1, "{}")], blocked("b"));
 }
 
 #[test]
-fn a_gate_that_does_more_than_yes_and_no_blocks() {
+fn gate_that_rewrites_or_responds_blocks_the_call() {
     for more in [
         rewrite("a", r#"{"a":9}"#),
         rewrite("a", "{}"),
@@ -136,7 +136,7 @@ fn a_gate_that_does_more_than_yes_and_no_blocks() {
 }
 
 #[test]
-fn a_refusal_or_an_answer_in_the_final_check_counts_but_a_rewrite_does_not() {
+fn ignores_rewrites_in_the_final_check() {
     let again =
         |second| [ordered(vec![ToolDecision::Allow, second]), ordered(vec![rewrite("b", r#"{"a":1}"#)])];
     let asked = [(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)];
@@ -147,12 +147,12 @@ fn a_refusal_or_an_answer_in_the_final_check_counts_but_a_rewrite_does_not() {
 }
 
 #[test]
-fn a_rewrite_to_the_same_bytes_asks_nobody_again() {
+fn identical_rewrite_asks_no_hook_again() {
     check(&[ordered(vec![]), ordered(vec![rewrite("b", "{}")])], &[(0, "{}"), (1, "{}")], runs("{}"));
 }
 
 #[test]
-fn the_same_value_in_another_spelling_is_no_rewrite() {
+fn equal_value_in_other_spelling_is_not_a_rewrite() {
     let args = r#"{"b":"ä & \"ö\"","a":[1.0,9007199254740993]}"#;
     let other = r#"{"a":[1.0,9007199254740993],"b":"\u00e4 \u0026 \u0022\u00f6\u0022"}"#;
     let first = || ordered(vec![rewrite("a", args)]);
@@ -177,7 +177,7 @@ fn gates_run_before_a_response_counts() {
 }
 
 #[test]
-fn arguments_that_no_longer_fit_block_before_anybody_sees_them() {
+fn invalid_rewrite_blocks_before_other_hooks_see_it() {
     let script = [ordered(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), ordered(vec![])];
     let outcome = run(&script, |_| 0, |_| false);
     assert_eq!(outcome.asked.len(), 2);
@@ -186,7 +186,7 @@ fn arguments_that_no_longer_fit_block_before_anybody_sees_them() {
 }
 
 #[test]
-fn the_order_of_the_hooks_decides_and_not_the_order_of_the_answers() {
+fn first_refusal_in_hook_order_decides() {
     let script = [gate(vec![]), gate(vec![block("b")]), gate(vec![block("c")])];
     for pick in 0..3 {
         let outcome = run(&script, |_| pick, |_| true);
@@ -195,7 +195,7 @@ fn the_order_of_the_hooks_decides_and_not_the_order_of_the_answers() {
 }
 
 #[test]
-fn nobody_behind_the_first_refusal_is_waited_for() {
+fn does_not_wait_for_hooks_after_the_first_refusal() {
     let mut chain = ToolChain::new("a", json("{}"), [Gate, Gate, Gate]);
     assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 1, 2]));
     chain.answer(1, block("b"));
@@ -206,7 +206,7 @@ fn nobody_behind_the_first_refusal_is_waited_for() {
 }
 
 #[test]
-fn an_answer_nobody_asked_for_counts_for_nothing() {
+fn ignores_unrequested_answers() {
     let mut chain = ToolChain::new("a", json("{}"), [Ordered, Gate]);
     chain.answer(1, ToolDecision::Allow);
     chain.answer(0, ToolDecision::Allow);
@@ -216,7 +216,7 @@ fn an_answer_nobody_asked_for_counts_for_nothing() {
 }
 
 #[test]
-fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
+fn rewrite_reports_changes_and_conflicts() {
     let mut chain = ToolChain::new("a", json(r#"{"a":1,"b":1}"#), [Ordered; 3]);
     let mut next = |by: &str, index: usize, args: &str| {
         chain.step();
@@ -238,7 +238,7 @@ fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
 }
 
 #[test]
-fn who_needs_approval() {
+fn verdict_needs_approval_unless_vouched() {
     let runs = runs("{}");
     let responds = Verdict::Respond { by: "r".into(), output: ToolOutput::text("x") };
     for (verdict, known, vouched, expect) in [
@@ -258,7 +258,7 @@ fn who_needs_approval() {
 }
 
 #[test]
-fn a_discarded_turn_is_one_from_wherever_it_is_said() {
+fn any_hook_can_discard_the_turn() {
     let refusal = || Refusal::for_discarded_turn("h", "undo");
     let (hard, verdict) = (|| ToolDecision::Refuse(refusal()), || Verdict::Refuse(refusal()));
     check(&[ordered(vec![hard()]), gate(vec![])], &[(0, "{}")], verdict());

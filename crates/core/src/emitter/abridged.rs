@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn short_arguments_are_told_byte_for_byte_and_of_long_ones_the_beginning() {
+    fn truncates_only_long_arguments() {
         check_object(r#"{"b":9007199254740993,"a":[1]}"#, r#"{"b":9007199254740993,"a":[1]}"#);
         let (long, head) = ("ä".repeat(450_000), "ä".repeat(256));
         check_object(
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hooks_do_about_it_is_told_as_short() {
+    fn truncates_hook_events() {
         use haft_protocol::ids::ToolCallId;
         let (id, by, long) = (|| ToolCallId::new("host-1"), || "guard".to_owned(), "x".repeat(900_000));
         let args = || RawJson::parse(&format!(r#"{{"content":"{long}"}}"#)).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_result_as_much_is_told_and_images_are_named() {
+    fn truncates_results_and_names_images() {
         let image = || ContentBlock::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
         assert_eq!(
             abridge_content(&[ContentBlock::text("a"), image()]),

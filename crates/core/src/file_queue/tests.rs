@@ -58,7 +58,7 @@ async fn count_to_64(file: &Path, names: &[PathBuf], in_place: bool) {
 }
 
 #[tokio::test]
-async fn sixty_four_changes_of_a_file_that_does_not_exist_yet() {
+async fn serializes_changes_of_a_new_file() {
     let dir = Scratch::new("new");
     let file = dir.path("n");
     count_to_64(&file, &[file.clone(), dir.path("./n")], false).await;
@@ -66,7 +66,7 @@ async fn sixty_four_changes_of_a_file_that_does_not_exist_yet() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn symbolic_links_share_the_queue_although_the_file_is_replaced() {
+async fn symbolic_links_share_the_queue_after_replacement() {
     let dir = Scratch::new("symlink");
     let file = dir.path("n");
     fs::write(&file, "0").unwrap();
@@ -121,7 +121,7 @@ async fn waits<T>(somebody: Pin<&mut impl Future<Output = T>>) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_that_differ_in_case_may_be_one_file() {
+async fn names_that_differ_in_case_share_the_queue() {
     let dir = Scratch::new("case");
     count_to_64(&dir.path("n"), &[dir.path("n")], false).await;
     let queue = FileQueue::default();
@@ -136,7 +136,7 @@ async fn names_that_differ_in_case_may_be_one_file() {
 
 /// Both tasks lock both files in opposite order. The first ticket never names its file, as if its disk were gone.
 #[tokio::test(start_paused = true)]
-async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
+async fn does_not_wait_forever_for_an_unnamed_file() {
     let dir = Scratch::new("silent");
     let queue = FileQueue::default();
     let silent = queue.take_ticket();
@@ -153,7 +153,7 @@ async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn other_files_do_not_wait_and_nothing_is_kept() {
+async fn other_files_do_not_wait_and_claims_are_removed() {
     let dir = Scratch::new("others");
     let queue = FileQueue::default();
     let first = queue.lock(&dir.path("a")).await.unwrap();

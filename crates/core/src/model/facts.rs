@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_are_not_known_are_not_clamped() {
+    fn unknown_levels_are_not_clamped() {
         let levels = vec![ThinkingLevel::Off, ThinkingLevel::Low];
         let known = ModelFacts { thinking: Some(levels), ..ModelFacts::default() };
         assert_eq!(known.clamp_thinking(ThinkingLevel::XHigh), ThinkingLevel::Low);

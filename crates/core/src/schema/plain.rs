@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_keyword_with_an_allowed_value_is_not_plain() {
+    fn unknown_keyword_or_invalid_value_is_not_plain() {
         for schema in [
             json!({"type": "text"}),
             json!({"type": "string"}),

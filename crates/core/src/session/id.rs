@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_spelling() {
+    fn accepts_exactly_one_spelling() {
         let id = EntryId::new();
         assert_eq!(EntryId::parse(&id.to_string()), Some(id));
         assert_eq!(

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_read_again() {
+    fn intervention_round_trips() {
         let blocked = HookIntervention {
             call_id: Some(ToolCallId::new("call_1")),
             action: InterventionAction::TurnEnded,

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said_without_a_place_in_it() {
+    fn line_errors_contain_no_position() {
         for (line, expect) in [
             (&b"garbage"[..], "not valid JSON"),
             (br#"{"type":"label","id"#, "not valid JSON"),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_stands_at_the_end_of_its_line() {
+    fn finds_usage_at_the_end_of_the_line() {
         let message =
             || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
         let said = Message::Assistant(message());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says_of_answers_is_none() {
+    fn ignores_answer_fields_in_tool_details() {
         let text = serde_json::to_string(&serde_json::json!({"x": 1, "answer": answer()})).unwrap();
         let result = ToolMessage {
             call_id: ToolCallId::new("t"),

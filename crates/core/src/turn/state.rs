@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_instead_of_stopping_begins_a_new_count() {
+    fn follow_up_restarts_the_step_count() {
         let between = TurnPhase::Between { step: 2, stopping: true };
         check(between, TurnInput::Taken { any: true }, TurnPhase::initial());
     }
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_the_user_has_end_the_prompt_unless_more_was_said() {
+    fn handled_results_end_the_prompt_unless_a_message_waits() {
         let executing = TurnPhase::Executing { step: 2, calls: Vec::new(), cut: false };
         let handled = ended(StopCause::ToolUse, StepContinuation::Finish(Ok(())));
         check(executing, TurnInput::Executed { handled: true }, handled.clone());
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discarded_turn_ends_without_an_error_wherever_it_stands() {
+    fn discarded_turn_ends_without_an_error_in_any_phase() {
         let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
         let input = || TurnInput::Refused(Refusal::for_discarded_turn(by(), reason()));
         let over = || ended(StopCause::Aborted, StepContinuation::Discard { by: by(), reason: reason() });
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_goes_wrong_ends_the_step_and_then_the_prompt() {
+    fn any_failure_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
         let input = TurnInput::Refused(Refusal::for_turn("g", "late"));
         check(

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn each_api_lists_in_its_way() {
+    fn builds_list_address_of_each_api() {
         let data = r#"{"object":"list","data":[{"id":"a","x":1},{"id":"b"}],"models":[{"name":"other"}]}"#;
         check(ApiDialect::OpenAiChat, "http://h/v1", "http://h/v1/models", data);
         check(ApiDialect::AnthropicMessages, "http://h", "http://h/v1/models?limit=9", data);

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_loopback_goes_without_certificates() {
+    fn only_plain_loopback_needs_no_certificates() {
         let check = |url: &str| is_loopback(&Url::parse(url).unwrap());
         assert!(check("http://127.0.0.1:8080/v1") && check("http://localhost:1") && check("http://[::1]:1"));
         assert!(!check("https://127.0.0.1") && !check("http://192.168.0.1") && !check("http://example.org"));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn rejects_invalid_addresses() {
         let chat = ApiDialect::OpenAiChat;
         check(chat, "x", None, Err(ConfigError::NoBaseUrl { provider: "x".into() }));
         for given in ["ftp://host", "host:80", "http://", "nonsense", ""] {

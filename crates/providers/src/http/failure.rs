@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_decides() {
+    fn status_determines_the_kind() {
         check(Some(401), &["authentication_error"], (Kind::Auth, false));
         check(Some(403), &[], (Kind::Auth, false));
         check(Some(400), &["invalid_argument", "api_key_invalid"], (Kind::Auth, false));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_status_the_code_does() {
+    fn code_determines_the_kind_without_a_status() {
         check(None, &["overloaded_error"], (Kind::Unavailable, true));
         check(None, &["server_error"], (Kind::Unavailable, true));
         check(None, &["internal_server_error"], (Kind::Unavailable, true));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_too_long_is_told_apart() {
+    fn detects_overflow() {
         let refused = "invalid_request_error";
         overflows(Some(400), refused, "prompt is too long: 208310 tokens > 200000 maximum", true);
         overflows(Some(400), refused, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", true);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_the_system_gave_up_is_no_silence() {
+    fn system_timeout_is_not_a_read_timeout() {
         #[derive(Debug, thiserror::Error)]
         #[error("the request failed")]
         struct Request(#[source] io::Error);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_below_the_least_is_none() {
+    fn omits_budget_below_the_minimum() {
         check("anthropic", "claude-haiku-4-5", 2_047, None);
         check("anthropic", "claude-haiku-4-5", 2_048, Some(1_024));
         check("anthropic", "claude-haiku-4-5", 100_000, Some(4_096));

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_has_a_place() {
+    fn reports_position_of_every_error() {
         check("{", "-", "line 1");
         check("7", "-", "invalid type");
         check("{} {}", "-", "missing field `providers`");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_of_a_model_has_a_place() {
+    fn reports_position_of_every_model_error() {
         check_model(r#"{"window": 0}"#, ".window", "at least 1");
         check_model(r#"{"window": "128k"}"#, ".window", "invalid type");
         check_model(r#"{"max_output": -1}"#, ".max_output", "-1");

@@ -1,4 +1,4 @@
-//! Choosing a model, with the environment and the ports made up.
+//! Tests of the selection of a model with a simulated environment.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use haft_providers::{
 use haft_test_support::model_server::{ModelServer, WireFormat};
 use secrecy::{ExposeSecret, SecretString};
 
-/// Made-up surroundings: variables, and the models of the servers that listen.
+/// A simulated environment: variables, and the models of local servers.
 #[derive(Default)]
 pub(crate) struct Stage {
     pub(crate) vars: HashMap<&'static str, &'static str>,
@@ -57,7 +57,7 @@ pub(crate) fn wish(flags: &[(&str, &str)]) -> ModelPreference {
     }
 }
 
-/// One line that tells a choice: provider, model, address, key, reason.
+/// Returns a selection as one line: provider, model, address, key, reason.
 async fn line(
     flags: &[(&str, &str)],
     vars: &[(&'static str, &'static str)],
@@ -68,7 +68,7 @@ async fn line(
     told(choose_model(wish(flags), &ModelsFile::default(), &stage).await)
 }
 
-/// A choice in one line.
+/// Returns a selection as one line.
 pub(crate) fn told(chosen: Result<ChosenModel, ChooseError>) -> String {
     match chosen {
         Err(error) => format!("error: {error}"),
@@ -93,7 +93,7 @@ const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", " a-key\n");
 const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "o-key");
 
 #[tokio::test]
-async fn flags_come_first() {
+async fn flags_take_precedence() {
     let local: [(u16, &[&str]); 1] = [(11434, &["qwen3"])];
     check!(
         [("provider", "openai"), ("key", "mine")],
@@ -115,7 +115,7 @@ async fn flags_come_first() {
 }
 
 #[tokio::test]
-async fn then_the_environment() {
+async fn environment_comes_after_flags() {
     check!([], [OPENAI], [], "openai gpt-5.6 - o-key because OPENAI_API_KEY is set");
     check!(
         [],
@@ -150,12 +150,12 @@ async fn then_the_environment() {
 }
 
 #[tokio::test]
-async fn then_a_local_server() {
+async fn local_server_comes_after_the_environment() {
     let two: [(u16, &[&str]); 2] = [(8000, &["big"]), (1234, &["small", "tiny"])];
     check!([], [], two, "vllm big - - because a server listens on port 8000");
     check!([("model", "tiny")], [], two, "lmstudio tiny - - because a server listens on port 1234");
     check!([("model", "other")], [], two, "vllm other - - because a server listens on port 8000");
-    // Something listens on a port that model servers use, but is none.
+    // A program that is not a model server listens on a port of model servers.
     check!(
         [],
         [],
@@ -165,12 +165,12 @@ async fn then_a_local_server() {
 }
 
 #[tokio::test]
-async fn a_local_server_is_where_the_user_says() {
+async fn uses_configured_address_of_local_server() {
     let moved = ("OLLAMA_BASE_URL", "http://127.0.0.1:18433");
     let there: [(u16, &[&str]); 1] = [(18433, &["qwen3"])];
     let expect = "ollama qwen3 http://127.0.0.1:18433 - because a server answers at http://127.0.0.1:18433/";
     check!([], [moved], there, expect);
-    // What listens on the usual port is another one.
+    // Another server listens on the default port.
     let both: [(u16, &[&str]); 2] = [(11434, &["other"]), (18433, &["qwen3"])];
     check!([], [moved], both, expect);
     let nothing = format!("error: {}", ChooseError::Nothing);
@@ -178,7 +178,7 @@ async fn a_local_server_is_where_the_user_says() {
 }
 
 #[tokio::test]
-async fn an_address_alone_is_a_compatible_server_and_gets_no_ones_key() {
+async fn address_alone_is_a_compatible_server_without_key() {
     let there: [(u16, &[&str]); 1] = [(9999, &["m1"])];
     let url = ("url", "http://h:9999/v1");
     check!([url], [ANTHROPIC, OPENAI], there, "compatible m1 http://h:9999/v1 - as asked for");
@@ -203,13 +203,13 @@ async fn an_address_alone_is_a_compatible_server_and_gets_no_ones_key() {
 }
 
 #[tokio::test]
-async fn a_key_alone_needs_an_owner() {
+async fn key_alone_needs_a_provider() {
     check!([("key", "k"), ("model", "gpt-4.1")], [], [], "openai gpt-4.1 - k as asked for");
     check!([("key", "k")], [ANTHROPIC], [], "error: --api-key needs a provider; also pass --provider");
 }
 
 #[tokio::test]
-async fn errors_say_what_to_do() {
+async fn errors_contain_the_next_step() {
     check!(
         [("provider", "anthropic")],
         [],
@@ -249,7 +249,7 @@ async fn errors_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn looking_for_local_servers_sends_no_key() {
+async fn probing_local_servers_sends_no_key() {
     let vars = HashMap::from([("OLLAMA_API_KEY", "secret")]);
     let stage = Stage { vars, servers: HashMap::from([(11434, vec!["qwen3"])]), ..Stage::default() };
     let found = local_servers(&ModelsFile::default(), &stage).await;
@@ -262,7 +262,7 @@ async fn looking_for_local_servers_sends_no_key() {
 }
 
 #[tokio::test]
-async fn a_choice_opens_its_model() {
+async fn choice_opens_its_model() {
     let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
     let chosen = choose_model(wish(&[]), &ModelsFile::default(), &stage).await.unwrap();
     let model = chosen.choice.open().unwrap();
@@ -278,7 +278,7 @@ async fn a_choice_opens_its_model() {
 }
 
 #[test]
-fn a_wish_shows_no_secret() {
+fn debug_output_of_preference_has_no_secret() {
     let mut wish = wish(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
     wish.headers.push(("x-token".into(), "t0ken".into()));
     let shown = format!("{wish:?}");
@@ -286,7 +286,7 @@ fn a_wish_shows_no_secret() {
 }
 
 #[tokio::test]
-async fn the_real_machine_sees_a_server() {
+async fn system_probe_detects_a_server() {
     let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
     let machine = SystemProbe::default();
     assert!(machine.is_listening(server.port()).await);
@@ -304,7 +304,7 @@ async fn the_real_machine_sees_a_server() {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
+async fn model_list_request_uses_key_and_headers() {
     for (wire, dialect, path, key) in [
         (WireFormat::Anthropic, ApiDialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
         (WireFormat::OpenAiChat, ApiDialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
@@ -326,7 +326,7 @@ async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
 }
 
 #[test]
-fn a_models_name_is_taken_apart_where_its_provider_is_known() {
+fn splits_model_name_of_known_provider() {
     let (listed, whole) = (ModelsFile::default(), model_catalog());
     let apart = |model: &str, beside| split_provider(model, beside, &listed);
     let two = |provider: &str, id: &str| Some((provider.to_owned(), id.to_owned()));
@@ -343,13 +343,13 @@ fn a_models_name_is_taken_apart_where_its_provider_is_known() {
     ] {
         assert_eq!(apart(model, beside), None, "{model} beside {beside:?}");
     }
-    // What is part of the id at its own provider stays there.
+    // A prefix that is part of the model's id stays there.
     let own = whole.iter().find(|known| known.model.starts_with(&format!("{}/", known.provider)));
     let own = own.expect("openrouter has models of its own");
     assert_eq!(apart(&own.model, Some(own.provider)), None);
 }
 
-/// A server that lists models without an end; says how many bytes it got rid of.
+/// Starts a server with an endless list of models; returns the number of bytes that it sent.
 fn endless() -> (String, std::thread::JoinHandle<usize>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -366,7 +366,7 @@ fn endless() -> (String, std::thread::JoinHandle<usize>) {
 }
 
 #[tokio::test]
-async fn a_list_without_an_end_is_none() {
+async fn ignores_endless_list() {
     let (address, listing) = endless();
     let timeouts = Timeouts { probe_models: Duration::from_secs(60), ..Timeouts::default() };
     let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "") };
@@ -376,7 +376,7 @@ async fn a_list_without_an_end_is_none() {
 }
 
 #[tokio::test]
-async fn a_password_in_an_address_is_not_told() {
+async fn hides_password_in_address() {
     for address in ["http://me:hunter2@host:1/v1", "http://hunter2@host:1/v1", "me:hunter2@host:port"] {
         let told = line(&[("url", address)], &[], &[]).await;
         assert!(told.contains("lists a model") && !told.contains("hunter2"), "{told}");

@@ -1,4 +1,4 @@
-//! `models.json`: the models it adds, what it says otherwise, and what is wrong with it.
+//! Tests of `models.json`: additional models, overrides, and errors.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ async fn line(providers: Value, flags: &[(&str, &str)], stage: &Stage) -> String
 }
 
 #[tokio::test]
-async fn a_server_of_ones_own_is_chosen_by_provider_by_model_and_when_there_is_no_other() {
+async fn selects_configured_server_by_provider_model_or_default() {
     let none = Stage::default();
     let with = |key: &str, value: Value| {
         let mut lab = lab();
@@ -65,7 +65,7 @@ async fn a_server_of_ones_own_is_chosen_by_provider_by_model_and_when_there_is_n
 }
 
 #[tokio::test]
-async fn a_preset_keeps_what_the_file_does_not_say() {
+async fn preset_keeps_values_missing_in_the_file() {
     let providers = json!({"anthropic": {"default_model": "claude-haiku-4-5", "models": {"claude-new": {}}}});
     let stage = Stage { vars: HashMap::from([("ANTHROPIC_API_KEY", "k")]), ..Stage::default() };
     let because = "k because ANTHROPIC_API_KEY is set";
@@ -80,7 +80,7 @@ async fn a_preset_keeps_what_the_file_does_not_say() {
 }
 
 #[tokio::test]
-async fn a_stored_key_counts_behind_the_environments() {
+async fn environment_key_overrides_stored_key() {
     let stored = HashMap::from([("openai", "stored"), ("lab", "labs")]);
     let stage = Stage { stored: stored.clone(), ..Stage::default() };
     check("openai gpt-5.6 - stored because a key is stored for openai", line(json!({}), &[], &stage).await);
@@ -93,9 +93,9 @@ async fn a_stored_key_counts_behind_the_environments() {
     check("openai gpt-5.6 - env because OPENAI_API_KEY is set", line(json!({}), &[], &stage).await);
 }
 
-/// Whoever stores a key and whoever looks for it go by one rule.
+/// Storing and looking up a key use the same rule.
 #[tokio::test]
-async fn a_key_is_found_where_it_is_stored() {
+async fn finds_stored_key() {
     let moved = json!({"openai-chat": {"base_url": "http://gateway"}});
     let renamed = json!({"openai-chat": {"key_env": "OTHER"}});
     let same = json!({"openai-chat": {"key_env": "OPENAI_API_KEY"}});
@@ -125,7 +125,7 @@ async fn a_key_is_found_where_it_is_stored() {
 }
 
 #[tokio::test]
-async fn headers_take_variables_and_say_which_is_missing() {
+async fn expands_variables_in_headers_and_reports_missing_ones() {
     let server = ModelServer::start(WireFormat::Anthropic, vec![Scenario::text("hi")]).await;
     let providers = json!({"gate": {"dialect": "anthropic", "base_url": server.base_url(),
         "headers": {"x-team": "blue-$TEAM", "authorization": "Bearer ${TOKEN}"}, "models": {"m": {}}}});
@@ -165,7 +165,7 @@ async fn facts_prices_and_levels_come_from_the_file() {
 }
 
 #[test]
-fn a_mistake_names_file_model_and_field() {
+fn error_names_file_model_and_field() {
     let error = load(r#"{"providers": {"lab": {"base_url": "http://x", "models": {"m": {"window": 0}}}}}"#);
     let error = error.unwrap_err().to_string();
     assert!(
@@ -181,7 +181,7 @@ fn a_mistake_names_file_model_and_field() {
 }
 
 #[test]
-fn own_models_are_listed_with_what_the_catalogue_knows() {
+fn lists_configured_models_with_catalog_facts() {
     let providers = json!({"anthropic": {"models": {"claude-haiku-4-5": {"window": 5}}}, "lab": lab()});
     let models = models(providers);
     let listed: Vec<_> = models.models().collect();
@@ -192,7 +192,7 @@ fn own_models_are_listed_with_what_the_catalogue_knows() {
 }
 
 #[tokio::test]
-async fn a_stored_key_goes_to_the_presets_own_server_only() {
+async fn stored_key_is_sent_only_to_the_presets_server() {
     let stored = HashMap::from([("openai", "stored")]);
     let stage = Stage { stored, ..Stage::default() };
     let lab = json!({"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY", "models": {"m": {}}});
@@ -207,7 +207,7 @@ async fn a_stored_key_goes_to_the_presets_own_server_only() {
 }
 
 #[tokio::test]
-async fn a_local_server_whose_models_are_described_still_has_a_model() {
+async fn local_server_with_described_models_lists_its_models() {
     let servers = || HashMap::from([(11434, vec!["qwen3", "other"])]);
     let stage = Stage { servers: servers(), ..Stage::default() };
     let flags = [("provider", "ollama")];

@@ -1,4 +1,4 @@
-//! The scripted model.
+//! Tests of the scripted model.
 
 use futures::StreamExt;
 use haft_core::model::{Model, ModelErrorKind, ModelEvent, wrap_invalid_args};
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{gather, request, result, start, user};
 
-/// A model calls two tools, one of which a guard refuses, and quotes what it was told.
+/// A model calls two tools, one of which a gate refuses, and quotes the results.
 const DEMO: &str = r#"{
   "model": "demo",
   "steps": [
@@ -131,7 +131,7 @@ async fn cancelling_ends_a_slow_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_complete_stays_so() {
+async fn cancellation_after_completion_has_no_effect() {
     let script = r#"{"steps": [{"say": [{"text": "hi"}]}]}"#;
     let model = ScriptedModel::from_json(script).unwrap();
     let cancel = CancellationToken::new();
@@ -143,7 +143,7 @@ async fn an_answer_that_is_complete_stays_so() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_step() {
+fn errors_name_the_step() {
     let said = |script: &str| ScriptedModel::from_json(script).unwrap_err().to_string();
     assert_snapshot!(said("{"), @"the script is not valid: the JSON ends too early");
     assert_snapshot!(said("{}"), @"the script is not valid: missing field `steps`, in line 1, column 2");
@@ -161,7 +161,7 @@ fn mistakes_are_named_with_their_step() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn error_names_missing_file() {
     let error = ScriptedModel::from_file(std::path::Path::new("/nonexistent/script.json")).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent/script.json");
 }

@@ -55,7 +55,7 @@ fn runs(tool: &str, args: &str) -> Verdict {
 }
 
 #[test]
-fn every_hook_with_a_part_in_the_new_tool_sees_the_final_call_and_no_other() {
+fn hooks_with_a_role_in_the_new_tool_see_the_final_call() {
     let hooks = [
         (Some(Gate), None, vec![]),
         (None, Some(Gate), vec![]),
@@ -69,7 +69,7 @@ fn every_hook_with_a_part_in_the_new_tool_sees_the_final_call_and_no_other() {
 }
 
 #[test]
-fn who_has_a_part_only_now_is_asked_in_its_turn_wherever_it_stands() {
+fn asks_hook_that_has_a_role_only_in_the_new_tool() {
     let hooks = [
         (None, Some(Ordered), vec![rewrite("w", r#"{"safe":1}"#)]),
         (Some(Ordered), Some(Ordered), vec![rename("b", "{}")]),
@@ -79,7 +79,7 @@ fn who_has_a_part_only_now_is_asked_in_its_turn_wherever_it_stands() {
 }
 
 #[test]
-fn a_part_may_be_another_one_in_the_new_tool() {
+fn role_can_differ_in_the_new_tool() {
     // The hook has already allowed in phase 1, and now only a refusal counts.
     let hooks = [
         (Some(Ordered), Some(Gate), vec![ToolDecision::Allow, rewrite("g", "{}")]),
@@ -92,7 +92,7 @@ fn a_part_may_be_another_one_in_the_new_tool() {
 }
 
 #[test]
-fn there_and_back_again_is_the_same_tool() {
+fn changing_the_tool_back_restores_the_roles() {
     let hooks = [
         (Some(Ordered), None, vec![]),
         (Some(Ordered), None, vec![rename("b", "{}")]),
@@ -104,7 +104,7 @@ fn there_and_back_again_is_the_same_tool() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_blocks_and_nobody_else_is_asked() {
+fn missing_tool_blocks_without_asking_other_hooks() {
     let hooks = [(Some(Ordered), None, vec![rename("c", "{}")]), (Some(Ordered), None, vec![])];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!((asked.len(), by), (1, Some(0)));
@@ -113,7 +113,7 @@ fn a_tool_that_is_not_there_blocks_and_nobody_else_is_asked() {
 }
 
 #[test]
-fn an_answer_stands_whatever_is_called_and_gates_of_that_decide_about_it() {
+fn response_survives_a_later_tool_change_and_its_gates_decide() {
     let answers = |gate| {
         [
             (Some(Ordered), None, vec![respond()]),
@@ -131,7 +131,7 @@ fn an_answer_stands_whatever_is_called_and_gates_of_that_decide_about_it() {
 }
 
 #[test]
-fn a_change_says_which_tool_and_what_of_the_arguments() {
+fn change_reports_tool_and_changed_arguments() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
     chain.step();
     let change = chain.answer(0, rename("b", r#"{"n":1}"#)).cloned().unwrap();
@@ -147,7 +147,7 @@ fn a_change_says_which_tool_and_what_of_the_arguments() {
 }
 
 #[test]
-fn an_answer_stays_one_about_the_call_that_was_answered() {
+fn response_stays_bound_to_the_answered_call() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
     assert_eq!(chain.step(), ChainStep::Ask(0));
     chain.answer(0, respond());

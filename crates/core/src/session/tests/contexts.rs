@@ -95,7 +95,7 @@ fn check(bodies: Vec<EntryBody>, expect: &[&str]) {
 }
 
 #[test]
-fn what_was_said_is_sent() {
+fn context_contains_all_messages() {
     check(
         vec![user("1"), asks("2", &["c"]), started("c"), result("c", "3"), asks("4", &[])],
         &["u:1", "a:2", "t:c=3", "a:4"],
@@ -103,7 +103,7 @@ fn what_was_said_is_sent() {
 }
 
 #[test]
-fn a_call_without_a_result_is_given_one() {
+fn adds_result_for_call_without_one() {
     let bodies =
         || vec![user("1"), asks("2", &["a", "b", "c"]), started("a"), started("b"), result("b", "3")];
     check(bodies(), &["u:1", "a:2", "t:a=INTERRUPTED", "t:b=3", "t:c=NOT_RUN"]);
@@ -114,7 +114,7 @@ fn a_call_without_a_result_is_given_one() {
 }
 
 #[test]
-fn results_stand_behind_the_message_that_asked_in_its_order() {
+fn results_follow_their_message_in_call_order() {
     check(
         vec![
             asks("1", &["a", "b"]),
@@ -130,7 +130,7 @@ fn results_stand_behind_the_message_that_asked_in_its_order() {
 }
 
 #[test]
-fn an_id_that_a_provider_uses_again_belongs_to_the_newest_message() {
+fn reused_call_id_belongs_to_the_newest_message() {
     check(
         vec![asks("1", &["a"]), started("a"), result("a", "2"), asks("3", &["a"])],
         &["a:1", "t:a=2", "a:3", "t:a=NOT_RUN"],
@@ -138,7 +138,7 @@ fn an_id_that_a_provider_uses_again_belongs_to_the_newest_message() {
 }
 
 #[test]
-fn a_summary_comes_first_and_then_what_was_kept() {
+fn summary_precedes_the_kept_part() {
     let summed = "u:The conversation so far was summed up as follows:\n\n<summary>\nsum\n</summary>";
     check(vec![user("kept"), compaction("sum", Some(1)), user("new")], &[summed, "u:kept", "u:new"]);
     check(vec![compaction("sum", None), user("new")], &[summed, "u:new"]);
@@ -149,7 +149,7 @@ fn a_summary_comes_first_and_then_what_was_kept() {
 }
 
 #[test]
-fn the_model_is_told_what_extensions_say_and_not_what_they_keep() {
+fn context_contains_extension_messages_but_not_their_state() {
     let custom = Custom { owner: "x".to_owned(), kind: "k".to_owned(), data: RawJson::empty_object() };
     let summary = BranchSummary { summary: "s".to_owned(), from: EntryId::from(1), answer: None };
     let told = "u:Another attempt, which was left, was summed up as follows:\n\n<summary>\ns\n</summary>";
@@ -157,7 +157,7 @@ fn the_model_is_told_what_extensions_say_and_not_what_they_keep() {
 }
 
 #[test]
-fn what_is_in_force_is_what_was_said_last() {
+fn latest_settings_are_in_effect() {
     let model = |model: &str| ModelChange { provider: "p".to_owned(), model: model.to_owned() };
     let thinking = ThinkingChange { level: "high".to_owned() };
     let tools = ToolsChange { active: Some(vec!["read".to_owned()]) };

@@ -267,7 +267,7 @@ fn check(ran: &Ran, what: &str) {
 }
 
 #[test]
-fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
+fn failed_write_is_not_acknowledged_and_next_one_can_succeed() {
     for fault in [Fault::Full, Fault::Broken, Fault::Short, Fault::Ragged] {
         for at in 0..ENTRIES {
             let (ran, what) = (run(What::Write, fault, at), format!("{fault:?} at {at}"));
@@ -292,7 +292,7 @@ fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
 }
 
 #[test]
-fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
+fn full_disk_loses_no_acknowledged_entry() {
     for at in 0..ENTRIES {
         let (ran, what) = (run(What::Write, Fault::ForEver, at), format!("at {at}"));
         check(&ran, &what);
@@ -301,7 +301,7 @@ fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
+fn session_moves_to_another_file_after_a_failed_sync() {
     let calls = run(What::Sync, Fault::Broken, usize::MAX).calls;
     assert!(calls > 4, "{calls}");
     for at in 0..calls {
@@ -314,7 +314,7 @@ fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
 }
 
 #[test]
-fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
+fn acknowledges_no_durable_entry_when_syncs_keep_failing() {
     for at in 0..4 {
         let ran = run(What::Sync, Fault::ForEver, at);
         check(&ran, &format!("at {at}"));
@@ -324,7 +324,7 @@ fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made_is_tried_again() {
+fn retries_creating_the_file() {
     let ran = run(What::Create, Fault::Full, 0);
     check(&ran, "create");
     assert_eq!((ran.errors.len(), ran.acknowledged.len()), (1, ENTRIES - 1));
@@ -332,7 +332,7 @@ fn a_file_that_cannot_be_made_is_tried_again() {
 
 /// The system reports a lost page only once: the next sync of the same file succeeds.
 #[test]
-fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged() {
+fn does_not_acknowledge_write_during_a_failing_sync() {
     let dir = TempDir::new().unwrap();
     let ((fails, failing), (go, may)) = (channel(), channel());
     let hold = Some((fails, Mutex::new(may)));
@@ -356,7 +356,7 @@ fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged(
 }
 
 #[test]
-fn when_the_thread_cannot_be_started_nothing_is_written() {
+fn writes_nothing_when_the_sync_thread_cannot_start() {
     let ran = run(What::Thread, Fault::Broken, 0);
     check(&ran, "thread");
     assert!(matches!(&ran.errors[..], [SessionError::Io { .. }]), "{:?}", ran.errors);
@@ -367,7 +367,7 @@ fn when_the_thread_cannot_be_started_nothing_is_written() {
 /// A durable entry survives a power failure, whether or not another file can be created.
 #[cfg(unix)]
 #[test]
-fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
+fn durable_entries_survive_a_power_failure() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for (full, at) in [false, true].into_iter().flat_map(|full| (0..8).map(move |at| (full, at))) {
         let dir = TempDir::new().unwrap();

@@ -14,7 +14,7 @@ fn ends(bytes: &[u8]) -> Vec<usize> {
 
 /// Tests every prefix, and prefixes followed by zeros: exactly the whole lines are recovered.
 #[test]
-fn a_file_may_end_anywhere() {
+fn recovers_whole_lines_of_every_prefix() {
     let entries = chain(samples());
     let bytes = file(&entries);
     let ends = ends(&bytes);
@@ -38,7 +38,7 @@ fn a_file_may_end_anywhere() {
 
 /// A damaged line costs only that line: the following entries keep their order, and only one parent changes.
 #[test]
-fn a_damaged_line_costs_no_other() {
+fn damaged_line_affects_no_other_line() {
     let entries = chain(samples());
     let lines: Vec<Vec<u8>> =
         file(&entries).split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -70,7 +70,7 @@ fn a_damaged_line_costs_no_other() {
 }
 
 #[test]
-fn an_orphan_follows_what_its_lost_parent_followed() {
+fn orphan_follows_the_predecessor_of_its_parent() {
     let mut entries = chain(samples()[..1].iter().cycle().take(6).cloned().collect());
     // Entry 4 begins a second branch at 1, so that the damaged line of 3 is beside another branch.
     entries[3].parent = Some(EntryId::from(1));
@@ -86,7 +86,7 @@ fn an_orphan_follows_what_its_lost_parent_followed() {
 }
 
 #[test]
-fn order_is_that_of_parents_whatever_the_clock_said() {
+fn order_follows_parents_and_not_times() {
     let mut entries = chain(samples());
     for (at, entry) in entries.iter_mut().enumerate() {
         entry.time.0 = format!("20{:02}-01-01T00:00:00Z", 99 - at);
@@ -95,7 +95,7 @@ fn order_is_that_of_parents_whatever_the_clock_said() {
 }
 
 #[test]
-fn a_file_without_its_header_still_has_its_entries() {
+fn reads_entries_without_a_header() {
     let entries = chain(samples());
     let bytes = file(&entries);
     let without = &bytes[memchr::memchr(b'\n', &bytes).unwrap() + 1..];
@@ -108,7 +108,7 @@ fn a_file_without_its_header_still_has_its_entries() {
 
 /// Files of format version 1 must stay readable. The fixture is never edited.
 #[test]
-fn files_of_version_1_are_read_for_ever() {
+fn reads_files_of_version_1() {
     let bytes = include_bytes!("../../../tests/fixtures/sessions/v1/every-type.jsonl");
     let recovered = recover(bytes);
     assert_eq!(recovered.repairs, []);
@@ -123,7 +123,7 @@ fn survey_of(bytes: &[u8]) -> SessionDigest {
 }
 
 #[test]
-fn a_survey_says_what_the_whole_file_says() {
+fn summary_agrees_with_the_whole_file() {
     let written = file(&chain(samples()));
     // Foreign lines with white space, a line longer than one read, damaged lines, and an incomplete end.
     let spaced = String::from_utf8(written.clone()).unwrap().replace(":", ": ").into_bytes();
@@ -154,7 +154,7 @@ proptest! {
 
     /// Recovery ends for any bytes, and its entries form a tree.
     #[test]
-    fn any_damage_leaves_a_tree(
+    fn recovered_entries_form_a_tree(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
         cut in any::<prop::sample::Index>(),
     ) {

@@ -32,14 +32,14 @@ fn compaction(first_kept: Option<u128>) -> EntryBody {
 }
 
 #[test]
-fn a_branch_is_read_to_its_root() {
+fn reads_branch_to_its_root() {
     let dir = TempDir::new().unwrap();
     assert_eq!(ids(&opened(&dir, &long(500))), Vec::from_iter(1..=500));
     assert_eq!(ids(&opened(&dir, &[])), []);
 }
 
 #[test]
-fn other_branches_are_passed_over_and_read_when_they_are_wanted() {
+fn reads_other_branches_on_demand() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(400);
     entries[200].parent = Some(EntryId::from(100));
@@ -53,7 +53,7 @@ fn other_branches_are_passed_over_and_read_when_they_are_wanted() {
 }
 
 #[test]
-fn a_branch_begins_with_what_the_last_compaction_kept() {
+fn branch_begins_at_the_first_kept_entry() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(300);
     entries[250].body = compaction(Some(241));
@@ -67,7 +67,7 @@ fn a_branch_begins_with_what_the_last_compaction_kept() {
 }
 
 #[test]
-fn a_line_longer_than_a_step_is_read() {
+fn reads_line_longer_than_a_step() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(5);
     entries[2].body = Name { name: "x".repeat(2_000_000) }.into();
@@ -75,7 +75,7 @@ fn a_line_longer_than_a_step_is_read() {
 }
 
 #[test]
-fn a_file_that_is_damaged_is_read_as_a_whole() {
+fn reads_damaged_file_as_a_whole() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(300);
     entries[299].parent = Some(EntryId::from(9999));
@@ -85,7 +85,7 @@ fn a_file_that_is_damaged_is_read_as_a_whole() {
 }
 
 #[test]
-fn a_session_that_was_torn_to_nothing_begins_again() {
+fn empty_file_starts_a_new_session() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     fs::write(&path, b"{\"type\":\"sess").unwrap();

@@ -20,7 +20,7 @@ async fn said(session: &Session, body: impl Into<EntryBody>) -> crate::session::
 }
 
 #[tokio::test]
-async fn sessions_are_found_by_project_and_by_name() {
+async fn finds_sessions_by_project_and_id() {
     let dir = TempDir::new().unwrap();
     let store = SessionStore::new(dir.path().join("sessions"));
     assert_eq!(store.list_all().unwrap(), []);
@@ -43,7 +43,7 @@ async fn sessions_are_found_by_project_and_by_name() {
 }
 
 #[tokio::test]
-async fn a_summary_says_what_a_list_shows() {
+async fn summary_contains_the_fields_of_a_list() {
     let dir = TempDir::new().unwrap();
     let store = SessionStore::new(dir.path());
     let session = store.create(Path::new("/project"));
@@ -60,7 +60,7 @@ async fn a_summary_says_what_a_list_shows() {
 }
 
 #[tokio::test]
-async fn a_fork_has_one_branch_and_a_file_of_its_own() {
+async fn fork_has_one_branch_in_its_own_file() {
     let dir = TempDir::new().unwrap();
     let store = SessionStore::new(dir.path());
     let session = store.create(Path::new("/project"));
@@ -89,7 +89,7 @@ async fn a_fork_has_one_branch_and_a_file_of_its_own() {
 
 /// The program was killed while the session moved.
 #[tokio::test]
-async fn a_copy_that_was_left_goes_with_its_session_and_no_other_does() {
+async fn removing_a_session_removes_only_its_unfinished_copies() {
     let dir = TempDir::new().unwrap();
     let store = SessionStore::new(dir.path());
     let copy_of = async |session: &Session| {
@@ -112,7 +112,7 @@ async fn a_copy_that_was_left_goes_with_its_session_and_no_other_does() {
 }
 
 #[tokio::test]
-async fn a_session_in_use_is_not_removed() {
+async fn does_not_remove_session_in_use() {
     let dir = TempDir::new().unwrap();
     let store = SessionStore::new(dir.path());
     let session = store.create(Path::new("/project"));

@@ -77,7 +77,7 @@ async fn check(session: &Session) -> Session {
 }
 
 #[tokio::test]
-async fn a_fork_in_memory_is_in_memory() {
+async fn fork_of_session_in_memory_is_in_memory() {
     let session = Session::in_memory(Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
     let fork = check(&session).await;
     assert_eq!(fork.path(), None);
@@ -86,7 +86,7 @@ async fn a_fork_in_memory_is_in_memory() {
 }
 
 #[tokio::test]
-async fn a_fork_of_a_file_is_a_file_beside_it() {
+async fn fork_of_a_file_is_a_file_beside_it() {
     let dir = TempDir::new().unwrap();
     let session =
         Session::create(dir.path(), Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
@@ -103,7 +103,7 @@ async fn a_fork_of_a_file_is_a_file_beside_it() {
 }
 
 #[tokio::test]
-async fn a_fork_of_a_session_without_a_file_has_none_yet() {
+async fn fork_of_session_without_a_file_has_none_yet() {
     let dir = TempDir::new().unwrap();
     let inside = dir.path().join("project");
     let session = Session::create(&inside, Path::new("/project"));
@@ -122,7 +122,7 @@ async fn a_fork_of_a_session_without_a_file_has_none_yet() {
 }
 
 #[tokio::test]
-async fn what_was_summed_up_is_in_the_fork() {
+async fn fork_contains_summarized_entries() {
     let dir = TempDir::new().unwrap();
     for session in [Session::in_memory("/p".as_ref()), Session::create(dir.path(), "/p".as_ref())] {
         let all = [said(&session, user("first")).await, said(&session, summary()).await];
@@ -132,7 +132,7 @@ async fn what_was_summed_up_is_in_the_fork() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_only_read_is_forked_unless_it_is_newer() {
+async fn read_only_session_can_be_forked_unless_newer() {
     let dir = TempDir::new().unwrap();
     let session = Session::create(dir.path(), Path::new("/project"));
     let [first, second, other] = branched(&session).await;
@@ -151,7 +151,7 @@ async fn a_session_that_is_only_read_is_forked_unless_it_is_newer() {
 }
 
 #[tokio::test]
-async fn all_branches_are_read_and_none_is_kept() {
+async fn reads_all_branches_without_keeping_them() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     let mut lines = chain((0..400).map(|at| Name { name: at.to_string() }.into()).collect());
@@ -171,7 +171,7 @@ async fn all_branches_are_read_and_none_is_kept() {
 
 /// No caller waits until the session moves.
 #[tokio::test]
-async fn what_no_file_has_yet_is_there_all_the_same() {
+async fn returns_entries_that_are_in_no_file_yet() {
     let dir = TempDir::new().unwrap();
     let session = Session::create(dir.path(), Path::new("/project"));
     let [first, second, other] = branched(&session).await;
@@ -184,7 +184,7 @@ async fn what_no_file_has_yet_is_there_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_is_left_and_in_memory_forgotten() {
+async fn clear_abandons_entries_and_drops_those_in_memory() {
     let dir = TempDir::new().unwrap();
     let (kept, gone) = (Session::create(dir.path(), "/p".as_ref()), Session::in_memory("/p".as_ref()));
     for (session, left) in [(&kept, 3), (&gone, 0)] {
@@ -209,7 +209,7 @@ fn name(name: &str) -> Name {
 }
 
 #[tokio::test]
-async fn the_newest_name_counts_on_whichever_branch() {
+async fn newest_name_counts_on_any_branch() {
     let dir = TempDir::new().unwrap();
     for session in [Session::in_memory(Path::new("/w")), Session::create(dir.path(), Path::new("/w"))] {
         assert_eq!(session.name().unwrap(), None);
@@ -228,7 +228,7 @@ async fn the_newest_name_counts_on_whichever_branch() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_not_read_is_found_in_the_file() {
+async fn finds_name_in_the_file() {
     let dir = TempDir::new().unwrap();
     let session = Session::create(dir.path(), Path::new("/w"));
     said(&session, name("old")).await;

@@ -66,7 +66,7 @@ fn name(name: &str) -> Name {
 }
 
 #[test]
-fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_file() {
+fn append_during_a_move_waits_for_the_new_file() {
     let dir = TempDir::new().unwrap();
     let (disk, begun, go) = Slow::around(RealDisk);
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
@@ -102,7 +102,7 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
 }
 
 #[test]
-fn what_was_given_is_kept_when_the_session_is_closed_while_it_moves() {
+fn keeps_entries_when_closed_during_a_move() {
     let dir = TempDir::new().unwrap();
     let (disk, begun, go) = Slow::around(RealDisk);
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
@@ -130,7 +130,7 @@ fn entries(dir: &TempDir) -> usize {
 
 /// The session is closed after the copy failed once. The unsaved entries are still written.
 #[test]
-fn a_session_that_is_closed_still_moves_for_what_is_owed() {
+fn closed_session_still_saves_pending_entries() {
     let dir = TempDir::new().unwrap();
     let (disk, begun, go) = Slow::around(FaultyDisk(Arc::new(Faulty::new(What::Create, Fault::Full, 1))));
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
@@ -150,7 +150,7 @@ fn a_session_that_is_closed_still_moves_for_what_is_owed() {
 }
 
 #[test]
-fn a_copy_whose_name_cannot_be_given_is_removed_and_another_one_is_made() {
+fn retries_copy_that_cannot_be_renamed() {
     let dir = TempDir::new().unwrap();
     let disk = FaultyDisk(Arc::new(Faulty::new(What::Rename, Fault::Broken, 0)));
     let session = Session::create_on(Arc::new(disk), dir.path(), Path::new("/project"));
@@ -166,7 +166,7 @@ fn a_copy_whose_name_cannot_be_given_is_removed_and_another_one_is_made() {
 
 /// Entries that were appended during the copy cannot be added to it.
 #[test]
-fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
+fn discards_copy_that_cannot_be_continued() {
     let dir = TempDir::new().unwrap();
     // The first file, the copy, and then the entries that are added to the copy.
     let (disk, begun, go) = Slow::around(FaultyDisk(Arc::new(Faulty::new(What::Write, Fault::Full, 2))));
@@ -189,7 +189,7 @@ fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
 }
 
 #[test]
-fn what_is_on_the_disk_already_is_not_synced_again() {
+fn does_not_sync_synced_entries_again() {
     let dir = TempDir::new().unwrap();
     // The first entry takes two syncs, one of the file and one of its directory; the sync of the second entry is held.
     let ((syncs, syncing), (go, may)) = (channel(), channel());

@@ -19,7 +19,7 @@ fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
 }
 
 #[test]
-fn a_session_does_not_go_on_without_what_it_cannot_read() {
+fn does_not_move_without_unreadable_entries() {
     let dir = TempDir::new().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let append = |session: &Session, name: &str| {
@@ -47,7 +47,7 @@ fn a_session_does_not_go_on_without_what_it_cannot_read() {
 }
 
 #[test]
-fn a_session_that_has_everything_need_not_read_it() {
+fn moves_without_reading_when_all_entries_are_in_memory() {
     let dir = TempDir::new().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let disk = Arc::new(FaultyDisk(Arc::new(Faulty::new(What::Read, Fault::ForEver, 0))));
