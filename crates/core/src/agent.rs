@@ -43,7 +43,7 @@ pub use builder::{AgentBuilder, BuildError};
 ///     if let Err(error) = agent.prompt("Is src/lib.rs tidy?").finish().await {
 ///         eprintln!("no review: {error}");
 ///     }
-///     // The transcript grows from prompt to prompt.
+///     // The next prompt continues the same transcript.
 ///     agent.messages().iter().rev().find_map(|message| match message {
 ///         Message::Assistant(message) => Some(message.text()),
 ///         Message::User { .. } | Message::Tool(_) => None,
@@ -147,13 +147,13 @@ impl std::fmt::Debug for Agent {
 ///     let queued = agent.steer("Not in src/, in tests/.")?;
 ///     agent.follow_up("Then run the tests.").map(drop)?;
 ///     if queued == QueueDelivery::Idle {
-///         // The work ended a moment ago. The messages wait; `agent.go_on()` works on them.
+///         // The run has just ended. The messages stay queued; `agent.resume()` processes them.
 ///     }
 ///     Ok(())
 /// }
 ///
 /// fn edit(agent: &Agent) -> Vec<String> {
-///     // For Esc: what the model has not been told yet goes back into the editor.
+///     // For Esc: queued messages go back into the editor.
 ///     let taken = agent.take_queued();
 ///     let texts = taken.steering.iter().chain(&taken.follow_up).flat_map(|prompt| &prompt.content);
 ///     texts.filter_map(|block| block.as_text().map(str::to_owned)).collect()

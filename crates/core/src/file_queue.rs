@@ -51,7 +51,7 @@ impl FileQueue {
 
 /// A place in the queue; dropping it gives up the place.
 #[derive(Debug)]
-#[must_use = "the place is lost as soon as it is dropped"]
+#[must_use = "dropping the ticket gives up the place"]
 pub struct QueueTicket {
     line: Arc<ClaimQueue>,
     ticket: u64,
@@ -116,7 +116,7 @@ impl Drop for QueueTicket {
 
 /// The exclusive right to change a file, until dropped.
 #[derive(Debug)]
-#[must_use = "the file is free again as soon as the guard is dropped"]
+#[must_use = "dropping the guard unlocks the file"]
 pub struct FileGuard {
     path: PathBuf,
     _place: QueueTicket,
@@ -246,7 +246,7 @@ fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
     Ok(vec![FileIdentity::Path(path.to_owned())])
 }

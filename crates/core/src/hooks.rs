@@ -34,7 +34,7 @@
 //!     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
 //!         match step {
 //!             1..=9 => TurnDecision::Allow,
-//!             _ => TurnDecision::Block { by: "careful".into(), reason: "nine steps must do".into() },
+//!             _ => TurnDecision::Block { by: "careful".into(), reason: "limit of nine steps".into() },
 //!         }
 //!     }
 //! }
@@ -266,14 +266,14 @@ pub enum MessageDecision {
 /// use haft_core::compact::PendingCompaction;
 /// use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 ///
-/// /// Sums up without a model: what was asked, and which files were changed.
+/// /// Summarizes without a model: lists the prompts and the changed files.
 /// struct Plainly;
 ///
 /// #[async_trait]
 /// impl BeforeCompact for Plainly {
 ///     async fn before_compact(&self, _: &CancellationToken, about: &PendingCompaction) -> CompactDecision {
 ///         let earlier = about.previous_summary.clone().unwrap_or_default();
-///         let summary = format!("{earlier}TouchedFiles that were changed: {}", about.files_modified.join(", "));
+///         let summary = format!("{earlier}Changed files: {}", about.files_modified.join(", "));
 ///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
 ///     }
 /// }

@@ -25,7 +25,7 @@ pub use facts::{ModelFacts, TokenPrices};
 /// use haft_core::hooks::CancellationToken;
 /// use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelResponse, ModelStream};
 ///
-/// /// Says the same to everything.
+/// /// Gives the same answer to every request.
 /// struct Parrot;
 ///
 /// #[async_trait::async_trait]
@@ -125,7 +125,7 @@ impl fmt::Display for ModelInfo {
 /// use haft_core::protocol::content::joined_text;
 /// use haft_core::protocol::message::Message;
 ///
-/// /// What a chat API is sent: who says what.
+/// /// Converts messages for a chat API: role and text.
 /// fn turns(request: &ModelRequest) -> Vec<(&'static str, String)> {
 ///     let said = request.messages.iter().map(|message| match message {
 ///         Message::User { content, .. } => ("user", joined_text(content)),
@@ -135,7 +135,7 @@ impl fmt::Display for ModelInfo {
 ///     std::iter::once(("system", request.system.clone())).chain(said).collect()
 /// }
 ///
-/// /// And which tools it may call: a name, a description, a JSON schema.
+/// /// Converts tools for a chat API: name, description, JSON schema.
 /// fn tools(request: &ModelRequest) -> Vec<(&str, &str, &str)> {
 ///     let specs = request.tools.iter();
 ///     specs.map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.schema.as_str())).collect()
@@ -170,7 +170,7 @@ pub struct RequestOptions {
 /// use futures::{StreamExt, stream};
 /// use haft_core::model::{ModelEvent, ModelResponse, ModelStream};
 ///
-/// /// An answer that came from somewhere in pieces.
+/// /// Converts an answer that arrives in pieces.
 /// fn streamed(pieces: Vec<String>) -> ModelStream {
 ///     let answer = ModelResponse::text(pieces.concat());
 ///     let pieces = pieces.into_iter().map(ModelEvent::Text);

@@ -44,7 +44,7 @@ pub(crate) struct DequeuedPrompt {
 
 /// The delivery of a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use = "a message queued while no run is under way waits until somebody starts one"]
+#[must_use = "a message queued without an active run waits for the next run"]
 pub enum QueueDelivery {
     /// The active run takes the message. If the run fails, is aborted or is interrupted first, the message stays in the
     /// queue.

@@ -31,7 +31,7 @@ type RunOutcome = Option<Result<(), TurnError>>;
 ///
 /// async fn show(agent: &Agent) -> Result<(), TurnError> {
 ///     let mut run: Run = agent.prompt("Tidy up.");
-///     let handle = run.handle(); // for whoever hears Ctrl-C: `handle.abort()`
+///     let handle = run.handle(); // for the Ctrl-C handler: `handle.abort()`
 ///     # drop(handle);
 ///     while let Some(event) = run.next().await {
 ///         if let AgentEvent::TextDelta { delta } = event {
@@ -39,7 +39,7 @@ type RunOutcome = Option<Result<(), TurnError>>;
 ///         }
 ///     }
 ///     match run.finish().await {
-///         Err(TurnError { kind: TurnErrorKind::Aborted, .. }) => Ok(()), // the user knows
+///         Err(TurnError { kind: TurnErrorKind::Aborted, .. }) => Ok(()), // the user aborted the run
 ///         outcome => outcome,
 ///     }
 /// }
@@ -196,14 +196,14 @@ impl std::fmt::Debug for Run {
 /// let agent = Agent::builder(model).build()?;
 /// let run = agent.prompt("Tidy up.");
 /// let handle = run.handle();
-/// let work = tokio::spawn(run.finish()); // or a task that shows the events
+/// let work = tokio::spawn(run.finish()); // or a task that displays the events
 ///
-/// handle.steer("Not in src/, in tests/.")?; // the model is told before it is asked again
-/// handle.abort(); // the user has seen enough
+/// handle.steer("Not in src/, in tests/.")?; // delivered before the next request
+/// handle.abort(); // the user aborts the run
 ///
 /// let error = handle.wait().await.unwrap_err();
 /// assert_eq!(error.kind, TurnErrorKind::Aborted);
-/// assert_eq!(handle.steer("And now?"), Err(QueueError::NotUnderWay)); // give the agent a prompt
+/// assert_eq!(handle.steer("And now?"), Err(QueueError::NotUnderWay)); // start a new run
 /// # assert!(work.await?.is_err());
 /// # Ok(())
 /// # }

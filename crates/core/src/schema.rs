@@ -126,7 +126,7 @@ fn shorten(text: String) -> String {
 
 impl fmt::Debug for SchemaValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Validator")
+        f.write_str("SchemaValidator")
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
         refused(json!({"$ref": "#/$defs/none"}), "not a path inside");
         refused(json!(7), "must be a JSON object");
         let nobody = listener.accept().unwrap_err();
-        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "somebody connected");
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "a client connected");
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Durability {
 /// use haft_core::session::{Session, SessionError};
 /// use haft_core::{Agent, BuildError};
 ///
-/// /// Goes on where this project was left, or begins anew.
+/// /// Opens the latest session of a project, or creates one.
 /// fn resume(sessions: &Path, project: &Path) -> Result<Session, SessionError> {
 ///     let store = SessionStore::new(sessions);
 ///     match store.latest(project)? {
@@ -102,12 +102,12 @@ impl Durability {
 /// }
 ///
 /// fn agent(model: impl Model + 'static, session: Session) -> Result<Agent, BuildError> {
-///     Agent::builder(model).session(session).build() // its transcript is the agent's
+///     Agent::builder(model).session(session).build() // the agent uses its transcript
 /// }
 ///
 /// # let dir = tempfile::tempdir()?;
 /// let session = resume(dir.path(), Path::new("/srv/app"))?;
-/// assert!(session.path().is_some_and(|path| !path.exists())); // until something is said
+/// assert!(session.path().is_some_and(|path| !path.exists())); // created with the first message
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -355,7 +355,7 @@ impl SharedSession {
         let state = Arc::clone(&self.state);
         let started =
             SyncHandle::start(disk, move || sync(&state), timeouts::GROUP_COMMIT).map_err(|error| {
-                SessionError::from_io("start the thread that syncs", Path::new("the session"), error)
+                SessionError::from_io("start the sync thread for", Path::new("the session"), error)
             })?;
         Ok(self.syncer.get_or_init(|| started))
     }

@@ -42,7 +42,7 @@ use crate::sanitize::strip_hidden_chars;
 ///     }
 ///
 ///     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
-///         // The arguments fit the schema by now, and every gate has approved them.
+///         // The arguments match the schema, and every gate has allowed the call.
 ///         let Args { city } = match call.args.read() {
 ///             Ok(args) => args,
 ///             Err(error) => return ToolOutput::error(error.to_string()),
@@ -139,7 +139,7 @@ pub enum ToolConcurrency {
 /// async fn fetch(context: ToolContext, pages: u32) -> ToolOutput {
 ///     for page in 1..=pages {
 ///         context.progress(format!("page {page} of {pages}"));
-///         // Whatever takes long is given up as soon as the user wants that.
+///         // Stops a long call soon after the user cancels it.
 ///         let Some(()) = context.cancel.run_until_cancelled(fetch_page(page)).await else {
 ///             return ToolOutput::failed(ToolFailureKind::Cancelled, format!("stopped before page {page}"));
 ///         };
@@ -150,7 +150,7 @@ pub enum ToolConcurrency {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// // A test of a tool makes its own.
+/// // A test creates its own context.
 /// let cancel = haft_core::hooks::CancellationToken::new();
 /// let context = ToolContext::new(cancel, |text| println!("{text}"));
 /// assert_eq!(fetch(context, 2).await, ToolOutput::text("2 pages"));
@@ -192,7 +192,7 @@ impl fmt::Debug for ToolContext {
 ///             details: Some(serde_json::json!({ "source": "dictionary" }).into()),
 ///             ..ToolOutput::text("the handle of a knife")
 ///         },
-///         // The model reads the text and tries something else.
+///         // The model reads the error and can try another word.
 ///         _ => ToolOutput::failed(ToolFailureKind::NotFound, format!("no entry for {word:?}; try its singular")),
 ///     }
 /// }
@@ -302,7 +302,7 @@ impl ToolOutput {
 /// use haft_core::Agent;
 /// use haft_core::tool::{Tool, ToolSet};
 ///
-/// /// Other tools from the next step on: see [`Agent::set_tools`].
+/// /// Replaces the tools from the next step on; see [`Agent::set_tools`].
 /// fn offer(agent: &Agent, tools: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
 ///     let mut set = ToolSet::default();
 ///     for tool in tools {

@@ -38,7 +38,7 @@ struct TranscriptState {
 }
 
 /// A message on its way to disk. Until it is synced, it survives the end of the program, but not a power failure.
-#[must_use = "what must be on the disk has to be waited for"]
+#[must_use = "the message is durable only after `wait_synced`"]
 pub(crate) struct PendingSave(Option<BoxFuture<'static, Result<EntryId, SessionError>>>);
 
 impl PendingSave {

@@ -47,7 +47,7 @@ pub struct ModelPreference {
 impl fmt::Debug for ModelPreference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Addresses and headers may contain secrets, so only harmless fields are shown.
-        f.debug_struct("Wish")
+        f.debug_struct("ModelPreference")
             .field("provider", &self.provider)
             .field("model", &self.model)
             .field("max_output_tokens", &self.max_output_tokens)
@@ -132,10 +132,10 @@ pub enum ChoiceReason {
 impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("as asked for"),
+            Self::Asked => f.write_str("as requested"),
             Self::Key(variable) => write!(f, "because {variable} is set"),
             Self::Stored(provider) => write!(f, "because a key is stored for {provider}"),
-            Self::Own => f.write_str("because models.json names it"),
+            Self::Own => f.write_str("because models.json configures it"),
             Self::Local(port) => write!(f, "because a server listens on port {port}"),
             Self::Server(address) => write!(f, "because a server answers at {address}"),
         }

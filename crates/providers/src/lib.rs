@@ -17,7 +17,7 @@
 //! let model = HttpModel::new(config)?;
 //! assert_eq!(model.facts().window, Some(1_000_000));
 //!
-//! // … and one that reads its lines.
+//! // … and a scripted model.
 //! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;
 //! assert_eq!(Scripted::from_json(script)?.info().provider, "scripted");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -129,7 +129,7 @@ impl ModelsFile {
 impl std::fmt::Debug for ConfiguredProvider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Addresses and headers may contain secrets, so only harmless fields are shown.
-        f.debug_struct("OwnProvider")
+        f.debug_struct("ConfiguredProvider")
             .field("dialect", &self.dialect)
             .field("key_env", &self.key_env)
             .field("models", &self.models)

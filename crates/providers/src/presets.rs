@@ -143,7 +143,7 @@ mod tests {
         for preset in PRESETS {
             let Some(model) = preset.default_model else { continue };
             let known =
-                find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
+                find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalog"));
             assert!(!known.deprecated, "{model} is deprecated");
         }
     }

@@ -37,9 +37,9 @@ use crate::transcript::Transcript;
 ///     let session: Session = SessionStore::new(home.join("sessions")).create(project);
 ///     Agent::builder(model)
 ///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
-///         .session(session) // kept on the disk; without it, in memory
+///         .session(session) // saved to disk; the default is in memory
 ///         .thinking(Thinking::Low)
-///         .max_steps(50) // calls of the model for one prompt
+///         .max_steps(50) // requests to the model per prompt
 ///         .build()
 /// }
 /// ```

@@ -151,7 +151,7 @@ impl ExtensionToolRunner {
         tell: Arc<dyn Fn(AgentEvent) + Send + Sync>,
     ) -> ExtensionCallResult {
         let Some(agent) = self.agent.upgrade() else {
-            return ExtensionCallResult::from_error(HostCallError::Unavailable, "there is no agent any more");
+            return ExtensionCallResult::from_error(HostCallError::Unavailable, "the agent has ended");
         };
         let ExtensionCall { caller, id, tool, args } = call;
         let call = ToolCall { id, name: tool.spec().name.clone(), args };

@@ -15,7 +15,7 @@ const MOST_OF_ONE: usize = 512;
 
 pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
     use AgentEvent as E;
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has only these events")]
     match whole {
         E::HostCallStart { id, extension, name, args } => {
             E::HostCallStart { id, extension, name, args: abridge_object(&args) }

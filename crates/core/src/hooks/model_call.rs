@@ -19,7 +19,7 @@ use crate::tool::ToolSpec;
 /// };
 /// use haft_core::model::Thinking;
 ///
-/// /// Thinks hard about the first step of a prompt, and less about the others.
+/// /// Sets a high thinking level for the first step of a prompt and a lower one for the others.
 /// struct FirstThings;
 ///
 /// #[async_trait]
@@ -114,7 +114,7 @@ pub struct RequestEdit {
 ///     AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision,
 /// };
 ///
-/// /// Answers that cost too much end the turn.
+/// /// Ends the turn after an answer that uses too many tokens.
 /// struct Budget {
 ///     most_tokens: u64,
 /// }
@@ -124,7 +124,7 @@ pub struct RequestEdit {
 ///     async fn after_model_response(&self, _: &CancellationToken, answer: &ReceivedResponse) -> ResponseDecision {
 ///         match answer.usage.output {
 ///             spent if spent > self.most_tokens => {
-///                 let reason = format!("{spent} tokens in one answer, of {} allowed", self.most_tokens);
+///                 let reason = format!("the answer used {spent} tokens; the limit is {}", self.most_tokens);
 ///                 ResponseDecision::Refuse(Refusal::for_turn("budget", reason))
 ///             }
 ///             _ => ResponseDecision::Keep,
@@ -132,7 +132,7 @@ pub struct RequestEdit {
 ///     }
 ///
 ///     fn holds_back(&self) -> bool {
-///         false // the user may watch the answer come
+///         false // the user sees the answer while it arrives
 ///     }
 /// }
 /// ```

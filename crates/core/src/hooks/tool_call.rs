@@ -149,7 +149,7 @@ impl ToolDecision {
 /// use haft_core::hooks::{ApproverDecision, ApproveTool, CancellationToken};
 /// use haft_core::protocol::content::ToolCall;
 ///
-/// /// Asks somebody, who is told with a word that it is no longer wanted.
+/// /// Asks a person, and withdraws the question when the run is cancelled.
 /// struct Ask;
 ///
 /// #[async_trait]
@@ -158,13 +158,13 @@ impl ToolDecision {
 ///         let question = format!("Run {} with {}?", call.name, call.args);
 ///         match cancel.run_until_cancelled(yes_or_no(question)).await {
 ///             Some(true) => ApproverDecision::Approve,
-///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "the user said no".into() },
+///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "the user denied the call".into() },
 ///         }
 ///     }
 /// }
 ///
 /// async fn yes_or_no(_question: String) -> bool {
-///     true // show it, and wait for the answer
+///     true // show the question and wait for the answer
 /// }
 /// ```
 #[async_trait]
@@ -213,7 +213,7 @@ pub enum ApproverDecision {
 /// use haft_core::protocol::content::Content;
 /// use haft_core::tool::ToolOutput;
 ///
-/// /// The model is not shown what looks like a key.
+/// /// Hides text that looks like a key from the model.
 /// struct Redact;
 ///
 /// #[async_trait]

@@ -130,11 +130,11 @@ impl SessionLog {
             Err(error) => return Err(AppendError::Io(error)),
         };
         if seen.identity != self.identity {
-            return Err(AppendError::Lost("another file took its place"));
+            return Err(AppendError::Lost("another file replaced it"));
         }
         match seen.length == self.end {
             true => Ok(()),
-            false => Err(AppendError::Lost("somebody else changed its length")),
+            false => Err(AppendError::Lost("another program changed its length")),
         }
     }
 

@@ -143,7 +143,7 @@ async fn interrupted_while_answering(hint: &'static str, answers: Vec<Answer>) -
             assert_eq!(agent.follow_up("then").unwrap(), QueueDelivery::Running);
         }
     });
-    assert!(!agent.interrupt(hint), "nothing is under way");
+    assert!(!agent.interrupt(hint), "there is no active run");
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     assert!(!events.contains(&"user then".to_owned()), "the run was to end");

@@ -88,8 +88,8 @@ async fn records_hooks_that_changed_a_message() {
     let replace = |text: &str| MessageDecision::Replace { by: "censor".into(), text: text.into() };
     let suppress = MessageDecision::Suppress { by: "censor".into(), reason: String::new() };
     for (decision, mark) in [
-        (replace("hm"), Some("shown otherwise by censor")),
-        (suppress, Some("not shown because of censor")),
+        (replace("hm"), Some("message replaced by censor")),
+        (suppress, Some("message hidden by censor")),
         (replace("ok"), None),
         (MessageDecision::Show, None),
     ] {

@@ -184,7 +184,10 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
     let behind = session.append(body, Durability::Now).await.unwrap();
     agent.reload().unwrap();
     let outcome = agent.resume().finish().await.map_err(|error| error.kind);
-    assert!(session.branch().iter().any(|entry| entry.id == behind), "it was left with the answer");
+    assert!(
+        session.branch().iter().any(|entry| entry.id == behind),
+        "the entry was abandoned with the answer"
+    );
     (outcome, transcript(&agent))
 }
 

@@ -150,11 +150,7 @@ async fn queued_messages_survive_cancelled_final_compaction() {
         let queued = agent.take_queued();
         assert_eq!(transcript(&agent).last().unwrap(), "assistant long ");
         if waits {
-            assert_eq!(
-                outcome,
-                Err(TurnErrorKind::Aborted),
-                "who was told that it is taken is told otherwise"
-            );
+            assert_eq!(outcome, Err(TurnErrorKind::Aborted), "the reported delivery changed");
             assert_eq!((queued.steering, queued.follow_up), (vec!["now".into()], vec!["later".into()]));
         } else {
             assert_eq!(outcome, Ok(()), "the work was done");

@@ -172,7 +172,7 @@ fn message_of_another_thread_is_never_lost() {
         let queued = sender.join().unwrap();
         let left = agent.queued_messages().follow_up.len();
         let all_idle = queued.iter().rev().take(left).all(|queued| *queued == QueueDelivery::Idle);
-        assert!(all_idle, "{left} of {queued:?} are left: who is told that a run takes it is told the truth");
+        assert!(all_idle, "{left} of {queued:?} are left, although the run reported that it takes them");
         if left > 0 {
             runtime.block_on(agent.resume().finish()).unwrap();
         }

@@ -203,7 +203,7 @@ impl ScriptBlock {
     fn check(&self) -> Result<(), String> {
         let given = [self.text.is_some(), self.thinking.is_some(), self.call.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {
-            return Err("give exactly one of text, thinking and call".to_owned());
+            return Err("a block needs exactly one of text, thinking and call".to_owned());
         }
         let Some(call) = &self.call else { return Ok(()) };
         if call.name.is_empty() {

@@ -101,7 +101,7 @@ async fn reports_last_error_when_all_models_fail() {
     let error = answer.unwrap_err();
     assert!(error.kind == ModelErrorKind::Unavailable && error.message.contains("openai"), "{error}");
     assert_eq!((fallbacks(&events).len(), stage.requests()), (1, (1, 4)));
-    assert_eq!(stage.model.info().provider, "anthropic", "nobody has answered yet");
+    assert_eq!(stage.model.info().provider, "anthropic", "no model has answered yet");
 }
 
 #[tokio::test]

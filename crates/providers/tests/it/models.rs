@@ -43,23 +43,23 @@ async fn selects_configured_server_by_provider_model_or_default() {
         json!({ "lab": lab })
     };
     let lab = || json!({ "lab": lab() });
-    check("lab big http://lab:1/v1 - as asked for", line(lab(), &[("model", "lab/big")], &none).await);
+    check("lab big http://lab:1/v1 - as requested", line(lab(), &[("model", "lab/big")], &none).await);
     let flags = [("provider", "lab"), ("model", "unlisted")];
-    check("lab unlisted http://lab:1/v1 - as asked for", line(lab(), &flags, &none).await);
+    check("lab unlisted http://lab:1/v1 - as requested", line(lab(), &flags, &none).await);
     let by_model = line(lab(), &[("model", "big")], &none).await;
-    check("lab big http://lab:1/v1 - because models.json names it", by_model);
+    check("lab big http://lab:1/v1 - because models.json configures it", by_model);
     let nothing = line(lab(), &[("provider", "lab")], &none).await;
     check(
         "error: no model selected for lab; pass --model (haft --list-models shows the known models)",
         nothing,
     );
     let default = line(with("default_model", json!("small")), &[], &none).await;
-    check("lab small http://lab:1/v1 - because models.json names it", default);
+    check("lab small http://lab:1/v1 - because models.json configures it", default);
     let keyed = || with("key_env", json!("LAB_KEY"));
     let without = line(keyed(), &[("model", "lab/big")], &none).await;
     assert!(without.contains("no key for lab; set LAB_KEY"), "{without}");
     let stage = Stage { vars: HashMap::from([("LAB_KEY", "k")]), ..Stage::default() };
-    check("lab big http://lab:1/v1 k as asked for", line(keyed(), &[("model", "lab/big")], &stage).await);
+    check("lab big http://lab:1/v1 k as requested", line(keyed(), &[("model", "lab/big")], &stage).await);
     let unknown = line(lab(), &[("provider", "labb")], &none).await;
     assert!(unknown.contains("unknown provider \"labb\"") && unknown.contains("lab, scripted"), "{unknown}");
 }
@@ -76,7 +76,7 @@ async fn preset_keeps_values_missing_in_the_file() {
     let stage =
         Stage { vars: HashMap::from([("GATEWAY", "g"), ("ANTHROPIC_API_KEY", "k")]), ..Stage::default() };
     let moved = line(moved, &[("provider", "anthropic")], &stage).await;
-    check("anthropic claude-sonnet-5-5 http://gateway g as asked for", moved);
+    check("anthropic claude-sonnet-5-5 http://gateway g as requested", moved);
 }
 
 #[tokio::test]
@@ -85,9 +85,9 @@ async fn environment_key_overrides_stored_key() {
     let stage = Stage { stored: stored.clone(), ..Stage::default() };
     check("openai gpt-5.6 - stored because a key is stored for openai", line(json!({}), &[], &stage).await);
     let chat = line(json!({}), &[("provider", "openai-chat")], &stage).await;
-    check("openai-chat gpt-5.6 - stored as asked for", chat);
+    check("openai-chat gpt-5.6 - stored as requested", chat);
     let lab = line(json!({"lab": lab()}), &[("model", "lab/big")], &stage).await;
-    check("lab big http://lab:1/v1 labs as asked for", lab);
+    check("lab big http://lab:1/v1 labs as requested", lab);
     let vars = HashMap::from([("OPENAI_API_KEY", "env")]);
     let stage = Stage { stored, vars, ..Stage::default() };
     check("openai gpt-5.6 - env because OPENAI_API_KEY is set", line(json!({}), &[], &stage).await);
@@ -203,7 +203,7 @@ async fn stored_key_is_sent_only_to_the_presets_server() {
     assert!(moved.contains("no key for openai-chat"), "{moved}");
     let renamed = json!({"openai-chat": {"key_env": "OTHER"}});
     let renamed = line(renamed, &[("provider", "openai-chat")], &stage).await;
-    check("openai-chat gpt-5.6 - stored as asked for", renamed);
+    check("openai-chat gpt-5.6 - stored as requested", renamed);
 }
 
 #[tokio::test]
@@ -212,7 +212,7 @@ async fn local_server_with_described_models_lists_its_models() {
     let stage = Stage { servers: servers(), ..Stage::default() };
     let flags = [("provider", "ollama")];
     let one = json!({"ollama": {"models": {"mine": {"window": 32_768}}}});
-    check("ollama mine - - as asked for", line(one, &flags, &stage).await);
+    check("ollama mine - - as requested", line(one, &flags, &stage).await);
     let two = json!({"ollama": {"models": {"mine": {"window": 32_768}, "further": {}}}});
-    check("ollama qwen3 - - as asked for", line(two, &flags, &stage).await);
+    check("ollama qwen3 - - as requested", line(two, &flags, &stage).await);
 }

@@ -150,7 +150,7 @@ fn errors_name_the_step() {
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"}]},{}]}"#),
         @"step 2 of the script is not valid: the step has neither `say` nor `error`");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"},{"text":"b","thinking":"c"}]}]}"#),
-        @"step 1 of the script is not valid: block 2: give exactly one of text, thinking and call");
+        @"step 1 of the script is not valid: block 2: a block needs exactly one of text, thinking and call");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"call":{"name":"bash","args":[1]}}]}]}"#),
         @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are not an object");
     assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error`, in line 1, column 16");

@@ -189,12 +189,12 @@ fn session_survives_removal_of_its_file() {
     goes_on("the file was deleted or renamed", |path| fs::remove_file(path).unwrap());
     goes_on("the file was deleted or renamed", |path| fs::rename(path, path.with_extension("x")).unwrap());
     let cut = |path: &Path| fs::OpenOptions::new().write(true).open(path).unwrap().set_len(300).unwrap();
-    goes_on("somebody else changed its length", cut);
-    goes_on("somebody else changed its length", |path| {
+    goes_on("another program changed its length", cut);
+    goes_on("another program changed its length", |path| {
         fs::write(path, [fs::read(path).unwrap(), b"{}\n".to_vec()].concat()).unwrap();
     });
     #[cfg(unix)]
-    goes_on("another file took its place", |path| {
+    goes_on("another file replaced it", |path| {
         let aside = path.with_extension("x");
         fs::rename(path, &aside).unwrap();
         std::os::unix::fs::symlink(&aside, path).unwrap();

@@ -79,11 +79,11 @@ fn append_during_a_move_waits_for_the_new_file() {
     let appends = std::thread::spawn(move || {
         // The first of them discovers the loss; neither is acknowledged before there is a file.
         let found = inside.append(name("second"), Durability::Soon).boxed();
-        assert_eq!(begun.recv_timeout(PATIENCE).as_deref(), Ok("moving"), "nobody makes a file");
+        assert_eq!(begun.recv_timeout(PATIENCE).as_deref(), Ok("moving"), "no file is created");
         let behind = inside.append(name("third"), Durability::Soon).boxed();
         appended.send((found, behind)).unwrap();
     });
-    let (mut found, mut behind) = done.recv_timeout(PATIENCE).expect("who appends is held up");
+    let (mut found, mut behind) = done.recv_timeout(PATIENCE).expect("append is blocked");
     appends.join().unwrap();
     for owed in [&mut found, &mut behind] {
         assert!(owed.now_or_never().is_none(), "acknowledged, and nowhere on the disk");
@@ -110,7 +110,7 @@ fn keeps_entries_when_closed_during_a_move() {
     runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
     std::fs::remove_file(session.path().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
-    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    begun.recv_timeout(PATIENCE).expect("no file is created");
     // The entry follows the content of the copy, and the session is closed before the copy starts.
     let behind = session.append(name("third"), Durability::Soon);
     drop(session);
@@ -138,7 +138,7 @@ fn closed_session_still_saves_pending_entries() {
     runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
     std::fs::remove_file(session.path().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
-    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    begun.recv_timeout(PATIENCE).expect("no file is created");
     let behind = session.append(name("third"), Durability::Soon);
     drop(session);
     for () in [(); 2] {
@@ -176,11 +176,11 @@ fn discards_copy_that_cannot_be_continued() {
     let old = session.path();
     std::fs::remove_file(old.as_ref().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
-    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    begun.recv_timeout(PATIENCE).expect("no file is created");
     let behind = session.append(name("third"), Durability::Soon);
     go.send(()).unwrap();
     assert!(matches!(runtime.block_on(owed), Err(SessionError::NotSynced(_))));
-    begun.recv_timeout(PATIENCE).expect("nobody makes another file");
+    begun.recv_timeout(PATIENCE).expect("no other file is created");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the copy is left");
     assert_eq!((session.path(), session.take_repairs()), (old, vec![]));
     go.send(()).unwrap();
