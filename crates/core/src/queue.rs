@@ -1,7 +1,7 @@
 //! The queues of messages that wait for a run: steering messages, follow-ups and messages for the next prompt.
 //!
-//! One lock guards all queues and the current run. A message that arrives at the end of a run is therefore either taken
-//! by that run or kept for the next one, and its sender learns which.
+//! One lock guards all queues and the current run. A message that arrives at the end of a run is taken by that run or
+//! kept for the next one, and its sender learns which.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
 
 /// The maximum of a hook's own decision time, within the range of the clock.
-pub(crate) const LONGEST_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+pub(crate) const MAX_DECISION_TIME: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// The time that a cancelled tool has to return its output. Longer than the time for a command that ignores the
 /// termination signal; otherwise its output would be lost.

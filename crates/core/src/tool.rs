@@ -75,7 +75,7 @@ pub struct ToolSpec {
     pub guidelines: Vec<String>,
     /// The owner of the tool.
     pub owner: ToolOwner,
-    /// Whether calls of the same message can run concurrently.
+    /// The concurrency of calls of the same message.
     pub concurrency: ToolConcurrency,
 }
 

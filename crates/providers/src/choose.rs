@@ -151,46 +151,46 @@ impl fmt::Display for ChoiceReason {
 /// # Errors
 /// [`ChooseError`], whose message contains the next step.
 pub async fn choose_model(
-    wish: ModelPreference,
+    preference: ModelPreference,
     models: &ModelsFile,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<ChosenModel, ChooseError> {
-    let wish = with_named_provider(wish, models);
-    match wish.provider.clone() {
+    let preference = with_named_provider(preference, models);
+    match preference.provider.clone() {
         Some(name) if name == "scripted" => {
-            let path = wish.model.ok_or(ChooseError::NoScript)?;
+            let path = preference.model.ok_or(ChooseError::NoScript)?;
             Ok(ChosenModel { choice: ModelChoice::Scripted(path.into()), because: ChoiceReason::Asked })
         }
         Some(name) => {
-            let provider = find_provider(&name, &wish, models)?;
-            choose_http(provider, wish, ChoiceReason::Asked, around).await
+            let provider = find_provider(&name, &preference, models)?;
+            choose_http(provider, preference, ChoiceReason::Asked, environment).await
         }
-        None => choose_unnamed(wish, models, around).await,
+        None => choose_unnamed(preference, models, environment).await,
     }
 }
 
 /// Splits `provider/model`, and treats an address without a provider as a compatible server.
-fn with_named_provider(mut wish: ModelPreference, models: &ModelsFile) -> ModelPreference {
-    if wish.provider.is_none() && wish.base_url.is_some() {
-        wish.provider = Some("compatible".to_owned());
+fn with_named_provider(mut preference: ModelPreference, models: &ModelsFile) -> ModelPreference {
+    if preference.provider.is_none() && preference.base_url.is_some() {
+        preference.provider = Some("compatible".to_owned());
     }
-    if wish.provider.is_none()
+    if preference.provider.is_none()
         && let Some((name, model)) =
-            wish.model.as_deref().and_then(|model| split_provider(model, None, models))
+            preference.model.as_deref().and_then(|model| split_provider(model, None, models))
     {
-        (wish.provider, wish.model) = (Some(name), Some(model));
+        (preference.provider, preference.model) = (Some(name), Some(model));
     }
-    wish
+    preference
 }
 
 fn find_provider<'a>(
     name: &'a str,
-    wish: &ModelPreference,
+    preference: &ModelPreference,
     models: &'a ModelsFile,
 ) -> Result<ProviderCandidate<'a>, ChooseError> {
     // With an address, any name is a compatible server.
     let compatible = ProviderCandidate { name, preset: find_preset("compatible"), own: None, models };
-    let own = || wish.base_url.as_ref().map(|_| compatible);
+    let own = || preference.base_url.as_ref().map(|_| compatible);
     ProviderCandidate::by_name(name, models).or_else(own).ok_or_else(|| {
         let presets = PRESETS.iter().map(|preset| preset.name);
         let known: Vec<&str> = presets.chain(models.custom_providers()).chain(["scripted"]).collect();
@@ -200,33 +200,34 @@ fn find_provider<'a>(
 
 /// Selects a model when no provider is specified.
 async fn choose_unnamed(
-    wish: ModelPreference,
+    preference: ModelPreference,
     models: &ModelsFile,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<ChosenModel, ChooseError> {
-    let knows =
-        |provider: &ProviderCandidate<'_>| wish.model.as_ref().is_some_and(|model| provider.has_model(model));
-    if wish.api_key.is_some() {
+    let knows = |provider: &ProviderCandidate<'_>| {
+        preference.model.as_ref().is_some_and(|model| provider.has_model(model))
+    };
+    if preference.api_key.is_some() {
         let provider =
             ProviderCandidate::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
-        return choose_http(provider, wish, ChoiceReason::Asked, around).await;
+        return choose_http(provider, preference, ChoiceReason::Asked, environment).await;
     }
     let usable = || {
         ProviderCandidate::candidates(models)
-            .filter_map(|provider| Some((provider, provider.usable_reason(around)?)))
+            .filter_map(|provider| Some((provider, provider.usable_reason(environment)?)))
     };
     let fitting = usable().find(|(provider, _)| knows(provider)).or_else(|| usable().next());
     if let Some((provider, because)) = fitting {
-        return choose_http(provider, wish, because, around).await;
+        return choose_http(provider, preference, because, environment).await;
     }
-    let servers = local_servers(models, around).await;
+    let servers = local_servers(models, environment).await;
     let serves =
-        |server: &&LocalServer| wish.model.as_ref().is_some_and(|model| server.models.contains(model));
+        |server: &&LocalServer| preference.model.as_ref().is_some_and(|model| server.models.contains(model));
     let server = servers.iter().find(serves).or(servers.first()).ok_or(ChooseError::Nothing)?;
     let provider = ProviderCandidate::from_preset(server.preset, models);
-    let model = wish.model.clone().or_else(|| provider.default_model());
+    let model = preference.model.clone().or_else(|| provider.default_model());
     let model = model.or_else(|| server.models.first().cloned());
-    choose_http(provider, ModelPreference { model, ..wish }, server.choice_reason(), around).await
+    choose_http(provider, ModelPreference { model, ..preference }, server.choice_reason(), environment).await
 }
 
 /// Returns an address for display. An address that cannot be parsed is not shown, because it may contain a password.
@@ -237,21 +238,21 @@ fn without_password(address: &str) -> String {
     }
 }
 
-fn env_value(around: &dyn EnvironmentProbe, name: &str) -> Option<String> {
-    around.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+fn env_value(environment: &dyn EnvironmentProbe, name: &str) -> Option<String> {
+    environment.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 async fn choose_http(
     provider: ProviderCandidate<'_>,
-    wish: ModelPreference,
+    preference: ModelPreference,
     because: ChoiceReason,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<ChosenModel, ChooseError> {
     let name = || provider.name.to_owned();
-    let base_url = wish.base_url.clone().or_else(|| provider.own_address(around));
+    let base_url = preference.base_url.clone().or_else(|| provider.own_address(environment));
     let usual = provider.preset.and_then(|preset| preset.base_url);
     let local = provider.preset.is_some_and(|preset| preset.local_port.is_some());
-    let api_key = wish.api_key.clone().or_else(|| provider.key(around).map(|(key, _)| key));
+    let api_key = preference.api_key.clone().or_else(|| provider.key(environment).map(|(key, _)| key));
     let Some(address) = base_url.as_deref().or(usual) else {
         return Err(ChooseError::NoBaseUrl { provider: name() });
     };
@@ -262,19 +263,21 @@ async fn choose_http(
         return Err(ChooseError::NoKey { provider: name(), variable: variable.to_owned() });
     }
     let address = address.to_owned();
-    let mut headers = configured_headers(&provider, around)?;
-    headers.extend(wish.headers);
+    let mut headers = configured_headers(&provider, environment)?;
+    headers.extend(preference.headers);
     let mut config = ModelConfig {
         base_url,
         api_key,
         key_env: provider.key_env().map(str::to_owned),
         headers,
-        max_output_tokens: wish.max_output_tokens,
+        max_output_tokens: preference.max_output_tokens,
         ..ModelConfig::new(provider.dialect(), provider.name, "")
     };
-    config.model = match wish.model.or_else(|| provider.default_model()) {
+    config.model = match preference.model.or_else(|| provider.default_model()) {
         Some(model) => model,
-        None if own_address && !provider.lists_models() => first_listed(&config, address, around).await?,
+        None if own_address && !provider.lists_models() => {
+            first_listed(&config, address, environment).await?
+        }
         None => return Err(ChooseError::NoModel { provider: name() }),
     };
     let own = provider.own.and_then(|own| own.models.get(&config.model));
@@ -285,21 +288,21 @@ async fn choose_http(
 async fn first_listed(
     config: &ModelConfig,
     address: String,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<String, ChooseError> {
     let none = ChooseError::NoAnswer { address: without_password(&address) };
     let server = ModelConfig { base_url: Some(address), ..config.clone() };
-    around.list_models(&server).await.into_iter().next().ok_or(none)
+    environment.list_models(&server).await.into_iter().next().ok_or(none)
 }
 
 /// Returns the headers of `models.json` with their variables expanded.
 fn configured_headers(
     provider: &ProviderCandidate<'_>,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<Vec<(String, String)>, ChooseError> {
     let written = provider.own.map(|own| own.headers.as_slice()).unwrap_or_default();
     let made = written.iter().map(|(header, value)| {
-        let value = expand_variables(value, |name| around.var(name)).map_err(|source| {
+        let value = expand_variables(value, |name| environment.var(name)).map_err(|source| {
             ChooseError::Header { provider: provider.name.to_owned(), header: header.clone(), source }
         })?;
         Ok((header.clone(), value))
@@ -337,7 +340,7 @@ pub enum ChooseError {
         /// The environment variable of its key.
         variable: String,
     },
-    /// The provider stands for any compatible server and has no default address.
+    /// The provider represents any compatible server and has no default address.
     #[error("no server address for {provider}; pass --base-url")]
     NoBaseUrl {
         /// The provider.

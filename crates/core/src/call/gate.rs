@@ -21,7 +21,7 @@ use crate::hooks::{
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
 use crate::session::intervention::InterventionAction;
-use crate::timeouts::LONGEST_PATIENCE;
+use crate::timeouts::MAX_DECISION_TIME;
 
 /// The name in reports when the shared time is used up, because no single hook is at fault.
 const BUDGET: &str = names::HAFT;
@@ -185,13 +185,13 @@ impl<'a> ToolGate<'a> {
     async fn run_chain(&self, chain: &mut ToolChain) -> Result<ChainOutcome, ChainAbort> {
         let mut validator = self.scope.validator;
         // One timer is reused for all hooks, because resetting a timer costs less than creating one.
-        let mut over = pin!(sleep_until(self.until));
+        let mut deadline = pin!(sleep_until(self.until));
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     let call = self.to_tool_call(chain.call());
                     let answer =
-                        self.within_decision_time(index, &mut over, self.ask_hook(index, &call)).await;
+                        self.within_decision_time(index, &mut deadline, self.ask_hook(index, &call)).await;
                     let decision =
                         answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
@@ -205,7 +205,7 @@ impl<'a> ToolGate<'a> {
                     }
                     chain.resolve_check(checked);
                 }
-                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut over).await?,
+                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut deadline).await?,
                 ChainStep::Done(outcome) => return Ok(outcome),
             }
         }
@@ -255,18 +255,18 @@ impl<'a> ToolGate<'a> {
         &self,
         open: Vec<usize>,
         chain: &mut ToolChain,
-        over: &mut Pin<&mut Sleep>,
+        deadline: &mut Pin<&mut Sleep>,
     ) -> Result<(), ChainAbort> {
         let call = self.to_tool_call(chain.call());
         if let Some(longest) = open.iter().filter_map(|index| self.decision_time(*index)).max() {
             // These are the last hooks to be asked.
-            let until = over.deadline() + longest;
-            over.as_mut().reset(until);
+            let until = deadline.deadline() + longest;
+            deadline.as_mut().reset(until);
         }
         let ask = async |index| (index, self.ask_hook(index, &call).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
-            let Some(answer) = until_deadline(over, asked.next()).await else {
+            let Some(answer) = until_deadline(deadline, asked.next()).await else {
                 return Err(ChainAbort::OutOfTime(open));
             };
             let Some((index, decision)) = answer else { return Ok(()) };
@@ -279,20 +279,20 @@ impl<'a> ToolGate<'a> {
     async fn within_decision_time<T>(
         &self,
         index: usize,
-        over: &mut Pin<&mut Sleep>,
+        deadline: &mut Pin<&mut Sleep>,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        let Some(patience) = self.decision_time(index) else { return until_deadline(over, work).await };
-        let (begun, until) = (Instant::now(), over.deadline());
-        over.as_mut().reset(until + patience);
-        let done = until_deadline(over, work).await;
-        over.as_mut().reset(until + patience.min(begun.elapsed()));
+        let Some(limit) = self.decision_time(index) else { return until_deadline(deadline, work).await };
+        let (begun, until) = (Instant::now(), deadline.deadline());
+        deadline.as_mut().reset(until + limit);
+        let done = until_deadline(deadline, work).await;
+        deadline.as_mut().reset(until + limit.min(begun.elapsed()));
         done
     }
 
     /// Returns the hook's own decision time, if it has one.
     fn decision_time(&self, index: usize) -> Option<Duration> {
-        Some(self.hook_at(Some(index))?.decision_time()?.min(LONGEST_PATIENCE))
+        Some(self.hook_at(Some(index))?.decision_time()?.min(MAX_DECISION_TIME))
     }
 
     /// Asks one hook. A panic counts as a refusal. Returns `None` if the run was cancelled.
@@ -359,10 +359,10 @@ impl<'a> ToolGate<'a> {
 
 /// Returns the result of the work, or `None` after the deadline. A finished result counts even if it is polled after
 /// the deadline.
-async fn until_deadline<T>(over: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
+async fn until_deadline<T>(deadline: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
-        () = over => None,
+        () = deadline => None,
     }
 }

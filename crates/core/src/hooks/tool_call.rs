@@ -158,7 +158,7 @@ impl ToolDecision {
 ///         let question = format!("Run {} with {}?", call.name, call.args);
 ///         match cancel.run_until_cancelled(yes_or_no(question)).await {
 ///             Some(true) => ApproverDecision::Approve,
-///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "the user denied the call".into() },
+///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "denied by user".into() },
 ///         }
 ///     }
 /// }

@@ -1,8 +1,8 @@
 //! Entries of a session file: a header, then entries, each a line of JSON.
 //!
 //! Every line begins with `{"type":"…","id":"…","parent":"…"` or `"parent":null`, in this order and without white
-//! space, so that a reader of the tree's structure does not have to parse the rest. Unknown fields of an entry are
-//! ignored by readers and stay in the file, because no line is ever rewritten.
+//! space. A reader of the tree's structure does not have to parse the rest. Unknown fields of an entry are ignored by
+//! readers and stay in the file, because no line is ever rewritten.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;

@@ -177,8 +177,8 @@ impl fmt::Debug for SessionLog {
     }
 }
 
-/// The file of a log. The first sync of a new file also syncs its name and the names of new directories, so that only
-/// callers that wait for an entry wait for them.
+/// The file of a log. The first sync of a new file also syncs its name and the names of new directories. Only callers
+/// that wait for an entry wait for them.
 pub(super) struct LogFile {
     pub(super) file: Arc<dyn DiskFile>,
     disk: Arc<dyn Disk>,

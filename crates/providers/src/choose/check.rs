@@ -43,10 +43,10 @@ pub fn key_server(
     provider: &str,
     base_url: Option<&str>,
     models: &ModelsFile,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Option<String> {
     let known = ProviderCandidate::by_name(provider, models)?;
-    let set = base_url.map(str::to_owned).or_else(|| known.own_address(around));
+    let set = base_url.map(str::to_owned).or_else(|| known.own_address(environment));
     let address = set.or_else(|| known.preset?.base_url.map(str::to_owned))?;
     Some(without_password(&address))
 }
@@ -61,15 +61,15 @@ pub async fn check_key(
     base_url: Option<&str>,
     key: SecretString,
     models: &ModelsFile,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<(), KeyError> {
     let unchecked = |reason: String| KeyError::Unchecked { provider: provider.to_owned(), reason };
     let known = ProviderCandidate::by_name(provider, models);
     let known = known.ok_or_else(|| KeyError::UnknownProvider(provider.to_owned()))?;
     let config = ModelConfig {
-        base_url: base_url.map(str::to_owned).or_else(|| known.own_address(around)),
+        base_url: base_url.map(str::to_owned).or_else(|| known.own_address(environment)),
         api_key: Some(key),
-        headers: configured_headers(&known, around).map_err(|error| unchecked(error.to_string()))?,
+        headers: configured_headers(&known, environment).map_err(|error| unchecked(error.to_string()))?,
         ..ModelConfig::new(known.dialect(), provider, "-")
     };
     let timeouts = Timeouts::default();

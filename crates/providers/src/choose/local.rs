@@ -38,13 +38,13 @@ impl LocalServer {
 
 /// Returns the local servers that answer, in the order of [`PRESETS`]: each on its default port or at its configured
 /// address.
-pub async fn local_servers(models: &ModelsFile, around: &dyn EnvironmentProbe) -> Vec<LocalServer> {
+pub async fn local_servers(models: &ModelsFile, environment: &dyn EnvironmentProbe) -> Vec<LocalServer> {
     let local = PRESETS.iter().filter(|preset| preset.local_port.is_some());
     let found = local.map(|preset| async move {
-        let address = ProviderCandidate::from_preset(preset, models).own_address(around);
+        let address = ProviderCandidate::from_preset(preset, models).own_address(environment);
         let models = match &address {
-            Some(address) => list_at_address(address, preset, models, around).await,
-            None => list_on_usual_port(preset, around).await,
+            Some(address) => list_at_address(address, preset, models, environment).await,
+            None => list_on_usual_port(preset, environment).await,
         };
         let address = address.as_deref().map(without_password);
         (!models.is_empty()).then_some(LocalServer { preset, address, models })
@@ -53,13 +53,18 @@ pub async fn local_servers(models: &ModelsFile, around: &dyn EnvironmentProbe) -
 }
 
 /// A server on a default port is contacted without key and headers, because it may be any program.
-async fn list_on_usual_port(preset: &'static ProviderPreset, around: &dyn EnvironmentProbe) -> Vec<String> {
+async fn list_on_usual_port(
+    preset: &'static ProviderPreset,
+    environment: &dyn EnvironmentProbe,
+) -> Vec<String> {
     let (Some(port), Some(url)) = (preset.local_port, preset.base_url) else { return Vec::new() };
-    if !around.is_listening(port).await {
+    if !environment.is_listening(port).await {
         return Vec::new();
     }
     let base_url = Some(url.to_owned());
-    around.list_models(&ModelConfig { base_url, ..ModelConfig::new(preset.dialect, preset.name, "") }).await
+    environment
+        .list_models(&ModelConfig { base_url, ..ModelConfig::new(preset.dialect, preset.name, "") })
+        .await
 }
 
 /// A configured server is contacted as for answers, with its key and headers. A server with invalid headers is skipped.
@@ -67,15 +72,15 @@ async fn list_at_address(
     address: &str,
     preset: &'static ProviderPreset,
     models: &ModelsFile,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> Vec<String> {
     let provider = ProviderCandidate::from_preset(preset, models);
-    let Ok(headers) = configured_headers(&provider, around) else { return Vec::new() };
+    let Ok(headers) = configured_headers(&provider, environment) else { return Vec::new() };
     let server = ModelConfig {
         base_url: Some(address.to_owned()),
-        api_key: provider.key(around).map(|(key, _)| key),
+        api_key: provider.key(environment).map(|(key, _)| key),
         headers,
         ..ModelConfig::new(provider.dialect(), preset.name, "")
     };
-    around.list_models(&server).await
+    environment.list_models(&server).await
 }

@@ -37,14 +37,17 @@ pub fn split_provider(model: &str, beside: Option<&str>, models: &ModelsFile) ->
 }
 
 /// Resolves a model's name while a model of the provider `asked` is in use; returns the provider and the model's id.
-/// The first match wins: `asked` if it is known to have the model, a provider prefix of the name, a usable provider
-/// that is known to have the model unless the user has `fixed` the provider, and otherwise `asked`.
+/// The first match wins:
+/// 1. `asked`, if it is known to have the model;
+/// 2. a provider prefix of the name;
+/// 3. unless the user has `fixed` the provider, a usable provider that is known to have the model;
+/// 4. `asked`.
 pub fn resolve_model(
     model: &str,
     asked: &str,
     fixed: bool,
     models: &ModelsFile,
-    around: &dyn EnvironmentProbe,
+    environment: &dyn EnvironmentProbe,
 ) -> (String, String) {
     let at = |provider: &str| (provider.to_owned(), model.to_owned());
     if ProviderCandidate::by_name(asked, models).is_some_and(|provider| provider.has_model(model)) {
@@ -54,7 +57,7 @@ pub fn resolve_model(
         return named;
     }
     let has = |provider: &ProviderCandidate<'_>| {
-        provider.has_model(model) && provider.usable_reason(around).is_some()
+        provider.has_model(model) && provider.usable_reason(environment).is_some()
     };
     let other = if fixed { None } else { ProviderCandidate::candidates(models).find(has) };
     at(other.map_or(asked, |provider| provider.name))
@@ -98,8 +101,8 @@ impl<'a> ProviderCandidate<'a> {
     }
 
     /// Returns the address that the environment or `models.json` configures instead of the preset's.
-    pub(super) fn own_address(&self, around: &dyn EnvironmentProbe) -> Option<String> {
-        let from_env = self.preset.and_then(|preset| env_value(around, preset.base_url_env?));
+    pub(super) fn own_address(&self, environment: &dyn EnvironmentProbe) -> Option<String> {
+        let from_env = self.preset.and_then(|preset| env_value(environment, preset.base_url_env?));
         from_env.or_else(|| self.own?.base_url.clone())
     }
 
@@ -108,13 +111,13 @@ impl<'a> ProviderCandidate<'a> {
         own.or_else(|| self.preset.and_then(|preset| preset.key_env))
     }
 
-    pub(super) fn key(&self, around: &dyn EnvironmentProbe) -> Option<(SecretString, ChoiceReason)> {
+    pub(super) fn key(&self, environment: &dyn EnvironmentProbe) -> Option<(SecretString, ChoiceReason)> {
         if let Some(variable) = self.key_env()
-            && let Some(key) = env_value(around, variable)
+            && let Some(key) = env_value(environment, variable)
         {
             return Some((key.into(), ChoiceReason::Key(variable.to_owned())));
         }
-        let stored = |name: &str| Some((around.key(name)?, ChoiceReason::Stored(name.to_owned())));
+        let stored = |name: &str| Some((environment.key(name)?, ChoiceReason::Stored(name.to_owned())));
         // A user can store a key manually under any name.
         [self.name, self.stored_as()].into_iter().find_map(stored)
     }
@@ -129,9 +132,9 @@ impl<'a> ProviderCandidate<'a> {
     }
 
     /// Returns the reason to use this provider without a request by the user; [`None`] if its key is missing.
-    pub(super) fn usable_reason(&self, around: &dyn EnvironmentProbe) -> Option<ChoiceReason> {
+    pub(super) fn usable_reason(&self, environment: &dyn EnvironmentProbe) -> Option<ChoiceReason> {
         let keyless = || self.preset.is_none() && self.key_env().is_none();
-        self.key(around).map(|(_, because)| because).or_else(|| keyless().then_some(ChoiceReason::Own))
+        self.key(environment).map(|(_, because)| because).or_else(|| keyless().then_some(ChoiceReason::Own))
     }
 
     pub(super) fn has_model(&self, model: &str) -> bool {

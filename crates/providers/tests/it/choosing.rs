@@ -46,7 +46,7 @@ impl EnvironmentProbe for Stage {
     }
 }
 
-pub(crate) fn wish(flags: &[(&str, &str)]) -> ModelPreference {
+pub(crate) fn preference(flags: &[(&str, &str)]) -> ModelPreference {
     let flag = |name: &str| flags.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     ModelPreference {
         provider: flag("provider"),
@@ -65,7 +65,7 @@ async fn line(
 ) -> String {
     let servers = ports.iter().map(|(port, models)| (*port, models.to_vec())).collect();
     let stage = Stage { vars: vars.iter().copied().collect(), servers, ..Stage::default() };
-    told(choose_model(wish(flags), &ModelsFile::default(), &stage).await)
+    told(choose_model(preference(flags), &ModelsFile::default(), &stage).await)
 }
 
 /// Returns a selection as one line.
@@ -264,13 +264,13 @@ async fn probing_local_servers_sends_no_key() {
 #[tokio::test]
 async fn choice_opens_its_model() {
     let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
-    let chosen = choose_model(wish(&[]), &ModelsFile::default(), &stage).await.unwrap();
+    let chosen = choose_model(preference(&[]), &ModelsFile::default(), &stage).await.unwrap();
     let model = chosen.choice.open().unwrap();
     let info = model.info();
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
     assert_eq!(model.facts().window, Some(1_050_000));
     let chosen =
-        choose_model(wish(&[("model", "scripted//nonexistent.json")]), &ModelsFile::default(), &stage)
+        choose_model(preference(&[("model", "scripted//nonexistent.json")]), &ModelsFile::default(), &stage)
             .await
             .unwrap();
     let error = chosen.choice.open().err().unwrap();
@@ -279,9 +279,9 @@ async fn choice_opens_its_model() {
 
 #[test]
 fn debug_output_of_preference_has_no_secret() {
-    let mut wish = wish(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
-    wish.headers.push(("x-token".into(), "t0ken".into()));
-    let shown = format!("{wish:?}");
+    let mut preference = preference(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
+    preference.headers.push(("x-token".into(), "t0ken".into()));
+    let shown = format!("{preference:?}");
     assert!(["sk-123456", "hunter2", "t0ken"].iter().all(|secret| !shown.contains(secret)), "{shown}");
 }
 
@@ -296,8 +296,8 @@ async fn system_probe_detects_a_server() {
     };
     assert_eq!(machine.list_models(&at(server.base_url())).await, ["local-model"]);
     assert_eq!(machine.list_models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
-    let wish = ModelPreference { base_url: Some(server.base_url()), ..ModelPreference::default() };
-    let chosen = choose_model(wish, &ModelsFile::default(), &machine).await.unwrap();
+    let preference = ModelPreference { base_url: Some(server.base_url()), ..ModelPreference::default() };
+    let chosen = choose_model(preference, &ModelsFile::default(), &machine).await.unwrap();
     let ModelChoice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.dialect, config.model.as_str()), (ApiDialect::OpenAiChat, "local-model"));
     assert_eq!(chosen.because, ChoiceReason::Asked);

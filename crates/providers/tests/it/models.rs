@@ -7,7 +7,7 @@ use haft_providers::{ModelChoice, ModelsError, ModelsFile, choose_model, key_loc
 use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
-use crate::choosing::{Stage, told, wish};
+use crate::choosing::{Stage, preference, told};
 use crate::support::{ask, gather, request, user};
 
 fn models(providers: Value) -> ModelsFile {
@@ -31,7 +31,7 @@ fn check(expect: &str, got: String) {
 }
 
 async fn line(providers: Value, flags: &[(&str, &str)], stage: &Stage) -> String {
-    told(choose_model(wish(flags), &models(providers), stage).await)
+    told(choose_model(preference(flags), &models(providers), stage).await)
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn expands_variables_in_headers_and_reports_missing_ones() {
     assert!(error.contains("models.json: the header") && error.contains("of gate") && missing, "{error}");
     let vars = HashMap::from([("TEAM", "7"), ("TOKEN", "t0ken-secret")]);
     let stage = Stage { vars, ..Stage::default() };
-    let chosen = choose_model(wish(&[]), &models(providers), &stage).await.unwrap();
+    let chosen = choose_model(preference(&[]), &models(providers), &stage).await.unwrap();
     assert!(!format!("{chosen:?}").contains("t0ken"), "{chosen:?}");
     let model = chosen.choice.open().unwrap();
     ask(&*model, "hello").await.1.unwrap();
@@ -151,7 +151,7 @@ async fn facts_prices_and_levels_come_from_the_file() {
     let model = json!({"window": 32_768, "max_output": 4_096, "thinking": ["off", "high"],
         "prices": {"input": 0.5, "output": 1.5}});
     let providers = json!({"lab": {"base_url": server.base_url(), "models": {"m": model}}});
-    let chosen = choose_model(wish(&[]), &models(providers), &Stage::default()).await.unwrap();
+    let chosen = choose_model(preference(&[]), &models(providers), &Stage::default()).await.unwrap();
     let ModelChoice::Http(config) = &chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.facts.window, config.facts.max_output), (Some(32_768), Some(4_096)));
     let model = chosen.choice.open().unwrap();
