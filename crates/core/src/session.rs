@@ -6,7 +6,7 @@
 //!
 //! * [`entry`]: the content of a file; [`intervention`]: the effects of extensions on calls, answers and turns;
 //!   [`recover()`]: reads a file despite damage;
-//! * [`Session`]: an open session, used by the agent; [`context()`]: the part of it that the model receives;
+//! * [`Session`]: an open session, used by the agent; [`build_context`]: the part of it that the model receives;
 //! * [`store`]: the location of sessions.
 
 mod context;

@@ -220,7 +220,7 @@ async fn errors_contain_the_next_step() {
         [("provider", "ollama")],
         [],
         [],
-        "error: no server at http://127.0.0.1:11434/ lists a model; start it, load a model, or pass --model and \
+        "error: no model available at http://127.0.0.1:11434/; start the server, load a model, or pass --model and \
          --base-url"
     );
     check!(

@@ -131,7 +131,7 @@ async fn expands_variables_in_headers_and_reports_missing_ones() {
         "headers": {"x-team": "blue-$TEAM", "authorization": "Bearer ${TOKEN}"}, "models": {"m": {}}}});
     let error = line(providers.clone(), &[("provider", "gate")], &Stage::default()).await;
     let missing =
-        ["TEAM", "TOKEN"].iter().any(|name| error.contains(&format!("the variable {name} is not set")));
+        ["TEAM", "TOKEN"].iter().any(|name| error.contains(&format!("the environment variable {name} is not set")));
     assert!(error.contains("models.json: the header") && error.contains("of gate") && missing, "{error}");
     let vars = HashMap::from([("TEAM", "7"), ("TOKEN", "t0ken-secret")]);
     let stage = Stage { vars, ..Stage::default() };

@@ -227,7 +227,7 @@ mod tests {
         large.resize(image::MAX_BYTES, 0);
         check(&image("image/png", &png(&large)), &["<image/png>"], false);
         large.push(0);
-        unusable("image/png", &png(&large), "it is larger than 5242880 bytes");
+        unusable("image/png", &png(&large), "the image is larger than 5242880 bytes");
     }
 
     #[test]
