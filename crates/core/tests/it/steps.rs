@@ -92,7 +92,7 @@ async fn calls_of_a_truncated_answer_do_not_run() {
     let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
     let (events, _) = run(&agent).await;
     assert!(
-        events.iter().any(|line| line.starts_with("result t1 error echo was not run: the message reached"))
+        events.iter().any(|line| line.starts_with("result t1 error echo was not run: the message was cut"))
     );
 }
 

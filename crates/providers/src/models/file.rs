@@ -199,7 +199,7 @@ mod tests {
         check(&at(r#""key_env": "sk-123""#), "providers.lab.key_env", "not a key");
         check(&at(r#""headers": {"x-key": ["sk-123"]}"#), "providers.lab.headers.x-key", "line 1");
         check(&at(r#""headers": {"a b": "c"}"#), "providers.lab.headers.a b", "header");
-        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "another");
+        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "provider name");
     }
 
     #[test]

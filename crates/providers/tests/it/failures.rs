@@ -97,18 +97,18 @@ async fn does_not_retry_permanent_failures() {
     let unknown = vec![Scenario::status(404, "not_found_error", "no such model")];
     check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
     let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
-    check(used_up, ModelErrorKind::RateLimited, &["used up", "billing"], 1).await;
+    check(used_up, ModelErrorKind::RateLimited, &["no credit left", "billing"], 1).await;
     let unpaid = vec![Scenario::status(402, "unknown_error", "Insufficient Balance")];
-    check(unpaid, ModelErrorKind::RateLimited, &["402", "used up", "billing"], 1).await;
+    check(unpaid, ModelErrorKind::RateLimited, &["402", "no credit left", "billing"], 1).await;
     let low = "Your credit balance is too low to access the API";
     let unpaid = vec![Scenario::status(400, "invalid_request_error", low)];
-    check(unpaid, ModelErrorKind::RateLimited, &["400", low, "used up"], 1).await;
+    check(unpaid, ModelErrorKind::RateLimited, &["400", low, "no credit left"], 1).await;
 }
 
 #[tokio::test]
 async fn detects_overflow_inside_an_answer() {
     let scenario = Scenario::new().fault(error_event("context_length_exceeded"));
-    check(vec![scenario], ModelErrorKind::Overflow, &["longer than the model's window"], 1).await;
+    check(vec![scenario], ModelErrorKind::Overflow, &["exceeds the model's context window"], 1).await;
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn does_not_retry_error_event_in_the_answer() {
 #[tokio::test]
 async fn reports_reset_in_the_answer() {
     let scenario = Scenario::text("I was going to say").fault(AnswerFault::Reset);
-    check(vec![scenario], ModelErrorKind::Connection, &["in the middle of its answer"], 1).await;
+    check(vec![scenario], ModelErrorKind::Connection, &["during its answer"], 1).await;
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn does_not_retry_silent_server() {
         let (events, answer) = ask(&model, "hello").await;
         let error = answer.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Connection);
-        assert!(error.message.contains("was silent for too long"), "{error}");
+        assert!(error.message.contains("did not respond in time"), "{error}");
         let asked = move || (server.wait_for_requests(1, PATIENCE), server.requests().len());
         let asked = tokio::task::spawn_blocking(asked).await.unwrap();
         assert_eq!((retries(&events).len(), asked), (0, (true, 1)), "{error}");

@@ -57,7 +57,7 @@ async fn selects_configured_server_by_provider_model_or_default() {
     check("lab small http://lab:1/v1 - because models.json configures it", default);
     let keyed = || with("key_env", json!("LAB_KEY"));
     let without = line(keyed(), &[("model", "lab/big")], &none).await;
-    assert!(without.contains("no key for lab; set LAB_KEY"), "{without}");
+    assert!(without.contains("no API key for lab; set LAB_KEY"), "{without}");
     let stage = Stage { vars: HashMap::from([("LAB_KEY", "k")]), ..Stage::default() };
     check("lab big http://lab:1/v1 k as requested", line(keyed(), &[("model", "lab/big")], &stage).await);
     let unknown = line(lab(), &[("provider", "labb")], &none).await;
@@ -130,9 +130,13 @@ async fn expands_variables_in_headers_and_reports_missing_ones() {
     let providers = json!({"gate": {"dialect": "anthropic", "base_url": server.base_url(),
         "headers": {"x-team": "blue-$TEAM", "authorization": "Bearer ${TOKEN}"}, "models": {"m": {}}}});
     let error = line(providers.clone(), &[("provider", "gate")], &Stage::default()).await;
-    let missing =
-        ["TEAM", "TOKEN"].iter().any(|name| error.contains(&format!("the environment variable {name} is not set")));
-    assert!(error.contains("models.json: the header") && error.contains("of gate") && missing, "{error}");
+    let missing = ["TEAM", "TOKEN"]
+        .iter()
+        .any(|name| error.contains(&format!("the environment variable {name} is not set")));
+    assert!(
+        error.contains("models.json: cannot build the header") && error.contains("of gate") && missing,
+        "{error}"
+    );
     let vars = HashMap::from([("TEAM", "7"), ("TOKEN", "t0ken-secret")]);
     let stage = Stage { vars, ..Stage::default() };
     let chosen = choose_model(preference(&[]), &models(providers), &stage).await.unwrap();
@@ -173,7 +177,7 @@ fn error_names_file_model_and_field() {
         "{error}"
     );
     let error = load("{").unwrap_err().to_string();
-    assert!(error.contains("models.json is not JSON") && error.contains("line 1"), "{error}");
+    assert!(error.contains("models.json is not valid JSON") && error.contains("line 1"), "{error}");
     assert_eq!(
         ModelsFile::load(std::path::Path::new("/no/such/models.json")).unwrap(),
         ModelsFile::default()
@@ -197,10 +201,10 @@ async fn stored_key_is_sent_only_to_the_presets_server() {
     let stage = Stage { stored, ..Stage::default() };
     let lab = json!({"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY", "models": {"m": {}}});
     let own = line(json!({"lab": lab}), &[("provider", "lab")], &stage).await;
-    assert!(own.contains("no key for lab; set OPENAI_API_KEY"), "{own}");
+    assert!(own.contains("no API key for lab; set OPENAI_API_KEY"), "{own}");
     let moved = json!({"openai-chat": {"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY"}});
     let moved = line(moved, &[("provider", "openai-chat")], &stage).await;
-    assert!(moved.contains("no key for openai-chat"), "{moved}");
+    assert!(moved.contains("no API key for openai-chat"), "{moved}");
     let renamed = json!({"openai-chat": {"key_env": "OTHER"}});
     let renamed = line(renamed, &[("provider", "openai-chat")], &stage).await;
     check("openai-chat gpt-5.6 - stored as requested", renamed);

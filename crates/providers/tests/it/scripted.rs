@@ -154,7 +154,7 @@ fn errors_name_the_step() {
     assert_snapshot!(said(r#"{"steps":[{"say":[{"call":{"name":"bash","args":[1]}}]}]}"#),
         @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are not an object");
     assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error`, in line 1, column 16");
-    assert_snapshot!(said("nonsense"), @"the script is not valid: no JSON in line 1, column 2");
+    assert_snapshot!(said("nonsense"), @"the script is not valid: invalid JSON in line 1, column 2");
     let second = "{\"steps\": [\n  {\"say\": [{\"text\": \"a\"}]},\n  {\"say\": 1}\n]}";
     assert_snapshot!(said(second),
         @"step 2 of the script is not valid: invalid type: integer `1`, expected a sequence, in line 3, column 11");

@@ -114,7 +114,7 @@ async fn logs_contain_no_secret_at_any_level() {
         ask(&HttpModel::with_timeouts(config, impatient()).unwrap(), "hello").await.1.unwrap();
     }
     let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(logged.contains("trying again"), "{logged}");
+    assert!(logged.contains("retrying"), "{logged}");
     for secret in [KEY, TOKEN, "hunter2"] {
         let line = logged.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret}");
