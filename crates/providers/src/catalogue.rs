@@ -1,4 +1,4 @@
-//! The catalogue of known models.
+//! The catalog of known models.
 
 use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use rig_core::catalog::{Catalog, ModelSpec, ReasoningSupport};
@@ -7,21 +7,21 @@ use rig_core::providers::registry::ProviderId;
 
 use crate::presets::{PRESETS, find_preset};
 
-/// A model of the catalogue.
+/// A model of the catalog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownModel {
-    /// The provider, as `--provider` takes it.
+    /// The provider, as a value of `--provider`.
     pub provider: &'static str,
-    /// The model, as `--model` takes it.
+    /// The model, as a value of `--model`.
     pub model: String,
     /// The facts of the model.
     pub facts: ModelFacts,
-    /// True if its provider will switch it off.
+    /// True if its provider plans to remove it.
     pub deprecated: bool,
 }
 
-/// Every known model that can call tools, by provider in the order of [`PRESETS`]. Local and compatible servers know
-/// their models themselves and have none here; `openai-chat` has those of `openai`.
+/// Returns every known model that can call tools, by provider in the order of [`PRESETS`]. Local and compatible servers
+/// list their own models and have none here; `openai-chat` has the models of `openai`.
 pub fn model_catalog() -> Vec<KnownModel> {
     let own = PRESETS.iter().filter_map(|preset| {
         let vendor = preset.catalog?;
@@ -36,14 +36,14 @@ pub fn model_catalog() -> Vec<KnownModel> {
     .collect()
 }
 
-/// Finds a provider's model; a dated snapshot is found by its undated name.
+/// Finds a provider's model. A dated snapshot is also found by its undated name.
 pub fn find_model(provider: &str, model: &str) -> Option<KnownModel> {
     let preset = find_preset(provider)?;
     find_spec(provider, model).map(|spec| known_model(preset.name, spec))
 }
 
-/// Reads the catalogue, which takes milliseconds once in a process and which every request needs, for a program that has
-/// a thread to spare while it prepares the first one.
+/// Loads the catalog in advance, for programs with a free thread during startup. Loading takes milliseconds once per
+/// process, and every request needs the catalog.
 pub fn preload_catalog() {
     Catalog::builtin();
 }
@@ -53,7 +53,7 @@ pub(crate) fn find_spec(provider: &str, model: &str) -> Option<&'static ModelSpe
     Catalog::builtin().find(vendor, model)
 }
 
-/// Returns the facts of the catalogue; none for a model it does not have.
+/// Returns the facts in the catalog; unknown facts for a model that is not in it.
 pub(crate) fn model_facts(provider: &str, model: &str) -> ModelFacts {
     find_spec(provider, model).map(facts_from_spec).unwrap_or_default()
 }
@@ -78,12 +78,12 @@ fn facts_from_spec(spec: &ModelSpec) -> ModelFacts {
     }
 }
 
-/// The levels a model can be told to think at; [`None`] where it thinks, and how it can be told to is not known.
+/// Returns the thinking levels of a model; [`None`] if the model thinks but its levels are unknown.
 fn thinking_levels(reasoning: &ReasoningSupport) -> Option<Vec<ThinkingLevel>> {
     if !reasoning.supported {
         return Some(vec![ThinkingLevel::Off]);
     }
-    // Tokens can be counted for any level.
+    // A token budget can express any level.
     let counted = reasoning.levels.is_empty() && reasoning.budget.is_some();
     let takes = |level: &ThinkingLevel| match *level {
         ThinkingLevel::Default => false,
@@ -98,8 +98,8 @@ fn thinking_levels(reasoning: &ReasoningSupport) -> Option<Vec<ThinkingLevel>> {
     (levels.iter().any(|level| *level > ThinkingLevel::Off)).then_some(levels)
 }
 
-/// A level in the wire library's terms, if it is among those of a model. As much as a model can is `max` where it has
-/// no `xhigh`.
+/// Converts a level to the wire library's type, if the model supports it. The highest level is `max` for models without
+/// `xhigh`.
 pub(crate) fn to_effort(taken: &[Effort], level: ThinkingLevel) -> Option<Effort> {
     let effort = match level {
         ThinkingLevel::Default | ThinkingLevel::Off => return None,

@@ -159,7 +159,7 @@ fn what_is_wrong_is_told_with_the_next_step() {
              > chmod go-w ROOT/home/models.json
 
     settings
-      WRONG  models.json: ROOT/home/models.json is not JSON: EOF while parsing a list at line 1 column 1
+      WRONG  models.json: ROOT/home/models.json is not valid JSON: EOF while parsing a list at line 1 column 1
              > ${EDITOR:-vi} ROOT/home/models.json
 
     keys

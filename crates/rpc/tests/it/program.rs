@@ -250,7 +250,7 @@ impl SessionProvider for Program {
             SessionChoice::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
             SessionChoice::Stored(name) => {
                 let none = || {
-                    CommandFailure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"))
+                    CommandFailure::new(ErrorCode::SessionNotFound, format!("no session matches {name:?}"))
                 };
                 let store = SessionStore::new(self.sessions.as_ref().ok_or_else(none)?);
                 let found = store.find(&name).map_err(|_| none())?;

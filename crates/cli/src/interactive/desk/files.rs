@@ -159,7 +159,7 @@ mod tests {
             let error = format!("{:#}", read_image(dir.path(), Path::new(name)).unwrap_err());
             error.replace(&dir.path().display().to_string(), "DIR")
         };
-        assert!(told("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));
+        assert!(told("text.png").starts_with("DIR/text.png cannot be shown: not a PNG"));
         assert_eq!(told("big.png"), "DIR/big.png has more than 5 MiB; make it smaller first");
         assert!(told("gone.png").starts_with("cannot read DIR/gone.png: "));
         assert!(told(".").ends_with("is no file"));

@@ -189,8 +189,13 @@ async fn says_what_is_wrong_with_it(world: &mut World) -> Result<()> {
     let mut large = image("image/png", PNG);
     large["pad"] = json!(PAD);
     let images = [
+<<<<<<< HEAD
         (image("image/png", "!!!"), "not standard base64"),
         (image("image/jpeg", PNG), "the declared type is image/jpeg, but the data is image/png"),
+=======
+        (image("image/png", "!!!"), "not valid base64"),
+        (image("image/jpeg", PNG), "it is called image/jpeg and is image/png"),
+>>>>>>> t-core
         (image("image/svg+xml", svg), "\"image/svg+xml\" is not one of"),
         (image("image/png", svg), "no PNG, JPEG, GIF or WebP"),
         (image("image/png", BOMB), "65535 by 65535 pixels"),
