@@ -1,4 +1,5 @@
-//! Changes to a directory of extensions or of the store: prepared aside, put in place by one rename, swept up after a crash.
+//! Staging of changes to a directory of extensions or the store: prepared aside, put in place by one rename, cleaned
+//! up after a crash.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,14 +11,14 @@ use tempfile::TempDir;
 use super::{InstallError, seal};
 use crate::timeouts;
 
-/// The subdirectory in which things are prepared and thrown away. What is in it is of no use once nobody holds the lock.
-/// Every start looks into it, so it is a directory of its own: the one around it may have thousands of entries.
+/// The subdirectory for preparations and removals. Its content is useless once no process holds its lock. Every start
+/// lists it, so it is separate from the parent directory, which can have thousands of entries.
 pub(super) const SCRAPS: &str = ".scraps";
 
-/// The file that is locked in a bench as long as it is needed.
+/// The lock file of a staging directory.
 const IN_USE: &str = ".lock";
 
-/// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
+/// The exclusive right to change a directory of extensions. No process holds it while the user is asked.
 #[derive(Debug)]
 pub(crate) struct StagingArea {
     dir: PathBuf,
@@ -25,25 +26,25 @@ pub(crate) struct StagingArea {
     _lock: File,
 }
 
-/// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
-/// long as this process has it nobody sweeps it up.
+/// A temporary directory for a preparation, deleted on drop. It may outlive its staging area: while this process
+/// holds its lock, no other process deletes it.
 #[derive(Debug)]
 pub(crate) struct StagingDir {
-    /// Held for its lock. Dropped first: some systems remove no file that is open.
+    /// Held for its lock. Dropped first, because some systems cannot delete an open file.
     _lock: File,
     dir: TempDir,
 }
 
-/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there.
+/// Removes leftovers of killed processes in a directory, unless another process holds the lock.
 pub(super) fn sweep_leftovers(dir: &Path) {
     if leftovers(dir).any(|scrap| is_abandoned(&scrap)) {
-        // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
+        // A process with the lock removes leftovers itself. Without write access, nothing can be done.
         _ = StagingArea::open_with_timeout(dir, Duration::ZERO);
     }
 }
 
 impl StagingArea {
-    /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
+    /// Waits for the lock, takes it, and removes leftovers of killed processes. Processes hold it only briefly.
     pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
         Self::open_with_timeout(dir, timeouts::WORKSHOP)
     }
@@ -68,11 +69,11 @@ impl StagingArea {
         Ok(workshop)
     }
 
-    /// Removes scraps; those that cannot be removed are left and keep no change from being made.
+    /// Removes leftovers. A leftover that cannot be removed does not prevent changes.
     fn remove_leftovers(&self) {
         for path in leftovers(&self.dir).filter(|scrap| is_abandoned(scrap)) {
             if let Err(error) = remove(&path) {
-                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
+                tracing::warn!(path = %path.display(), %error, "cannot remove a leftover of an interrupted change");
             }
         }
     }
@@ -82,13 +83,13 @@ impl StagingArea {
         let scraps = self.dir.join(SCRAPS);
         std::fs::create_dir_all(&scraps).map_err(write())?;
         let dir = TempDir::new_in(scraps).map_err(write())?;
-        // Before anybody else may sweep.
+        // The lock is taken before another process can remove the directory.
         let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
         lock.lock().map_err(write())?;
         Ok(StagingDir { _lock: lock, dir })
     }
 
-    /// Takes an extension out of its place at once, then deletes it.
+    /// Moves an extension out of its place at once, then deletes it.
     pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
         let bench = self.create_staging_dir()?;
         let aside = bench.path().join("removed");
@@ -114,13 +115,13 @@ fn leftovers(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// True if nobody is at work in what was being prepared.
+/// True if no process holds the lock of the staging directory.
 fn is_abandoned(scrap: &Path) -> bool {
     let lock = File::options().write(true).open(scrap.join(IN_USE));
     !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
+/// Deletes a directory with its content, also if it is read-only, or a symlink without its target.
 pub(crate) fn remove(path: &Path) -> Result<(), InstallError> {
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
     let removed = match is_dir {
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_at_a_time() {
+    fn only_one_process_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let first = StagingArea::open(dir.path()).unwrap();
         let impatient = StagingArea::open_with_timeout(dir.path(), Duration::ZERO);
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn scraps_of_somebody_at_work_stay() {
+    fn keeps_staging_dirs_in_use() {
         let dir = tempfile::tempdir().unwrap();
         sweep_leftovers(&dir.path().join("missing"));
         let scrap = dir.path().join(SCRAPS).join("1");
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_outlives_its_workshop_and_is_nobody_elses() {
+    fn staging_dir_outlives_its_area_and_is_exclusive() {
         let dir = tempfile::tempdir().unwrap();
         let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
         tree(&bench.path().join("tree"), "shown");
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(read(&bench.path().join("tree")), "shown");
         let left = bench.keep();
         StagingArea::open(dir.path()).unwrap();
-        assert!(!left.exists(), "nobody needs it any more");
+        assert!(!left.exists(), "the staging directory is removed on drop");
         let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
         let place = bench.path().to_owned();
         drop(bench);
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_left_is_swept_up() {
+    fn removes_leftovers_of_crashes() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         tree(&at(SCRAPS).join("1"), "half");

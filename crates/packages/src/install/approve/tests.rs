@@ -1,9 +1,9 @@
-//! What is tested here is in the module above.
+//! Tests of proposals and approvals.
 
 use super::*;
 
 #[test]
-fn another_commit_of_the_same_repository_is_recorded_and_another_repository_asked_about() {
+fn records_new_commit_and_asks_about_another_repository() {
     let root = tempfile::tempdir().unwrap();
     let (store, source) =
         (ExtensionStore::for_home(&root.path().join("home"), None), root.path().join("source"));
