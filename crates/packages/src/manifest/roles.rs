@@ -80,7 +80,7 @@ fn read_entry(
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
         "gate" => Some(InterceptPermissionRole::Gate),
         "redactor" if event == InterceptKind::AssistantMessage => Some(InterceptPermissionRole::Redactor),
-        "redactor" => return Err(entry.error("role", "must not be `redactor` except for `assistant_message`")),
+        "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
         "rewrite" | "transform" | "observe" | "observer" if required => {
             return Err(entry.error("required", "needs the role `gate` or `redactor`"));
         }
