@@ -143,7 +143,7 @@ pub(crate) fn run_semver() -> Result<()> {
     match repo::last_release()? {
         Some(release) => cargo_run(&["semver-checks", "--workspace", "--baseline-rev", &release]),
         None => {
-            println!("SKIP semver: there is no release to compare with");
+            println!("no release to compare with");
             Ok(())
         }
     }

@@ -148,8 +148,7 @@ impl DiscoveryError {
 
     /// Returns the reason to block all tools, if any: a required extension may be among the unknown ones.
     fn blocking_reason(&self) -> Option<String> {
-        let why =
-            || format!("{} cannot be used, so the required extensions are unknown", self.name);
+        let why = || format!("{} cannot be used, so the required extensions are unknown", self.name);
         matches!(self.kind, DiscoveryErrorKind::Lock(_)).then(why)
     }
 }

@@ -31,6 +31,6 @@ pub(crate) const CLONE_LOOK: Duration = Duration::from_millis(100);
 pub(crate) const SCRAP_AGE: Duration = Duration::from_secs(3600);
 
 /// The maximum time that a change waits for another change, or for a start that removes leftovers.
-pub(crate) const WORKSHOP: Duration = Duration::from_secs(5);
+pub(crate) const STAGING_LOCK: Duration = Duration::from_secs(5);
 
-pub(crate) const WORKSHOP_LOOK: Duration = Duration::from_millis(10);
+pub(crate) const STAGING_LOCK_RETRY: Duration = Duration::from_millis(10);

@@ -119,7 +119,8 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
         RunEnd::WantedTerminal => Some(
-            "killed because it needs a terminal, and commands have none; use a command that does not prompt".to_owned(),
+            "killed because it needs a terminal, and commands have none; use a command that does not prompt"
+                .to_owned(),
         ),
     };
     report.notes().into_iter().chain(end).collect()

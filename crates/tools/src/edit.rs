@@ -88,7 +88,9 @@ fn parse_replacement((index, edit): (usize, EditArg)) -> Result<TextReplacement,
     match (edit.old_text, edit.new_text) {
         (Some(old), Some(new)) => Ok(TextReplacement { old, new }),
         (None, _) => Err(format!("edits[{index}] has no old_text").into()),
-        (_, None) => Err(format!("edits[{index}] has no new_text; pass an empty string to delete the text").into()),
+        (_, None) => {
+            Err(format!("edits[{index}] has no new_text; pass an empty string to delete the text").into())
+        }
     }
 }
 
@@ -101,9 +103,7 @@ struct EditedContent {
 
 fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<EditedContent, String> {
     let lossy = std::str::from_utf8(&old).is_err();
-    let old = to_text(old).ok_or_else(|| {
-        format!("cannot edit {shown}: it is not UTF-8 text; use bash")
-    })?;
+    let old = to_text(old).ok_or_else(|| format!("cannot edit {shown}: it is not UTF-8 text; use bash"))?;
     let new =
         replace(&old, edits).map_err(|problems| format!("{shown} is unchanged:\n{}", problems.join("\n")))?;
     let diff = match lossy {
@@ -117,8 +117,8 @@ fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<E
     })
 }
 
-/// The character that represents the byte 0x80 outside of text; the other bytes follow. These code points are
-/// noncharacters and private, so text does not contain them.
+/// The character that represents the byte 0x80 outside of text; the other bytes follow. These are private-use
+/// code points, which text hardly ever contains.
 const FIRST: u32 = 0x0010_ff00;
 
 /// Converts bytes to text with a character for each invalid byte. Returns `None` if the text contains such characters

@@ -26,9 +26,7 @@ pub(crate) fn resolve_file(environment: &dyn Environment, text: &str) -> Result<
     let path = resolve(environment, text)?;
     let name = text.strip_prefix('@').unwrap_or(text).rsplit(is_separator).next();
     match name {
-        Some("" | "." | "..") => {
-            Err(format!("{text} is a directory, not a file; add the file name").into())
-        }
+        Some("" | "." | "..") => Err(format!("{text} is a directory, not a file; add the file name").into()),
         _ => Ok(path),
     }
 }

@@ -62,7 +62,9 @@ impl BuiltIn for ReadTool {
         let mut file = claim_file(context, environment, &path, ParentPolicy::Exist).await?;
         let stat = run_until_cancelled(context, environment.stat(&path)).await?;
         if stat.kind == FileKind::Directory {
-            return Err(format!("{} is a directory; use ls to list it", path::show(environment, &path)).into());
+            return Err(
+                format!("{} is a directory; use ls to list it", path::show(environment, &path)).into()
+            );
         }
         let wanted = ReadRequest::new(path, &args, ground.reader);
         if stat.len > MAX_FILE {
@@ -132,7 +134,11 @@ impl ReadRequest {
     fn text(&self, shown: &str, page: &TextPage) -> Result<ToolOutput, ToolFailure> {
         if page.lines == 0 && page.skipped > 0 {
             let lines = page.skipped;
-            return Err(format!("offset {} is past the end of {shown}, which has {lines} lines", self.offset).into());
+            return Err(format!(
+                "offset {} is past the end of {shown}, which has {lines} lines",
+                self.offset
+            )
+            .into());
         }
         let notes = self.notes(shown, page);
         Ok(match self.reader {

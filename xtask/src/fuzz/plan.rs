@@ -98,7 +98,8 @@ mod tests {
         check(&["envelope", "--seconds", "60"], Ok((&["envelope"], FuzzEffort::Seconds(60))));
         check(&["--seconds", "0"], Err("--seconds needs a positive number"));
         check(&["--runs"], Err("--runs needs a positive number"));
-        let unknown = "no fuzz target \"x\"; the targets are chain, envelope, hooks, manifest, rpc, sanitiser";
+        let unknown =
+            "no fuzz target \"x\"; the targets are chain, envelope, hooks, manifest, rpc, sanitiser";
         check(&["x"], Err(unknown));
     }
 

@@ -35,7 +35,8 @@ fn check_source(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     }
     let lines = text.lines().count();
     if lines > MAX_LINES {
-        findings.push(format!("{path}: {lines} lines, more than {MAX_LINES}; extract a type into another file"));
+        findings
+            .push(format!("{path}: {lines} lines, more than {MAX_LINES}; extract a type into another file"));
     }
     findings
 }
@@ -71,9 +72,17 @@ mod tests {
     #[test]
     fn checks_names_first_lines_and_lengths() {
         check_one("a/src/b.rs", "//! B.\n", &[]);
-        check_one("a/src/b.rs", "use b;\n", &["a/src/b.rs: begin with `//!` and describe the purpose of the file"]);
+        check_one(
+            "a/src/b.rs",
+            "use b;\n",
+            &["a/src/b.rs: begin with `//!` and describe the purpose of the file"],
+        );
         check_one("a/mod.rs", "//! A.", &["a/mod.rs: name the file after its module, beside the folder"]);
-        check_one("a.rs", &"//!\n".repeat(801), &["a.rs: 801 lines, more than 800; extract a type into another file"]);
+        check_one(
+            "a.rs",
+            &"//!\n".repeat(801),
+            &["a.rs: 801 lines, more than 800; extract a type into another file"],
+        );
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
         _ => None,
     };
     let why = missed(&world.found()).unwrap();
-    assert!(why.contains("asks for more than was granted"), "{why}");
+    assert!(why.contains("requests more permissions than were granted"), "{why}");
     // Back at what was approved there is something to agree to, and then it runs.
     let back = propose("");
     assert!(!back.is_approved());
@@ -219,7 +219,7 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     assert!(host.statuses().is_empty());
     let (by, reason) = blocked(&host, &ls).await.unwrap();
     assert_eq!(by, "haft");
-    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
+    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used, so the required extensions are unknown; the user has been told");
     let why = host.blocked_reason().unwrap();
     assert!(reason.contains(&why), "{why}");
     // Whoever mends it reloads.
@@ -297,7 +297,7 @@ async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
     world.trust(&dir);
     world.write(&dir, "other", "");
     let error = world.store.propose_in_place(&dir).unwrap_err().to_string();
-    assert!(error.contains("is approved as guard, and its manifest says other now"), "{error}");
+    assert!(error.contains("was approved as guard, but its manifest now has the name other"), "{error}");
     let (host, events) = (world.host(&Events::default()).await, Events::default());
     assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
     host.shutdown().await;

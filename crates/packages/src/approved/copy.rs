@@ -137,7 +137,9 @@ fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         let target = target.display();
         Err(InstallError::refused(
             from,
-            format!("is a symlink that leads out of the extension, to {target}; replace the link with a copy of its target"),
+            format!(
+                "is a symlink that leads out of the extension, to {target}; replace the link with a copy of its target"
+            ),
         ))
     }
 }

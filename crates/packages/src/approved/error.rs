@@ -141,9 +141,7 @@ pub enum InstallError {
         name: ExtensionName,
     },
     /// Earlier versions are recorded, and none of them can be used.
-    #[error(
-        "cannot roll back {name}: {why}; run `haft ext update {name}` to fetch it again"
-    )]
+    #[error("cannot roll back {name}: {why}; run `haft ext update {name}` to fetch it again")]
     NoneUsable {
         /// The extension.
         name: ExtensionName,

@@ -87,9 +87,7 @@ impl TreeStore {
         }
         let error = copies::restore(now, &self.tree_path(&entry.tree), copy).err()?;
         let why = with_causes(&error);
-        Some(format!(
-            "cannot restore its private copy: {why}; each start tries again, and fails without it"
-        ))
+        Some(format!("cannot restore its private copy: {why}; each start tries again, and fails without it"))
     }
 
     /// Moves a tree into the store: makes it read-only, syncs it, and renames it to its digest. If the process is
@@ -99,7 +97,7 @@ impl TreeStore {
     /// If the tree has other content than expected, or cannot be moved.
     pub(crate) fn insert_tree(
         &self,
-        workshop: &StagingArea,
+        staging_area: &StagingArea,
         tree: &Path,
         expected: &Digest,
     ) -> Result<(), InstallError> {
@@ -114,7 +112,7 @@ impl TreeStore {
             return Err(InstallError::Changed { dir: tree.into() });
         }
         if place.symlink_metadata().is_ok() {
-            workshop.discard(&place)?;
+            staging_area.discard(&place)?;
         }
         // The tree is not approved yet, and the process can be killed before the approval.
         self.mark_unreferenced(expected).map_err(InstallError::io("write to", &*self.dir))?;
@@ -140,7 +138,7 @@ impl TreeStore {
     /// not name stay: a lost lock file, and their approval with it, can be restored.
     pub(crate) fn remove_unreferenced(
         &self,
-        workshop: &StagingArea,
+        staging_area: &StagingArea,
         keep: &HashSet<Digest>,
     ) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.tree_path(tree)).collect();
@@ -150,12 +148,12 @@ impl TreeStore {
             if let Some(hex) = name.strip_prefix(LOOSE) {
                 let tree = self.dir.join(hex);
                 if !keep.contains(&tree) && tree.symlink_metadata().is_ok() {
-                    workshop.discard(&tree)?;
+                    staging_area.discard(&tree)?;
                 }
                 // The marker is removed last: a cleanup that was killed before this tries again.
                 remove(&path)?;
             } else if !name.starts_with('.') && parse_tree_name(&name).is_none() {
-                workshop.discard(&path)?;
+                staging_area.discard(&path)?;
             }
         }
         Ok(())
@@ -193,15 +191,15 @@ mod tests {
     /// Creates a store with one tree in it.
     fn store(root: &Path) -> (TreeStore, StagingArea, Digest) {
         let trees = TreeStore::at(root.join("store"));
-        let workshop = StagingArea::open(trees.dir()).unwrap();
-        let tree = bench(&workshop, "one");
+        let staging_area = StagingArea::open(trees.dir()).unwrap();
+        let tree = stage_tree(&staging_area, "one");
         let digest = TreeContents::read(&tree).unwrap().digest();
-        trees.insert_tree(&workshop, &tree, &digest).unwrap();
-        (trees, workshop, digest)
+        trees.insert_tree(&staging_area, &tree, &digest).unwrap();
+        (trees, staging_area, digest)
     }
 
-    fn bench(workshop: &StagingArea, text: &str) -> PathBuf {
-        let tree = workshop.create_staging_dir().unwrap().keep().join("tree");
+    fn stage_tree(staging_area: &StagingArea, text: &str) -> PathBuf {
+        let tree = staging_area.create_staging_dir().unwrap().keep().join("tree");
         fs::create_dir_all(tree.join("lib")).unwrap();
         fs::write(tree.join("lib/a"), text).unwrap();
         fs::write(tree.join("run"), "#!/bin/sh\n").unwrap();
@@ -213,7 +211,7 @@ mod tests {
     #[test]
     fn inserted_tree_is_complete_and_read_only() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
+        let (trees, staging_area, digest) = store(root.path());
         let place = trees.tree_path(&digest);
         assert_eq!(trees.verify(&digest).unwrap().file_count(), 2);
         #[cfg(unix)]
@@ -224,19 +222,19 @@ mod tests {
             assert_eq!(modes, [0o555, 0o555, 0o444, 0o555]);
         }
         // The same content again is the same tree.
-        let again = bench(&workshop, "one");
-        trees.insert_tree(&workshop, &again, &digest).unwrap();
+        let again = stage_tree(&staging_area, "one");
+        trees.insert_tree(&staging_area, &again, &digest).unwrap();
         trees.verify(&digest).unwrap();
     }
 
     #[test]
     fn rejects_tree_with_other_content() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
-        let other = bench(&workshop, "two");
+        let (trees, staging_area, digest) = store(root.path());
+        let other = stage_tree(&staging_area, "two");
         let expected = TreeContents::read(&other).unwrap().digest();
         fs::write(other.join("lib/a"), "six").unwrap();
-        let error = trees.insert_tree(&workshop, &other, &expected).unwrap_err();
+        let error = trees.insert_tree(&staging_area, &other, &expected).unwrap_err();
         assert!(matches!(error, InstallError::Changed { .. }), "{error:?}");
         assert!(matches!(trees.verify(&expected), Err(TreeError::Missing { .. })));
         trees.verify(&digest).unwrap();
@@ -245,30 +243,30 @@ mod tests {
     #[test]
     fn detects_and_replaces_changed_tree() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
+        let (trees, staging_area, digest) = store(root.path());
         let file = trees.tree_path(&digest).join("lib/a");
         unseal(&trees.tree_path(&digest)).unwrap();
         fs::remove_file(&file).unwrap();
         fs::write(&file, "evil").unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Changed { .. })));
-        trees.insert_tree(&workshop, &bench(&workshop, "one"), &digest).unwrap();
+        trees.insert_tree(&staging_area, &stage_tree(&staging_area, "one"), &digest).unwrap();
         trees.verify(&digest).unwrap();
     }
 
     #[test]
     fn removes_unused_trees_and_keeps_orphaned_ones() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
+        let (trees, staging_area, digest) = store(root.path());
         assert!(trees.orphaned_trees(&HashSet::new()).is_empty(), "it is being installed");
-        trees.remove_unreferenced(&workshop, &HashSet::from([digest])).unwrap();
-        trees.remove_unreferenced(&workshop, &HashSet::new()).unwrap();
+        trees.remove_unreferenced(&staging_area, &HashSet::from([digest])).unwrap();
+        trees.remove_unreferenced(&staging_area, &HashSet::new()).unwrap();
         trees.verify(&digest).unwrap();
         assert_eq!(trees.orphaned_trees(&HashSet::new()), [trees.tree_path(&digest)]);
         assert!(trees.orphaned_trees(&HashSet::from([digest])).is_empty());
         trees.mark_unreferenced(&digest).unwrap();
-        trees.remove_unreferenced(&workshop, &HashSet::new()).unwrap();
+        trees.remove_unreferenced(&staging_area, &HashSet::new()).unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Missing { .. })));
-        drop(workshop);
+        drop(staging_area);
         // This includes trees that a killed process left partly sealed.
         let left = trees.dir().join(".scraps/x");
         fs::create_dir_all(left.join("lib")).unwrap();

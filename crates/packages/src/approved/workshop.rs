@@ -46,7 +46,7 @@ pub(super) fn sweep_leftovers(dir: &Path) {
 impl StagingArea {
     /// Waits for the lock, takes it, and removes leftovers of killed processes. Processes hold it only briefly.
     pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
-        Self::open_with_timeout(dir, timeouts::WORKSHOP)
+        Self::open_with_timeout(dir, timeouts::STAGING_LOCK)
     }
 
     fn open_with_timeout(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
@@ -59,14 +59,16 @@ impl StagingArea {
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(timeouts::WORKSHOP_LOOK),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    sleep(timeouts::STAGING_LOCK_RETRY)
+                }
                 Err(TryLockError::WouldBlock) => return Err(InstallError::Busy { dir: dir.into() }),
                 Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
             }
         }
-        let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.remove_leftovers();
-        Ok(workshop)
+        let staging_area = Self { dir: dir.into(), _lock: lock };
+        staging_area.remove_leftovers();
+        Ok(staging_area)
     }
 
     /// Removes leftovers. A leftover that cannot be removed does not prevent changes.
@@ -91,8 +93,8 @@ impl StagingArea {
 
     /// Moves an extension out of its place at once, then deletes it.
     pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
-        let bench = self.create_staging_dir()?;
-        let aside = bench.path().join("removed");
+        let staging_dir = self.create_staging_dir()?;
+        let aside = staging_dir.path().join("removed");
         seal::make_movable(place).map_err(InstallError::io("remove", place))?;
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
@@ -176,17 +178,17 @@ mod tests {
     #[test]
     fn staging_dir_outlives_its_area_and_is_exclusive() {
         let dir = tempfile::tempdir().unwrap();
-        let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
-        tree(&bench.path().join("tree"), "shown");
+        let staging_dir = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
+        tree(&staging_dir.path().join("tree"), "shown");
         sweep_leftovers(dir.path());
         drop(StagingArea::open(dir.path()).unwrap());
-        assert_eq!(read(&bench.path().join("tree")), "shown");
-        let left = bench.keep();
+        assert_eq!(read(&staging_dir.path().join("tree")), "shown");
+        let left = staging_dir.keep();
         StagingArea::open(dir.path()).unwrap();
         assert!(!left.exists(), "the staging directory is removed on drop");
-        let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
-        let place = bench.path().to_owned();
-        drop(bench);
+        let staging_dir = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
+        let place = staging_dir.path().to_owned();
+        drop(staging_dir);
         assert!(!place.exists());
     }
 

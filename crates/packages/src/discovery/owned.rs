@@ -88,8 +88,10 @@ fn from_global_dir<'a>(
         return UserExtension { candidate: found, approved_version: Some(held) };
     }
     let changed = describe_difference(approved, entry, &found.dir).map(|what| {
-        format!("it differs from the approved version: {what}; `haft ext trust {name}` shows the changes \
-        and asks")
+        format!(
+            "it differs from the approved version: {what}; `haft ext trust {name}` shows the changes \
+        and asks"
+        )
     });
     if changed.is_none() && !is_up(Defence::PinnedManifest) {
         let held = ApprovedVersion { dir: approved.run_dir(name, entry), name, entry, changed };
@@ -137,8 +139,8 @@ fn from_approval<'a>(
             (Err(error.into()), Some(why))
         }
     };
-    let unusable = unusable
-        .map(|why| format!("cannot use its code in the store: {why}; install or approve it again"));
+    let unusable =
+        unusable.map(|why| format!("cannot use its code in the store: {why}; install or approve it again"));
     let changed = changed.or(unusable);
     let held = ApprovedVersion { dir: approved.run_dir(name, entry), name, entry, changed };
     UserExtension {
@@ -160,7 +162,9 @@ fn describe_difference(approved: &ApprovalStore, entry: &LockEntry, place: &Path
         Ok(now) if now.digest() == entry.tree => None,
         Ok(now) => {
             let difference = approved.tree_store().difference(&entry.tree, &now);
-            Some(difference.map_or_else(|| "the approved code is missing".to_owned(), |what| what.to_string()))
+            Some(
+                difference.map_or_else(|| "the approved code is missing".to_owned(), |what| what.to_string()),
+            )
         }
     }
 }

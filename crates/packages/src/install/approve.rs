@@ -72,22 +72,22 @@ impl ExtensionStore {
     /// # Errors
     /// [`InstallError`]; then nothing is changed.
     pub fn propose(&self, source: &InstallSource) -> Result<InstallProposal, InstallError> {
-        let workshop = self.open_staging_area()?;
-        let bench = workshop.create_staging_dir()?;
+        let staging_area = self.open_staging_area()?;
+        let staging_dir = staging_area.create_staging_dir()?;
         match source {
             InstallSource::Directory(dir) => {
-                drop(workshop);
+                drop(staging_area);
                 self.refuse_installed(dir)?;
-                let came = InstallOrigin::Directory { path: dir.clone() };
-                self.propose_tree(bench, dir, came, Some(dir))
+                let install_origin = InstallOrigin::Directory { path: dir.clone() };
+                self.propose_tree(staging_dir, dir, install_origin, Some(dir))
             }
             InstallSource::Git(url) => {
-                let clone = workshop.create_staging_dir()?;
-                drop(workshop);
+                let clone = staging_area.create_staging_dir()?;
+                drop(staging_area);
                 let checkout = clone.path().join("checkout");
                 let commit = git::clone(url, &checkout, self.program_search_path())?;
-                let came = InstallOrigin::Git { url: url.to_string(), commit: Some(commit) };
-                self.propose_tree(bench, &checkout, came, None)
+                let install_origin = InstallOrigin::Git { url: url.to_string(), commit: Some(commit) };
+                self.propose_tree(staging_dir, &checkout, install_origin, None)
                     .map_err(|error| error.relative_to_checkout(&checkout))
             }
         }
@@ -98,9 +98,9 @@ impl ExtensionStore {
     /// # Errors
     /// The same as [`propose`](Self::propose).
     pub fn propose_in_place(&self, dir: &Path) -> Result<InstallProposal, InstallError> {
-        let came = InstallOrigin::Placed { path: dir.into(), looks: None };
-        let bench = self.open_staging_area()?.create_staging_dir()?;
-        self.propose_tree(bench, dir, came, Some(dir))
+        let install_origin = InstallOrigin::Placed { path: dir.into(), looks: None };
+        let staging_dir = self.open_staging_area()?.create_staging_dir()?;
+        self.propose_tree(staging_dir, dir, install_origin, Some(dir))
     }
 
     pub(super) fn program_search_path(&self) -> ProgramSearchPath<'_> {
@@ -125,14 +125,14 @@ impl ExtensionStore {
 
     fn propose_tree(
         &self,
-        bench: StagingDir,
+        staging_dir: StagingDir,
         source: &Path,
-        came: InstallOrigin,
+        install_origin: InstallOrigin,
         origin: Option<&Path>,
     ) -> Result<InstallProposal, InstallError> {
         // Reject a wrong directory before the copy.
         let name = Manifest::read(source)?.name;
-        let tree = bench.path().join("tree");
+        let tree = staging_dir.path().join("tree");
         copy::copy_tree(source, &tree, self.approved.tree_store().dir())?;
         let manifest = Manifest::read(&tree)?;
         let contents = TreeContents::read(&tree)?;
@@ -142,7 +142,7 @@ impl ExtensionStore {
         let interpreter =
             interpreter::resolve_interpreter(&manifest, &tree, origin, self.program_search_path())?;
         let entry = LockEntry {
-            source: came,
+            source: install_origin,
             tree: contents.digest(),
             manifest: digest,
             interpreter,
@@ -164,7 +164,7 @@ impl ExtensionStore {
         let before = self.previous_approval(&name, &contents, &entry)?;
         Ok(InstallProposal {
             approved: self.approved.clone(),
-            staging_dir: bench,
+            staging_dir,
             manifest,
             contents,
             entry,
@@ -240,7 +240,8 @@ impl InstallProposal {
             // An extension without permissions has all rights, which is more than any permission.
             (None, Some(_)) => vec![PermissionLine {
                 permission: "permissions",
-                text: "was removed from the manifest, so the extension would run WITHOUT A SANDBOX".to_owned(),
+                text: "was removed from the manifest, so the extension would run WITHOUT A SANDBOX"
+                    .to_owned(),
                 red: true,
             }],
             (_, None) => Vec::new(),
@@ -320,14 +321,14 @@ impl InstallProposal {
     /// [`InstallError`], also if the approval of this name has changed in the meantime; then nothing is approved. A
     /// failure after the approval is a warning.
     pub fn accept(self, how: ApprovalMethod, haft: &str) -> Result<ApprovalOutcome, InstallError> {
-        let workshop = StagingArea::open(self.approved.tree_store().dir())?;
+        let staging_area = StagingArea::open(self.approved.tree_store().dir())?;
         if !self.is_up_to_date(&self.approved.load()?) {
             return Err(InstallError::Meanwhile { name: self.manifest.name });
         }
-        let Self { approved, staging_dir: bench, manifest, contents, entry, before } = self;
+        let Self { approved, staging_dir, manifest, contents, entry, before } = self;
         let (trees, name) = (approved.tree_store(), manifest.name);
         let tree = entry.tree;
-        let put = || trees.insert_tree(&workshop, &bench.path().join("tree"), &tree);
+        let put = || trees.insert_tree(&staging_area, &staging_dir.path().join("tree"), &tree);
         // The code is stored first, so that the lock file never names missing code.
         if is_up(Defence::WholeInstalls) {
             put()?;
@@ -350,7 +351,7 @@ impl InstallProposal {
         }
         let copy = trees.restore_copy(&entry, &contents, &dir);
         let warnings =
-            copy.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))).collect();
+            copy.into_iter().chain(sweep_warning(trees.remove_unreferenced(&staging_area, &keep))).collect();
         Ok(ApprovalOutcome { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }
 }

@@ -147,7 +147,11 @@ impl<'a> GitRunner<'a> {
         let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
         let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let is_name = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_name { Ok(name) } else { Err("the repository has no commits, so there is nothing to install".into()) }
+        if is_name {
+            Ok(name)
+        } else {
+            Err("the repository has no commits, so there is nothing to install".into())
+        }
     }
 }
 

@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn program_inside_extension_needs_no_interpreter() {
         check("./tool", &["safe"], Ok(None));
-        check("./missing", &["safe"], Err("there is no file"));
+        check("./missing", &["safe"], Err("does not exist"));
     }
 
     #[test]
     fn resolves_outside_path_from_origin() {
         check("../bin/tool", &[], Ok(Some("source/bin/tool")));
-        check("lib/../../bin/tool", &[], Err("there is no file"));
-        check("/no/such/program", &[], Err("there is no file"));
+        check("lib/../../bin/tool", &[], Err("does not exist"));
+        check("/no/such/program", &[], Err("does not exist"));
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn remove_approved(
     entry: &LockEntry,
 ) -> Result<RemovalOutcome, InstallError> {
     let (trees, name) = (approved.tree_store(), ExtensionName::new(&row.name));
-    let workshop = StagingArea::open(trees.dir())?;
+    let staging_area = StagingArea::open(trees.dir())?;
     // The confirmation is valid for the looked-up version only.
     let is_known =
         |file: &LockFile| file.extensions.get(&name).is_some_and(|known| known.is_same_version(entry));
@@ -94,7 +94,7 @@ fn remove_approved(
     let mut removed = aside.map(|aside| aside.delete_code(clear)).unwrap_or_default();
     removed
         .warnings
-        .extend(left.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))));
+        .extend(left.into_iter().chain(sweep_warning(trees.remove_unreferenced(&staging_area, &keep))));
     Ok(removed)
 }
 

@@ -29,7 +29,7 @@ pub enum LaunchPlan {
 #[non_exhaustive]
 pub enum ExecError {
     /// The file does not exist.
-    #[error("exec {exec:?} not found: no such file: {}; build the extension or fix `exec`", looked.display())]
+    #[error("exec {exec:?} not found: {} does not exist; build the extension or fix `exec`", looked.display())]
     NoFile {
         /// The text in the manifest.
         exec: String,

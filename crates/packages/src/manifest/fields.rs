@@ -88,7 +88,9 @@ impl<'a> ObjectFields<'a> {
         let Some(value) = self.get(field) else { return Ok(None) };
         let most = MAX_ASKED.as_millis();
         match value.as_u64() {
-            Some(0) | None => Err(self.error(field, &format!("must be a positive whole number, not {value}"))),
+            Some(0) | None => {
+                Err(self.error(field, &format!("must be a positive whole number, not {value}")))
+            }
             Some(asked) if u128::from(asked) > most => {
                 Err(self.error(field, &format!("must be at most {most}")))
             }
@@ -120,7 +122,8 @@ impl<'a> ObjectFields<'a> {
             None => Ok(()),
             Some((key, _)) => {
                 let shown: String = key.chars().filter(|&c| !c.is_control() && !is_hidden(c)).collect();
-                Err(self.error(&shown, &format!("is not known here; the known fields are {}", known.join(", "))))
+                Err(self
+                    .error(&shown, &format!("is not known here; the known fields are {}", known.join(", "))))
             }
         }
     }
@@ -130,8 +133,7 @@ impl<'a> ObjectFields<'a> {
     pub(super) fn require_block_policy(&self) -> Result<(), ManifestError> {
         for field in ["on_timeout", "on_error"] {
             if self.text(field)?.is_some_and(|value| value != "block") {
-                let rule =
-                    "must be `block` in a manifest; only the user can set `on_timeout` for an extension, \
+                let rule = "must be `block` in a manifest; only the user can set `on_timeout` for an extension, \
                     in config.toml";
                 return Err(self.error(field, rule));
             }

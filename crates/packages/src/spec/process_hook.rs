@@ -173,9 +173,7 @@ impl HookCommand {
     fn resolve_launch(&self, dir: &Path) -> LaunchPlan {
         let Some((program, args)) = self.command.split_first().filter(|(program, _)| !program.is_empty())
         else {
-            return LaunchPlan::Impossible {
-                why: "has an empty command; set the program to run".to_owned(),
-            };
+            return LaunchPlan::Impossible { why: "has an empty command; set the program to run".to_owned() };
         };
         let found = match Path::new(program).components().count() {
             1 if !program.contains(std::path::MAIN_SEPARATOR) => find_program(program),

@@ -167,8 +167,7 @@ fn same_code_from_another_source_is_shown_and_recorded() {
     assert!(again.is_approved() && !again.record_origin().unwrap());
     let moved = world.propose("elsewhere", PLAIN, "one");
     assert!(!moved.is_approved());
-    let source =
-        format!("previous source: the directory {}", world.at("source").display());
+    let source = format!("previous source: the directory {}", world.at("source").display());
     assert!(moved.lines().iter().any(|line| line.red && line.text.contains(&source)), "{:?}", moved.lines());
     let accepted = moved.accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(accepted.entry.tree, first.entry.tree);

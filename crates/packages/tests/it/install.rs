@@ -144,7 +144,10 @@ fn rejects_harmful_trees_and_leaves_nothing() {
         "only in case",
     );
     refused(|dir| std::fs::write(dir.join("extension.json"), "{").unwrap(), "is not a JSON object");
-    refused(|dir| std::fs::remove_file(dir.join("extension.json")).unwrap(), "does not contain extension.json");
+    refused(
+        |dir| std::fs::remove_file(dir.join("extension.json")).unwrap(),
+        "does not contain extension.json",
+    );
     refused(|dir| std::fs::remove_file(dir.join("run")).unwrap(), "build the extension");
 }
 
@@ -284,7 +287,10 @@ fn finds_by_manifest_name_or_directory_name() {
         assert_eq!(world.store.find(name, None).unwrap().name, "todo-panel");
     }
     let error = world.store.find("nobody", None).unwrap_err();
-    assert_eq!(error.to_string(), "extension \"nobody\" not found; `haft ext list` lists the installed extensions");
+    assert_eq!(
+        error.to_string(),
+        "extension \"nobody\" not found; `haft ext list` lists the installed extensions"
+    );
 }
 
 #[test]

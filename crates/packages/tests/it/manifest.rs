@@ -305,7 +305,10 @@ fn invalid_permissions_make_the_manifest_invalid() {
     let event = error(r#"{"intercept":[{"event":"warp","role":"gate"}]}"#);
     assert!(event.contains("`permissions.intercept[0].event` has the unknown value \"warp\""), "{event}");
     let hidden = error(r#"{"fs":{"read":["/a\u202eb"]}}"#);
-    assert!(hidden.contains("`permissions.fs.read` must not contain the invisible character U+202E"), "{hidden}");
+    assert!(
+        hidden.contains("`permissions.fs.read` must not contain the invisible character U+202E"),
+        "{hidden}"
+    );
 }
 
 #[test]
@@ -388,9 +391,8 @@ fn reports_where_exec_was_searched() {
     );
     assert_eq!(error.to_string(), expect);
     let error = launch("./gone", ext.path(), &[]).unwrap_err().to_string();
-    let expect = format!(
-        "exec \"./gone\" not found: no such file: {dir}/gone; build the extension or fix `exec`"
-    );
+    let expect =
+        format!("exec \"./gone\" not found: {dir}/gone does not exist; build the extension or fix `exec`");
     assert_eq!(error, expect);
     let error = launch("./text", ext.path(), &[]).unwrap_err().to_string();
     assert_eq!(error, format!("exec \"./text\" is not executable; run `chmod +x {dir}/text`"));

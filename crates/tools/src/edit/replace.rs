@@ -117,9 +117,10 @@ fn line_of(text: &str, position: usize) -> usize {
 
 fn overlap_problem(pair: &[LocatedEdit<'_>]) -> Option<String> {
     match pair {
-        [first, second] if second.start < first.end => {
-            Some(format!("edits[{}] and edits[{}] overlap; merge them into one edit", first.index, second.index))
-        }
+        [first, second] if second.start < first.end => Some(format!(
+            "edits[{}] and edits[{}] overlap; merge them into one edit",
+            first.index, second.index
+        )),
         _ => None,
     }
 }

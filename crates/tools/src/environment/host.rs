@@ -141,7 +141,10 @@ impl HostEnvironment {
     fn check_search_allowed(&self, path: &Path) -> Result<(), EnvironmentError> {
         match &self.reads {
             None => Ok(()),
-            Some(_) => Err(EnvironmentError::outside(path, "cannot be listed or searched with restricted file access")),
+            Some(_) => Err(EnvironmentError::outside(
+                path,
+                "cannot be listed or searched with restricted file access",
+            )),
         }
     }
 }

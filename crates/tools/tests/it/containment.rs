@@ -72,7 +72,10 @@ async fn does_not_follow_directory_that_becomes_a_link() {
             file.read(100).await.unwrap();
             place.swap(|dir| symlink(place.path("out"), dir).unwrap());
             let refused = file.replace(b"new".to_vec()).await.unwrap_err().to_string();
-            assert!(refused.ends_with("was moved or replaced in the meantime; try again"), "{name}: {refused}");
+            assert!(
+                refused.ends_with("was moved or replaced in the meantime; try again"),
+                "{name}: {refused}"
+            );
             assert!(file.read(100).await.is_err());
             place.assert_untouched();
         }
@@ -157,7 +160,10 @@ async fn reads_but_does_not_write_outside_root() {
     ];
     for path in paths {
         let text = ground.error("write", json!({"path": path, "content": "ours"})).await;
-        assert!(text.ends_with("is outside of BASE/place, and only files in there can be written"), "{path}: {text}");
+        assert!(
+            text.ends_with("is outside of BASE/place, and only files in there can be written"),
+            "{path}: {text}"
+        );
     }
     assert_eq!(names(&ground.base().join("outside")), ["file"]);
     assert_eq!(fs::read_to_string(ground.base().join("outside/file")).unwrap(), "theirs");

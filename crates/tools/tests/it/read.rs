@@ -54,11 +54,9 @@ async fn limits_lines_and_bytes() {
     );
     ground.file("long", format!("{}\nend\n", "ä".repeat(MAX_BYTES)));
     let text = ground.ok("read", json!({"path": "long"})).await;
-    assert!(
-        text.contains(
-            "[line 1 is longer than 50 KB and was cut; to see the rest, run in bash: sed -n '1p' long | cut -b"
-        )
-    );
+    assert!(text.contains(
+        "[line 1 is longer than 50 KB and was cut; to see the rest, run in bash: sed -n '1p' long | cut -b"
+    ));
     assert!(text.ends_with("use offset=2]\n"), "{}", &text[MAX_BYTES..]);
     // Longer than what is read at a time.
     ground.file("only", "x".repeat(300 * 1024));

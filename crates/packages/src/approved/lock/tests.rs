@@ -59,7 +59,11 @@ fn check(spoil: impl FnOnce(&Path), expect: &str) {
     assert!(error.to_string().contains(expect), "{error}");
     let before = fs::read(approved.lock_file_path()).ok();
     approved.edit(|file| file.extensions.clear()).unwrap_err();
-    assert_eq!(fs::read(approved.lock_file_path()).ok(), before, "a file that cannot be read is not overwritten");
+    assert_eq!(
+        fs::read(approved.lock_file_path()).ok(),
+        before,
+        "a file that cannot be read is not overwritten"
+    );
 }
 
 fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
@@ -160,17 +164,17 @@ fn sees_and_keeps_changes_of_another_process() {
 fn does_not_read_unchanged_file_again() {
     let (_root, approved) = approved();
     let written = approved.load_cached().unwrap();
-    assert!(Arc::ptr_eq(&written, &approved.clone().load_cached().unwrap()), "every clone shares the cached file");
+    assert!(
+        Arc::ptr_eq(&written, &approved.clone().load_cached().unwrap()),
+        "every clone shares the cached file"
+    );
     approved.edit(|file| file.extensions.clear()).unwrap();
     assert!(approved.load_cached().unwrap().extensions.is_empty() && written.extensions.len() == 1);
     #[cfg(unix)]
     {
         fs::set_permissions(approved.lock_file_path(), std::os::unix::fs::PermissionsExt::from_mode(0o666))
             .unwrap();
-        assert!(
-            approved.load_cached().unwrap_err().is_writable_by_others(),
-            "the owner may have changed"
-        );
+        assert!(approved.load_cached().unwrap_err().is_writable_by_others(), "the owner may have changed");
     }
 }
 
@@ -208,7 +212,10 @@ fn keeps_tool_texts_with_the_code_that_registered_them() {
     }
     let third = approved.load().unwrap().extensions[&name].clone();
     let newer = LockEntry { tree: entry("newer").tree, ..third.clone() };
-    assert!(!approve_tools(&approved, &name, &newer).unwrap(), "the user has not seen the texts of this version");
+    assert!(
+        !approve_tools(&approved, &name, &newer).unwrap(),
+        "the user has not seen the texts of this version"
+    );
     assert_eq!(approved.load().unwrap().extensions[&name], third);
     assert!(approve_tools(&approved, &name, &third).unwrap());
     assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);

@@ -93,7 +93,9 @@ impl InstallProposal {
             Some(difference) if difference.is_empty() => {
                 lines.push(ApprovalLine::plain("  files: unchanged".into()))
             }
-            Some(difference) => lines.push(ApprovalLine::plain(format!("  files changed since: {difference}"))),
+            Some(difference) => {
+                lines.push(ApprovalLine::plain(format!("  files changed since: {difference}")))
+            }
         }
         if !entry.source.is_same_origin(&self.entry.source) {
             lines.push(ApprovalLine::red(format!("  previous source: {}", entry.source)));

@@ -94,14 +94,14 @@ fn check_characters(rest: &str) -> Result<(), String> {
 
 fn check_user(user: &str) -> Result<(), String> {
     if user.contains(':') {
-        let problem =
-            "it contains a password, which would be stored and shown; use ssh, or put the password into ~/.netrc";
+        let problem = "it contains a password, which would be stored and shown; use ssh, or put the password into ~/.netrc";
         return Err(problem.into());
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '~');
     if user.is_empty() || looks_like_option(user) || !user.chars().all(fits) {
         return Err(
-            "the text before the @ is not a user name; write https://host/path or ssh://user@host/path".into()
+            "the text before the @ is not a user name; write https://host/path or ssh://user@host/path"
+                .into(),
         );
     }
     Ok(())

@@ -34,14 +34,10 @@ pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<PermissionLi
         );
     }
     if !tools.effects.is_empty() {
-        add(
-            "tools.effects",
-            format!("declares that its tools {}", describe_effects(&tools.effects)),
-            false,
-        );
+        add("tools.effects", format!("declares that its tools {}", describe_effects(&tools.effects)), false);
     }
     if !part.events.is_empty() {
-        add("events", format!("receives the events {}", join_names(&part.events)), false);
+        add("events", format!("receives {}", label_names("the event", &part.events)), false);
     }
     for entry in &part.intercept {
         add("intercept", describe_intercept(entry), entry.role != InterceptPermissionRole::Gate);
@@ -60,7 +56,7 @@ pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<PermissionLi
         add("net", text.to_owned(), part.net == NetworkAccess::All && sees_user_data(whole));
     }
     if !part.env.is_empty() {
-        add("env", format!("reads the environment variables {}", join_names(&part.env)), false);
+        add("env", format!("reads {}", label_names("the environment variable", &part.env)), false);
     }
     if let Some(text) = describe_exec(part.exec) {
         add("exec", text.to_owned(), part.exec == ExecPermission::Any);
@@ -94,7 +90,8 @@ fn describe_intercept(entry: &InterceptPermission) -> String {
             "can change and withhold the model's messages that you see".to_owned()
         }
         (InterceptKind::AssistantMessage, InterceptPermissionRole::Redactor) => {
-            "can change and withhold the model's messages that you see; its failure withholds them, too".to_owned()
+            "can change and withhold the model's messages that you see; its failure withholds them, too"
+                .to_owned()
         }
         (InterceptKind::BeforeAgentStart, _) => "adds text to the system prompt".to_owned(),
         (InterceptKind::BeforeCompact, _) => {
@@ -125,7 +122,9 @@ fn describe_service(service: HostService) -> (&'static str, bool) {
 fn describe_net(net: NetworkAccess) -> Option<&'static str> {
     match net {
         NetworkAccess::None => None,
-        NetworkAccess::Loopback => Some("connects only to its own processes, on a private loopback interface"),
+        NetworkAccess::Loopback => {
+            Some("connects only to its own processes, on a private loopback interface")
+        }
         NetworkAccess::All => Some("connects to any host on the network, including this machine"),
     }
 }

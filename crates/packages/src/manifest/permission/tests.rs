@@ -64,18 +64,30 @@ fn rejects_unknown_parts_by_name() {
     check_mistake(r#"{"commands":["x"]}"#, &["`commands` is not known"]);
     check_mistake(r#"{"tools":["weather"]}"#, &["`tools` must be an object"]);
     check_mistake(r#"{"tools":{"registers":[]}}"#, &["`tools.registers` is not known"]);
-    check_mistake(r#"{"tools":{"register":["b\u0430sh"]}}"#, &["`tools.register` has", "not a valid tool name"]);
+    check_mistake(
+        r#"{"tools":{"register":["b\u0430sh"]}}"#,
+        &["`tools.register` has", "not a valid tool name"],
+    );
     check_mistake(r#"{"tools":{"register":["*"]}}"#, &["`tools.register` has \"*\""]);
     check_mistake(
         r#"{"tools":{"effects":["none"]}}"#,
         &["`tools.effects` has the unknown value \"none\"", "`read`, `write`"],
     );
     check_mistake(r#"{"events":["warp"]}"#, &["`events` has the unknown value \"warp\"", "`session_start`"]);
-    check_mistake(r#"{"host":["prompt"]}"#, &["`host` has the unknown value \"prompt\"", "`fs.read`, `fs.write`, `exec`"]);
-    check_mistake(r#"{"fs":{"read":["maps"]}}"#, &["`fs.read` has an invalid path: \"maps\" is not absolute"]);
+    check_mistake(
+        r#"{"host":["prompt"]}"#,
+        &["`host` has the unknown value \"prompt\"", "`fs.read`, `fs.write`, `exec`"],
+    );
+    check_mistake(
+        r#"{"fs":{"read":["maps"]}}"#,
+        &["`fs.read` has an invalid path: \"maps\" is not absolute"],
+    );
     check_mistake(r#"{"fs":{"write":["$DATA/../x"]}}"#, &["`fs.write`", "contains `..`"]);
     check_mistake(r#"{"fs":{"exec":[]}}"#, &["`fs.exec` is not known"]);
-    check_mistake(r#"{"net":"github.com"}"#, &["`net` has the unknown value \"github.com\"", "`none`, `loopback`, `all`"]);
+    check_mistake(
+        r#"{"net":"github.com"}"#,
+        &["`net` has the unknown value \"github.com\"", "`none`, `loopback`, `all`"],
+    );
     check_mistake(r#"{"net":true}"#, &["`net` must be a string"]);
     check_mistake(r#"{"exec":["git"]}"#, &["`exec` must be a string, not a list"]);
     check_mistake(r#"{"EXEC":"any","exec":"none"}"#, &["`exec` occurs twice"]);
@@ -94,7 +106,10 @@ fn rejects_invalid_intercepts() {
         (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),
         (r#""event":"tool_call","role":"gate","tools":["b sh"]"#, "`intercept[0].tools` has"),
         (r#""event":"tool_call","role":"gate","timeout_ms":60001"#, "must be at most 60000"),
-        (r#""event":"tool_call","role":"gate","on_timeout":"pass""#, "`intercept[0].on_timeout` must be `block`"),
+        (
+            r#""event":"tool_call","role":"gate","on_timeout":"pass""#,
+            "`intercept[0].on_timeout` must be `block`",
+        ),
         (r#""event":"tool_call","role":"gate","required":true"#, "`intercept[0].required` is not known"),
     ];
     for (entry, expect) in wrong {
@@ -151,8 +166,8 @@ fn excess_is_only_beyond_grant() {
         &[
             "asks haft to run commands, subject to the gates",
             "offers the tool b to the model",
-            "receives the events turn_end",
-            "reads the environment variables B",
+            "receives the event turn_end",
+            "reads the environment variable B",
         ],
     );
     check_excess(
@@ -231,13 +246,13 @@ fn describes_permissions_dangerous_ones_first() {
     - host: asks haft to read files, subject to the gates
     - host: asks haft to change files, subject to the gates
     - fs.read: reads $WORKSPACE
-    - env: reads the environment variables WEATHER_TOKEN
+    - env: reads the environment variable WEATHER_TOKEN
     - exec: starts programs in its own directory
     ");
     insta::assert_snapshot!(shown(r#"{"tools":{"register":["weather","wind"]},"net":"all","env":["TOKEN"]}"#), @r"
     - tools.register: offers the tools weather, wind to the model
     - net: connects to any host on the network, including this machine
-    - env: reads the environment variables TOKEN
+    - env: reads the environment variable TOKEN
     ");
     insta::assert_snapshot!(shown(r#"{
         "intercept": [{"event":"tool_call","role":"rewrite"}, {"event":"turn_start","role":"gate"},

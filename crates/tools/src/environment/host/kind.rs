@@ -25,7 +25,9 @@ pub(super) fn require_regular_file(path: &Path, data: &Metadata) -> Result<(), E
 }
 
 pub(super) fn too_long_error(path: &Path, len: u64, limit: u64) -> EnvironmentError {
-    let reason = format!("has {len} bytes; files of more than {limit} bytes cannot be changed with this tool; use bash");
+    let reason = format!(
+        "has {len} bytes; files of more than {limit} bytes cannot be changed with this tool; use bash"
+    );
     EnvironmentError::refused(path, reason)
 }
 

@@ -47,7 +47,10 @@ impl PathBoundary {
 }
 
 fn unsupported_error() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "file access cannot be restricted to a directory on this system")
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "file access cannot be restricted to a directory on this system",
+    )
 }
 
 pub(in super::super) fn open_within(root: &PathBoundary, _: &Path) -> Result<File, EnvironmentError> {

@@ -189,7 +189,10 @@ impl<'a> FileLocation<'a> {
 
 /// Returns the error for a path that was changed since it was resolved.
 fn moved_error(path: &Path) -> EnvironmentError {
-    EnvironmentError::refused(path, "a directory on its path was moved or replaced in the meantime; try again")
+    EnvironmentError::refused(
+        path,
+        "a directory on its path was moved or replaced in the meantime; try again",
+    )
 }
 
 fn unreachable_error(path: &Path, error: io::Error) -> EnvironmentError {
