@@ -76,7 +76,7 @@ pub struct Discovery {
 
 /// An extension that should run and cannot.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot use the extension in {}", dir.display())]
+#[error("extension in {} cannot be used", dir.display())]
 pub struct DiscoveryError {
     /// The manifest's name, or the directory's if the manifest cannot be read.
     pub name: String,

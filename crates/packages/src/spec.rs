@@ -14,7 +14,7 @@ use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 
 pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 
-/// One extension to run: what discovery found or `--ext` named.
+/// An extension to run, as found by discovery or named by `--ext`.
 ///
 /// ```
 /// use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames
 /// use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
 /// use haft_protocol::ids::ExtensionName;
 ///
-/// /// A guard that a program brings along: without it no tool runs.
+/// /// A gate that is part of a program: without it no tool runs.
 /// fn guard(dir: PathBuf) -> ExtensionSpec {
 ///     ExtensionSpec {
 ///         name: ExtensionName::new("guard"),
@@ -31,7 +31,7 @@ pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames
 ///         dir,
 ///         dialect: ExtensionDialect::Native,
 ///         origin: ExtensionOrigin::BuiltIn,
-///         roles: GuardRoles { required: true, ..Roles::default() },
+///         roles: GuardRoles { required: true, ..GuardRoles::default() },
 ///         permissions: None,
 ///         level: None,
 ///         description: None,

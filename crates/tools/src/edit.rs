@@ -20,8 +20,7 @@ pub(crate) struct EditTool;
 pub(crate) struct EditArgs {
     /// File to change: relative to the working directory, absolute, or starting with ~
     path: String,
-    /// Replacements. Each old_text is searched in the present file, not in the result of the other replacements; they
-    /// must not overlap
+    /// Replacements. Each old_text is searched in the original file, not in the result of the others; they must not overlap
     #[schemars(length(min = 1))]
     edits: Vec<EditArg>,
 }

@@ -178,7 +178,6 @@ fn names_the_invalid_field() {
             "extension.json: `description` must not contain the invisible character U+{:04X}",
             u32::from(hidden.chars().next().unwrap())
         );
-        let rule = format!("{rule}, which is not shown as it is");
         refused(&manifest.to_string(), &rule);
     }
 }

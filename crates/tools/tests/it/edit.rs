@@ -77,8 +77,8 @@ async fn changes_nothing_if_one_edit_fails() {
     let text = ground.error("edit", json!({"path": "a", "edits": edits})).await;
     insta::assert_snapshot!(text, @r#"
     a is unchanged:
-    edits[1]: old_text is 2 times in the file (lines 2, 3); add neighbouring lines
-    edits[2]: old_text is not in the file; read it again and copy the text exactly
+    edits[1]: old_text occurs 2 times (lines 2, 3); add adjacent lines to make it unique
+    edits[2]: old_text was not found; read the file again and copy the text exactly
     "#);
     assert_eq!(ground.content("a"), "one\ntwo\ntwo\n");
 }

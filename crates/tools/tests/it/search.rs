@@ -29,7 +29,7 @@ async fn grep_respects_ignore_files() {
     .hidden:1:a needle
     src/deep/mod.rs:1:needle needle
     src/lib.rs:3:fn needle() {
-    [passed over 1 binary file]
+    [skipped 1 binary file]
     "#);
     let text = ground
         .ok("grep", json!({"pattern": "NEEDLE", "path": "@src", "ignore_case": true, "glob": "lib.*"}))

@@ -66,7 +66,7 @@ fn the_schema_of_edit() {
           "type": "string"
         },
         "edits": {
-          "description": "Replacements. Each old_text is searched in the present file, not in the result of the other replacements; they must not overlap",
+          "description": "Replacements. Each old_text is searched in the original file, not in the result of the others; they must not overlap",
           "type": "array",
           "items": {
             "type": "object",

@@ -69,7 +69,7 @@ fn rejects_pipe_without_waiting() {
     let dir = tree();
     rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
     let error = TreeContents::read(dir.path()).unwrap_err().to_string();
-    assert!(error.contains("neither a file nor a directory"), "{error}");
+    assert!(error.contains("is not a regular file or a directory"), "{error}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn reports_files_moved_aside_by_interrupted_removal() {
     fs::create_dir_all(world.store.global.join(".removed/dir-mine")).unwrap();
     fs::rename(&dir, &aside).unwrap();
     let removed = world.store.remove(&world.row()).unwrap();
-    one(&removed.warnings, &format!("is in {}", aside.display()));
+    one(&removed.warnings, &format!("moved its other files to {}", aside.display()));
     assert_eq!(names(&aside), ["extension.json", "run"]);
     assert!(world.store.approved.load().unwrap().extensions.is_empty());
 }
