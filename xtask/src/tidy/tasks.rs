@@ -30,7 +30,7 @@ const PARTS: &[(&str, &[PartAllowance])] = &[
             ("process.rs", 1, "the process"),
         ],
     ),
-    ("struct Pending<", &[("session/pending.rs", 1, "the pending requests of a connection")]),
+    ("struct PendingQuestions<", &[("session/pending.rs", 1, "the pending requests of a connection")]),
 ];
 
 pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
@@ -76,7 +76,7 @@ mod tests {
             |path, text, expect: usize| assert_eq!(check_file(path, text).len(), expect, "{path}: {text}");
         check("hook/tool.rs", "tokio::select! {", 1);
         check("hook/tool.rs", "tokio::spawn(async move {})", 1);
-        check("hook/tool.rs", "struct Pending<T> {", 1);
+        check("hook/tool.rs", "struct PendingQuestions<T> {", 1);
         check("hook/tool.rs", "spawn_blocking(|| ())\n// tokio::select!\nmod tests {\ntokio::spawn(x)", 0);
         check("supervision/keeper.rs", "tokio::select! {", 0);
         check("supervision/keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
