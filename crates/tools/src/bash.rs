@@ -17,7 +17,7 @@ pub(crate) struct BashTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct BashArgs {
-    /// Command for the shell; may have several lines
+    /// Command for the shell. May have several lines
     command: String,
     /// Seconds after which the command is killed. Default: 120
     #[schemars(range(min = 1, max = 86400))]
@@ -26,11 +26,11 @@ pub(crate) struct BashArgs {
 
 impl BuiltIn for BashTool {
     const NAME: &'static str = "bash";
-    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, standard \
-        output and standard error together, and its exit code. Every call is a new shell without input. Long output \
-        is cut to its last 2000 lines or 50 KB, and a note names the file with all of it. After timeout seconds \
-        everything the command started is killed. To leave a program running, put it into the background with its \
-        output in a file: cmd >log 2>&1 &";
+    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, \
+    standard output and standard error together, and its exit code. Every call starts a new shell without \
+    input. Long output is cut to its last 2000 lines or 50 KB, and a note names the file with the complete \
+    output. After timeout seconds, all processes that the command started are killed. To leave a program \
+    running, start it in the background with its output in a file: cmd >log 2>&1 &";
     const GUIDELINES: &'static [&'static str] = &[
         "Use bash for builds, tests, git and everything the other tools cannot do; search with grep and find, read \
          with read.",
@@ -85,7 +85,7 @@ fn output_for_model(report: &RunReport, notes: &[String]) -> String {
     text
 }
 
-/// The data for programs beside the output.
+/// The details of the result, for programs.
 #[derive(Serialize)]
 struct BashDetails<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,8 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
         RunEnd::WantedTerminal => Some(
-            "killed: it wants a terminal, and commands have none; use one that asks for nothing".to_owned(),
+            "killed because it needs a terminal, and commands have none; use a command that does not prompt"
+                .to_owned(),
         ),
     };
     report.notes().into_iter().chain(end).collect()

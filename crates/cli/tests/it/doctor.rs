@@ -172,9 +172,9 @@ fn what_is_wrong_is_told_with_the_next_step() {
       note   ROOT/project: is not trusted, because trust.json is not read
 
     extensions
-      WRONG  broken: cannot be used: ROOT/home/extensions/broken/extension.json is not a JSON object: it ends in the middle
+      WRONG  broken: cannot be used: ROOT/home/extensions/broken/extension.json is not a JSON object: unexpected end of file
              > ${EDITOR:-vi} ROOT/home/extensions/broken/extension.json
-      note   theirs: cannot be used: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: mistake in line 1, column 2
+      note   theirs: cannot be used: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: syntax error in line 1, column 2
       note   off: is disabled
              > haft ext enable off
       note   [grant.crash]: confines nobody: there is no extension of exactly this name here

@@ -46,7 +46,7 @@ fn what_is_trusted_is_shown_and_nobody_trusts_it_unasked() {
     --- stdout
     project: ROOT/project
     ! settings: .haft/config.toml:1: provider = "scripted": is asked in the place of yours
-      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; `haft ext enable look --scope project` lets it run
+      extension: extension look in ROOT/project/.haft/extensions/look does not run: the extension is disabled; run `haft ext enable look --scope project` to enable it
       settings: .haft/config.toml sets model, provider
       obeyed: AGENTS.md
       skill: s: Does s.
@@ -151,10 +151,10 @@ fn what_an_extension_would_be_granted_is_shown() {
     let lines: Vec<_> =
         shown.lines().filter(|line| line.contains("asks") || line.contains("plain")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
-    ! may: asks: fs.write: reads and changes $WORKSPACE, past haft's gates
+    ! may: asks: fs.write: reads and changes $WORKSPACE, bypassing haft's gates
     ! sandbox: plain: none, so it runs UNCONFINED, with all your rights
       extension: asks in .haft/extensions/asks runs: true
-      may: asks: env: gets from your environment WEATHER_TOKEN
+      may: asks: env: reads the environment variable WEATHER_TOKEN
       sandbox: asks: standard
       extension: plain in .haft/extensions/plain runs: true
     ");

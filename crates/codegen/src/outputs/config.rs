@@ -1,4 +1,4 @@
-//! The generated part of `docs/config.md`: a table of the keys, and a paragraph for each.
+//! The generated part of `docs/config.md`: a table of the keys, and a paragraph for each key.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use xtask::repo;
 
 const PATH: &str = "docs/config.md";
 
-/// The document as it stands, with its generated part replaced.
+/// Returns the document with a new generated part.
 pub(super) fn output() -> Result<GeneratedFile> {
     let mut text = repo::read(PATH)?;
     replace(&mut text, "<!-- generated: keys -->", "<!-- /generated -->", &key_tables()?)?;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{Attack, ExpectedOutcome, Scene};
 
 const fn rejected_attack(name: &'static str, make: fn(&mut Scene) -> Result<String>) -> Attack {
-    Attack { name, make, expect: ExpectedOutcome::Rejected("archives are not unpacked") }
+    Attack { name, make, expect: ExpectedOutcome::Rejected("does not unpack archives") }
 }
 
 pub(crate) const ATTACKS: &[Attack] = &[

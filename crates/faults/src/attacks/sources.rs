@@ -43,7 +43,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         "use a directory",
     ),
     rejected_attack("a repository by its file address", by_file, "write the directory itself"),
-    rejected_attack("a bare repository by its path", bare_repository, "without its files"),
+    rejected_attack("a bare repository by its path", bare_repository, "it is a bare repository"),
     rejected_attack(
         "an option of ssh as the host",
         |scene| Ok(format!("ssh://-oProxyCommand={}/x", scene.payload().replace('/', "%2f"))),
@@ -79,12 +79,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "an encoded second line",
         |_| Ok("https://127.0.0.1:9/x%0ahost=y".into()),
-        "is no character",
+        "valid escape",
     ),
     rejected_attack(
         "a password in the address",
         |_| Ok("https://a:b@127.0.0.1:9/x".into()),
-        "holds a password",
+        "contains a password",
     ),
     rejected_attack(
         "letters that look like others",
@@ -94,7 +94,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "a backslash before the host",
         |_| Ok("https://a.example\\@127.0.0.1:9/x".into()),
-        "no use for",
+        "not allowed",
     ),
 ];
 

@@ -23,8 +23,8 @@ macro_rules! tree {
 }
 
 const LINK: ExpectedOutcome = ExpectedOutcome::Rejected("leads out of the extension");
-const SPECIAL: ExpectedOutcome = ExpectedOutcome::Rejected("neither a file nor a directory");
-const UNSEEN: ExpectedOutcome = ExpectedOutcome::Rejected("not shown");
+const SPECIAL: ExpectedOutcome = ExpectedOutcome::Rejected("not a regular file or a directory");
+const UNSEEN: ExpectedOutcome = ExpectedOutcome::Rejected("invisible");
 const NAME: ExpectedOutcome = ExpectedOutcome::Rejected("`name` must be");
 const MANY: ExpectedOutcome = ExpectedOutcome::Rejected("more than 20000 files");
 const LARGE: ExpectedOutcome = ExpectedOutcome::Rejected("more than 200 MiB");
@@ -48,12 +48,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
         name: "a socket",
         make: tree_with_socket,
-        expect: ExpectedOutcome::IfMade("neither a file nor a directory"),
+        expect: ExpectedOutcome::IfMade("not a regular file or a directory"),
     },
     Attack {
         name: "a device",
         make: tree_with_device,
-        expect: ExpectedOutcome::IfMade("neither a file nor a directory"),
+        expect: ExpectedOutcome::IfMade("not a regular file or a directory"),
     },
     tree!("control characters in a name", "touch \"$(printf 'a\\033[2Jb')\"", UNSEEN),
     tree!("a second line in a name", "touch \"$(printf 'a\\nextension.json')\"", UNSEEN),
@@ -66,7 +66,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
             let made = scene.shell(&tree, "touch \"$(printf 'a\\377')\"").is_ok();
             Ok(if made { tree.display().to_string() } else { String::new() })
         },
-        expect: ExpectedOutcome::IfMade("no Unicode text"),
+        expect: ExpectedOutcome::IfMade("not valid Unicode"),
     },
     Attack {
         name: "names that differ in case only",
@@ -79,7 +79,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     tree!(
         "directories inside each other",
         "for i in $(seq 1 40); do mkdir d; cd d; done",
-        ExpectedOutcome::Rejected("more than 32 directories")
+        ExpectedOutcome::Rejected("nested more than 32 levels")
     ),
     tree!("a file that runs as its owner", "chmod 6755 run", ExpectedOutcome::Harmless(plain_modes)),
     tree!(

@@ -192,11 +192,11 @@ async fn no_file(world: &mut World) -> Result<()> {
     std::os::unix::fs::symlink("nowhere", work.join("dangling"))?;
     world.mark("what is no file is to be written")?;
     let kinds = [
-        ("pipe", "is a pipe, a socket or a device"),
-        ("socket", "is a pipe, a socket or a device"),
-        ("/dev/full", "is a pipe, a socket or a device"),
+        ("pipe", "a pipe, socket or device"),
+        ("socket", "a pipe, socket or device"),
+        ("/dev/full", "a pipe, socket or device"),
         ("dir", "is a directory"),
-        ("dangling", "is a symbolic link to something that does not exist"),
+        ("dangling", "is a symbolic link to a missing file"),
     ];
     for (path, expect) in kinds {
         let said = session.call("write", json!({"path": path, "content": ""})).await?;

@@ -10,7 +10,7 @@ use syn::{
 use super::prose;
 use crate::tidy::product::{is_for_tests, is_test};
 
-/// The product code of a file, each thing with the number of its line.
+/// The names in the product code of a file, each with its line number.
 #[derive(Debug, Default)]
 pub(super) struct SourceNames {
     /// The first sentence of each doc comment.
@@ -32,7 +32,7 @@ struct DocComment {
     is_inner: bool,
     /// The first paragraph.
     paragraph: String,
-    /// True behind the first paragraph.
+    /// True after the first paragraph.
     is_complete: bool,
 }
 
@@ -133,6 +133,7 @@ fn line_number(span: Span) -> usize {
     span.start().line
 }
 
+<<<<<<< HEAD
 /// The message of an attribute `error` with its line.
 fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
     let Meta::List(list) = &attribute.meta else { return None };
@@ -142,6 +143,9 @@ fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
 }
 
 /// The text of one line of a doc comment.
+=======
+/// Returns the text of one line of a doc comment.
+>>>>>>> t-packages
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(meta) = &attribute.meta else { return None };
     let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &meta.value else { return None };

@@ -155,7 +155,7 @@ fn a_mistake_in_activation_is_told_and_the_extension_starts_at_once() {
     let message = faults[0]["message"].as_str().unwrap();
     assert!(
         message.ends_with(
-            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts at once"
+            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts immediately"
         ),
         "{message}"
     );

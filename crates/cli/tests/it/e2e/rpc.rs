@@ -239,7 +239,7 @@ fn what_cannot_begin_is_told_people_and_has_its_code() {
     }
     for (flags, code, expect) in [
         (&["--tools", "fly"][..], 2, "there is no tool \"fly\""),
-        (&["-e", "./gone"], 3, "there is no directory"),
+        (&["-e", "./gone"], 3, "no such directory"),
         (&["-c"], 11, "has no session yet"),
         (&["--session", "0a"], 11, "no session has an id that begins with"),
     ] {

@@ -71,7 +71,7 @@ fn programs_read_a_line_for_each() {
     code 0
     --- stdout
     {"name":"hello","kind":"extension","version":"1.2.0","description":null,"language":"sh","scope":"global","state":"enabled","runs":true,"sandbox":"none","source":{"kind":"directory","path":"ROOT/project/src/hello"},"dir":"ROOT/home/store/DIGEST","runs_in":"ROOT/home/copies/hello","code":"sha256:DIGEST","approved":"TIME","locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[]}
-    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because it was not approved; `haft ext trust put` shows it, and asks","next":"haft ext trust put"}]}
+    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the extension is not approved; `haft ext trust put` shows it, and asks","next":"haft ext trust put"}]}
     {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the project is not trusted; `haft trust` shows and allows it","next":"haft trust"}]}
     "#);
     assert_eq!(World::new().haft(&["ext", "ls", "--json"]).transcript(), "code 0");
@@ -107,7 +107,7 @@ fn all_that_is_known_is_shown_where_it_is_asked_for() {
       lies in: ROOT/project/.haft/extensions/theirs
       runs: ./run
     --- stderr
-    put: is not run, because it was not approved; `haft ext trust put` shows it, and asks
+    put: is not run, because the extension is not approved; `haft ext trust put` shows it, and asks
     untrusted: the project's extensions do not run; `haft trust` shows and allows them
     "#);
 }
@@ -122,13 +122,13 @@ fn what_is_not_as_it_was_comes_with_the_next_step() {
     insta::assert_snapshot!(all, @r#"
     code 8
     --- stdout
-    hello: NOT as approved: its code in store/SHORT… is not what was approved; `haft ext update hello` fetches it again, shows it, and asks
+    hello: NOT as approved: its code in store/SHORT… differs from the approved code; `haft ext update hello` fetches it again, shows it, and asks
     --- stderr
     haft: 1 of 1 are not as they were approved, and are not run
 
     code 8
     --- stdout
-    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… is not what was approved"],"beside":[],"next":"haft ext update hello"}
+    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… differs from the approved code"],"beside":[],"next":"haft ext update hello"}
     --- stderr
     haft: 1 of 1 are not as they were approved, and are not run
 
@@ -138,9 +138,9 @@ fn what_is_not_as_it_was_comes_with_the_next_step() {
       from: the directory ROOT/project/src/hello
       runs: ./run
       files: 2, 98 bytes, digest sha256:DIGEST
-    ! sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it can read and change all your files, use the network and start programs
+    ! sandbox: none. The manifest requests no permissions, so the extension runs WITHOUT A SANDBOX, with all your rights: it can read and change all your files, use the network and start programs
       approved before: at TIME
-      files, since then: run (changed)
+      files changed since: run (changed)
     --- stderr
     nothing was changed: hello was not approved
     hello: nobody to ask; look at what is shown, then use --yes
@@ -221,7 +221,7 @@ fn going_back_says_what_it_passes_over() {
     code 0
     --- stdout
     hello is now SHORT from the directory ROOT/project/src/hello, approved at TIME
-    passed over SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… is not what was approved
+    passed over SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… differs from the approved code
     it would be SHORT from the directory ROOT/project/src/hello, approved at TIME
     --- stderr
     went back to the older version of hello; `haft ext rollback hello` undoes that
@@ -230,10 +230,7 @@ fn going_back_says_what_it_passes_over() {
     assert!(code.contains("exit 1"), "{code}");
     tamper(&world, Some(0));
     let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
-    assert!(
-        ended.code == 8 && ended.stderr.contains("no older version of hello can be gone back to"),
-        "{ended:?}"
-    );
+    assert!(ended.code == 8 && ended.stderr.contains("cannot roll back hello"), "{ended:?}");
 }
 
 /// What is not started because it is not what was approved is not started anew by the next run either.
@@ -247,7 +244,10 @@ fn one_that_was_kept_from_starting_is_not_said_to_start_anew() {
     super::run(&world);
     let (line, below) = super::listed(&world);
     assert!(line.contains(" changed "), "{line}");
-    assert!(below.contains("is not what was approved; `haft ext update hello` fetches it again"), "{below}");
+    assert!(
+        below.contains("differs from the approved code; `haft ext update hello` fetches it again"),
+        "{below}"
+    );
     assert!(!below.contains("starts it anew"), "{below}");
     // What was put right is not told any more, whether or not it has run since.
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
@@ -333,10 +333,10 @@ fn names_in_other_letters_are_told_with_what_is_there() {
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     world.extension("other", r#"{"name":"HELLO","exec":"/bin/sh"}"#);
     let ended = world.haft(&["ext", "install", "-y", "other"]);
-    assert!(ended.code == 8 && ended.stderr.contains("extension HELLO is there already in"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stderr.contains("extension HELLO already exists in"), "{ended:?}");
     world.haft(&["ext", "remove", "-y", "hello"]);
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     let ended = world.haft(&["ext", "install", "-y", "other"]);
-    insta::assert_snapshot!(ended.stderr, @"haft: extension hello is installed already, from the directory ROOT/project/src/hello, and HELLO is the same name in other letters; `haft ext remove hello` first, if this one is to take its place");
+    insta::assert_snapshot!(ended.stderr, @"haft: extension hello is already installed from the directory ROOT/project/src/hello, and HELLO differs only in case; to replace it, run `haft ext remove hello` first");
 }

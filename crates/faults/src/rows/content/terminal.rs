@@ -226,10 +226,7 @@ async fn is_refused_not_stripped(world: &mut World) -> Result<()> {
         let program = program.with_texts(&["it runs"])?.with_manifest(EVIL, &manifest)?;
         let ended = program.run_piped(program.prompt_args(&["-p", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        ensure!(
-            said.contains("which is not shown as it is") || said.contains("`name`"),
-            "{manifest}: {said:?}"
-        );
+        ensure!(said.contains("the invisible character") || said.contains("`name`"), "{manifest}: {said:?}");
         Ok(())
     });
     try_join_all(tries).await?;

@@ -278,10 +278,10 @@ async fn asks_for_new_permissions(world: &mut World) -> Result<()> {
     world.mark("more")?;
     version(&["turn_end", "turn_start", "tool_call"], "more")?;
     let (code, text) = run_ext(&hostile, &["update", "x"]).await?;
-    ensure!(code == 8 && text.contains("asks for MORE than was granted: events"), "{text}");
+    ensure!(code == 8 && text.contains("requests MORE than was granted: events"), "{text}");
     run(&[]).await?;
     let (_, text) = run_ext(&hostile, &["list"]).await?;
-    ensure!(text.contains("its new version asks for more"), "nothing is said: {text}");
+    ensure!(text.contains("its new version requests more"), "nothing is said: {text}");
     run_ext(&hostile, &["update", "-y", "x"]).await?;
     run(&["more"]).await
 }
@@ -295,14 +295,14 @@ async fn refuses_hidden_commands(world: &mut World) -> Result<()> {
         (
             json!("/bin/sh"),
             json!(["-c", fires]),
-            &["/bin/sh -c 'echo shell >> fired; ./run.sh'", "OUTSIDE of the extension's own files: /bin/sh"],
+            &["/bin/sh -c 'echo shell >> fired; ./run.sh'", "OUTSIDE the extension's directory: /bin/sh"],
         ),
-        (json!("sh"), json!(["-c", fires]), &["sh -c 'echo shell >> fired; ./run.sh'", "by the program: /"]),
-        (json!("../out.sh"), json!([]), &["OUTSIDE of the extension's own files: ../out.sh", "work/out.sh"]),
+        (json!("sh"), json!(["-c", fires]), &["sh -c 'echo shell >> fired; ./run.sh'", "interpreter: /"]),
+        (json!("../out.sh"), json!([]), &["OUTSIDE the extension's directory: ../out.sh", "work/out.sh"]),
         (
             json!("./run.sh"),
             json!(["--inspect=0.0.0.0:1", "../../secrets"]),
-            &["--inspect=0.0.0.0:1", "OUTSIDE of the extension's own files: ../../secrets"],
+            &["--inspect=0.0.0.0:1", "OUTSIDE the extension's directory: ../../secrets"],
         ),
         (json!("./run.sh\u{0}x"), json!([]), &["U+0000"]),
         (json!("./run.sh"), json!(["harmless\u{1b}[8m; rm -rf /"]), &["U+001B"]),
@@ -362,7 +362,7 @@ async fn ignores_hijacked_path(world: &mut World) -> Result<()> {
     let (code, text) = run_ext(&hostile, &["install", "-y", "x"]).await?;
     ensure!(code == 0, "{text}");
     let expect = safe.join("runtime").display().to_string();
-    ensure!(text.contains(&format!("by the program: {expect}")), "another program was taken: {text}");
+    ensure!(text.contains(&format!("interpreter: {expect}")), "another program was taken: {text}");
     hostile.run_for_notes(&["-p", "go"]).await?;
     let fired = hostile.take_fired();
     ensure!(fired == ["safe"], "run: {fired:?}");

@@ -1,4 +1,4 @@
-//! The kinds of files, and which of them can be read and changed.
+//! The kinds of files, and the check for files that can be read and changed.
 
 use std::fs::{FileType, Metadata};
 use std::path::Path;
@@ -19,13 +19,15 @@ pub(super) fn kind(kind: FileType) -> FileKind {
     }
 }
 
-/// Refuses everything that is not a regular file.
+/// Rejects everything that is not a regular file.
 pub(super) fn require_regular_file(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
     require_file_kind(path, kind(data.file_type()))
 }
 
 pub(super) fn too_long_error(path: &Path, len: u64, limit: u64) -> EnvironmentError {
-    let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
+    let reason = format!(
+        "has {len} bytes; files of more than {limit} bytes cannot be changed with this tool; use bash"
+    );
     EnvironmentError::refused(path, reason)
 }
 
@@ -36,8 +38,8 @@ pub(super) fn require_file_kind(path: &Path, kind: FileKind) -> Result<(), Envir
     let reason = match kind {
         FileKind::File => return Ok(()),
         FileKind::Directory => "is a directory, not a file",
-        FileKind::Link => "is a symbolic link to something that does not exist",
-        FileKind::Other => "is a pipe, a socket or a device, not a regular file",
+        FileKind::Link => "is a symbolic link to a missing file",
+        FileKind::Other => "is not a regular file but a pipe, socket or device",
     };
     Err(EnvironmentError::refused(path, reason))
 }
