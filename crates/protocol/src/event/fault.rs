@@ -9,7 +9,7 @@ use crate::ids::ExtensionName;
 pub struct ExtensionFault {
     /// The extension that failed.
     pub extension: ExtensionName,
-    /// The stable name of the case, for programs (`hello_timeout`, `frame_not_json`, …).
+    /// The stable name of the failure, for programs (`hello_timeout`, `frame_not_json`, …).
     pub code: String,
     /// The failure and the next step, for people.
     pub message: String,

@@ -7,51 +7,53 @@ use crate::ids::ToolCallId;
 use crate::json::{RawJson, optional_object};
 use crate::message::StopCause;
 
-/// One lifecycle event, flat as zot sends it: `event` says which fields are there.
+/// An event, with flat fields as in zot. `event` determines which fields are present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LifecycleEvent {
-    /// `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start` or
-    /// `compaction_end`.
+    /// The name: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`,
+    /// `compaction_start` or `compaction_end`.
     pub event: String,
-    /// `turn_start`: the step, counted from 1.
+    /// `turn_start`: the number of the step, counted from 1 in each prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
-    /// `turn_end`: why the step ended.
+    /// `turn_end`: the reason for the end of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<StopCause>,
-    /// `turn_end`, `compaction_end`: what went wrong, when something did.
+    /// `turn_end`, `compaction_end`: the error, if the step or compaction failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// `tool_call`: the model's id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<ToolCallId>,
-    /// `tool_call`: the tool.
+    /// `tool_call`: the name of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// `tool_call`: the model's arguments, before any rewrite. Absent when what the model wrote is no object; such a
-    /// call does not run.
+    /// `tool_call`: the model's arguments, before any rewrite. Absent if they are not an object;
+    /// such a call does not run.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: Option<RawJson>,
-    /// `assistant_message`: what the user is shown. Absent when empty. `compaction_end`: the summary.
+    /// `assistant_message`: the text that the user sees; absent if empty. `compaction_end`: the
+    /// summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// `compaction_start`: why.
+    /// `compaction_start`: the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<CompactReason>,
-    /// `session_start`: the session's id, the same when the session is resumed.
+    /// `session_start`: the session's id, the same after a resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// `session_start`: the session's file, which is there as soon as something was said. Absent when nothing is recorded.
+    /// `session_start`: the session file, which exists after the first message. Absent if the
+    /// session is not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_path: Option<String>,
 }
 
-/// Events were lost, because the extension does not read fast enough. Sent only to extensions that announce the
-/// capability `event_gap`, in the place of the events that are missing.
+/// The host dropped events, because the extension reads too slowly. Sent in place of the dropped
+/// events, only to extensions with the capability `event_gap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EventGap {
-    /// The number of lost events, of those that it subscribed to.
+    /// The number of dropped events among the subscribed ones.
     pub lost: u64,
 }
 

@@ -67,16 +67,17 @@ pub mod capability {
 /// The first frame of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
-    /// The extension's name; the manifest's is used, a different one is reported.
+    /// The extension's name. The host uses the name of the manifest and reports a different one.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
     #[serde(default, deserialize_with = "null_is_default")]
     pub version: String,
-    /// Capabilities of the extension beyond the basic frames: names of capabilities.
+    /// The capabilities of the extension.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
+    /// The protocol version of the extension: 1. Any other value ends the connection; absent means
+    /// 1. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
     // As it came, so that `"1"` and `1.5` are other versions and not bad frames.
@@ -91,43 +92,46 @@ impl Hello {
     }
 }
 
-/// The host's answer to `hello`: always its first frame, sent at once.
+/// The response to `hello`. Always the first frame of the host, sent at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HelloAck {
-    /// The version of the protocol that the host speaks: 1.
+    /// The protocol version of the host: 1.
     pub protocol_version: u32,
-    /// The host's version, under the name that zot's extensions read.
+    /// The version of the host, under the name that zot's extensions read.
     pub zot_version: String,
-    /// The host's version again, under its own name; absent when the host is zot.
+    /// The version of haft; absent if the host is zot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub haft_version: Option<String>,
     /// The active provider.
     pub provider: String,
     /// The active model.
     pub model: String,
-    /// The directory the agent works in, absolute. The extension's own working directory is `extension_dir`.
+    /// The working directory of the agent, absolute. The working directory of the extension is
+    /// `extension_dir`.
     pub cwd: String,
-    /// Where the extension's code lies, absolute.
+    /// The directory of the extension's code, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension_dir: Option<String>,
-    /// Where the extension may keep its state, absolute.
+    /// The directory for the extension's state, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// Capabilities of the host beyond the basic frames: names of capabilities.
+    /// The capabilities of the host.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// The limits that this connection keeps to; absent when the host is zot.
+    /// The limits of this connection; absent if the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Box<Limits>>,
-    /// The user's settings for this extension, in whatever form it asks for; absent when there are none. Since haft.
+    /// The user's settings for this extension; absent if there are none. The extension defines
+    /// their form. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
-    /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
+    /// The sandbox level of the extension, `standard` or `strict`; absent without a sandbox. Since
+    /// haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// The rights that the user granted, in the form of `permissions` in its manifest; absent for an extension whose
-    /// manifest asks for none, from which the protocol keeps nothing. Since haft.
+    /// The permissions that the user granted, in the form of the manifest's `permissions`. Absent
+    /// if the manifest has no `permissions`; such an extension is not limited. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub granted: Option<RawJson>,
@@ -172,14 +176,16 @@ fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box
     read::read_nested(text.get()).map(Some)
 }
 
-/// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.
+/// Ends the initial registrations. Optional: without it the host waits until the extension sends
+/// nothing for 250 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ready {}
 
-/// The host is leaving. The extension answers `shutdown_ack` and exits, or is ended.
+/// The host shuts the extension down. The extension sends `shutdown_ack` and exits; otherwise the
+/// host ends it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shutdown {}
 
-/// The extension heard `shutdown` and exits.
+/// The extension received `shutdown` and exits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShutdownAck {}

@@ -94,23 +94,25 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// A tool is about to run.
+    /// Before a tool runs.
     ToolCall(InterceptToolCall) = "tool_call",
-    /// The model is about to be called.
+    /// Before each request to the model.
     TurnStart(InterceptTurnStart) = "turn_start",
-    /// The user is about to see what the model said.
+    /// Before the user sees the model's text.
     AssistantMessage(InterceptAssistantMessage) = "assistant_message",
-    /// A prompt is about to be worked on. zot of version 1 does not have it; announced as a capability.
+    /// Before the agent works on a prompt. Needs the capability `before_agent_start`; zot's version
+    /// 1 does not have it.
     BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
-    /// The conversation is about to be summed up. zot does not have it; announced as a capability.
+    /// Before the conversation is compacted. Needs the capability `before_compact`; zot does not
+    /// have it.
     BeforeCompact(InterceptBeforeCompact) = "before_compact",
 }
 
-/// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`
-/// within 5 s, `before_compact` within 60 s.
+/// A hook: the extension can stop or change the next action. The extension answers with
+/// `event_intercept_response` within 5 s, for `before_compact` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
-    /// Ties the response to this frame.
+    /// The id for the response.
     pub id: RequestId,
     /// The thing that is about to happen.
     #[serde(flatten)]
@@ -158,48 +160,49 @@ impl<'de> Visitor<'de> for EventInterceptVisitor {
     }
 }
 
-/// The answer to `event_intercept`, one frame for all hooks: which fields count depends on the hook.
-/// Everything left out means "go on, unchanged".
+/// The response to `event_intercept`, one frame for all hooks. The hook determines which fields
+/// count. A response without other fields means "continue unchanged".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EventInterceptResponse {
-    /// The `id` of the `event_intercept` this answers.
+    /// The `id` of the `event_intercept`.
     pub id: RequestId,
-    /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`. Whoever subscribed as `gate` must
-    /// say one of them; for others, left out means `false`.
+    /// `true` blocks. Only `true` and `false` are valid, not `null`. Required for the role `gate`;
+    /// for other roles, absent means `false`.
     #[serde(default, deserialize_with = "yes_or_no", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub block: Option<bool>,
-    /// Why. For `tool_call` the model reads it, otherwise the user.
+    /// The reason. The model reads it for `tool_call`, the user for the other hooks.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
+    /// `tool_call`: the new arguments of the tool, an object. Ignored if `block` is true.
     #[serde(default, deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub modified_args: Option<RawJson>,
-    /// `tool_call`: may repeat the tool that was asked about. A response that names another is refused: nobody can turn
-    /// a call into one of another tool.
+    /// `tool_call`: repeats the tool of the request. Optional. Unless `block` is true, a response
+    /// with another tool is a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// `assistant_message`: what the user shall see instead. Empty means no change. Ignored when `block` is true.
+    /// `assistant_message`: the text that the user sees instead. Empty means no change. Ignored if
+    /// `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub replace_text: String,
-    /// `before_agent_start`: a section for the system prompt; it carries the extension's name.
+    /// `before_agent_start`: a section for the system prompt, added under the extension's name.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub append_system_prompt: String,
-    /// `before_agent_start`: the whole system prompt, as newer zot extensions send it; it must begin with the one
-    /// that was asked about, and what follows is appended.
+    /// `before_agent_start`: the whole system prompt, as newer zot extensions send it. It must
+    /// begin with the prompt of the request; the host appends the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// `before_compact`: what stands for the conversation from here on. Empty means that the model sums it up. Ignored
-    /// when `block` is true. Since haft.
+    /// `before_compact`: the summary that replaces the older conversation. Empty means that the
+    /// model writes it. Ignored if `block` is true. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// `before_compact`, with `summary`: the entry that the part begins with that is still sent word for word; left out,
-    /// the one that was suggested. It must be one that says `may_begin`. Since haft.
+    /// `before_compact`, with `summary`: the first entry that stays verbatim. Absent means the
+    /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
-    /// Not empty: the extension failed to decide. The host reports it and does what it does when there is no answer
-    /// at all, whatever else is said here. Since haft.
+    /// Not empty if the extension failed to decide. The host reports the error and treats it like a
+    /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub error: String,
 }

@@ -20,7 +20,7 @@ use crate::read::null_is_default;
 pub struct Subscription {
     /// The event or intercept.
     pub event: String,
-    /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
+    /// Limits `tool_call` to calls of these tools, without regard to case; empty means every tool.
     pub tools: Vec<String>,
     /// The name of an [`InterceptRole`]. One that the host does not know is reported, and counts as none.
     pub role: Option<String>,
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Subscription {
 struct NarrowSubscription {
     /// The event or intercept.
     event: String,
-    /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
+    /// Limits `tool_call` to calls of these tools, without regard to case; empty means every tool.
     #[serde(default, deserialize_with = "null_is_default")]
     tools: Vec<String>,
     /// `gate`, `rewrite` or `observe`; only for `intercept`.

@@ -13,15 +13,16 @@ use crate::read;
 use crate::read::null_is_default;
 use crate::reader::{JsonText, OBJECT};
 
-/// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
+/// A call of one of the extension's tools by the model. The extension answers with `tool_result`
+/// within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCallFrame {
-    /// Ties the response to this frame; not the model's id of the call.
+    /// The id for the response. It is not the model's id of the call.
     pub id: RequestId,
-    /// The tool.
+    /// The name of the tool.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// The arguments: always an object, already checked against the tool's schema.
+    /// The arguments: always an object that fits the tool's schema.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
@@ -30,7 +31,7 @@ pub struct ToolCallFrame {
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolResultFrame {
-    /// The `id` of the `tool_call` this answers.
+    /// The `id` of the `tool_call`.
     pub id: RequestId,
     /// The content for the model.
     #[serde(default, deserialize_with = "null_is_default")]

@@ -20,14 +20,14 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterLlm {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model that answered.
     pub model: String,
-    /// The answer.
+    /// The answer of the model.
     pub response: LlmResponse,
     /// The channel: `cli`.
     pub channel: String,
@@ -46,10 +46,10 @@ impl AfterLlm {
 pub struct ResponseReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
     pub action: HookAction,
-    /// Why it aborts.
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Has the shape of the params.
+    /// The changed answer. Has the shape of the params.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<ChangedResponse>,
 }
@@ -74,16 +74,16 @@ pub struct PartialResponse {
     /// The model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// The calls of the model. `null` is none.
+    /// The tool calls of the model; `null` removes them.
     #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<HookToolCall>>,
-    /// Why it ended.
+    /// The reason why the answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// The usage of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
-    /// As `reasoning_content`, for other providers.
+    /// Same as `reasoning_content`, for other providers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// The reasoning in parts.

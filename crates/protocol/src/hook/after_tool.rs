@@ -19,14 +19,14 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterTool {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool that ran.
     pub tool: String,
-    /// The arguments that it got.
+    /// The arguments that the tool got.
     #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
@@ -51,10 +51,10 @@ impl AfterTool {
 pub struct ResultReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
     pub action: HookAction,
-    /// Why it aborts.
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Has the shape of the params.
+    /// The changed result. Has the shape of the params.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ChangedResult>,
 }
@@ -76,25 +76,25 @@ pub struct PartialResult {
     /// The text for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_llm: Option<String>,
-    /// The text for the user, if it is another one.
+    /// The text for the user, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
-    /// The user is not shown anything.
+    /// True if the user sees nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<bool>,
-    /// The call failed.
+    /// True if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The tool goes on; its result comes later.
+    /// True if the tool is still running and its result comes later.
     #[serde(rename = "async", skip_serializing_if = "Option::is_none")]
     pub is_async: Option<bool>,
-    /// Images and files. `null` is none.
+    /// Images and files; `null` removes them.
     #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<String>>,
-    /// Where the files lie. `null` is nowhere.
+    /// The locations of the files; `null` removes them.
     #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub artifact_tags: Option<Vec<String>>,
-    /// The user has it already.
+    /// True if the user has already seen the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_handled: Option<bool>,
 }

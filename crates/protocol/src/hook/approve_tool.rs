@@ -16,14 +16,14 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ApproveTool {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
-    /// Its arguments.
+    /// The arguments in their final form.
     #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
@@ -45,7 +45,7 @@ impl ApproveTool {
 pub struct ApprovalReply {
     /// True if the tool may run.
     pub approved: bool,
-    /// Why not, for the model.
+    /// The reason for a denial, as the model reads it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }

@@ -20,20 +20,20 @@ pub use edit::{LlmEdit, MessageEdit};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeLlm {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model.
     pub model: String,
-    /// The conversation, the system prompt first.
+    /// The conversation; the system prompt comes first.
     pub messages: Vec<HookMessage>,
-    /// The tools that the model is offered.
+    /// The tools in the request.
     pub tools: Vec<ToolDefinition>,
-    /// The options of the answer.
+    /// The options of the request.
     pub options: LlmOptions,
-    /// The last call of a turn that was interrupted: no tools, a summary is wanted.
+    /// True for the last request of an interrupted turn: it has no tools and asks for a summary.
     pub graceful_terminal: bool,
     /// The channel: `cli`.
     pub channel: String,
@@ -57,19 +57,19 @@ impl BeforeLlm {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmOptions {
-    /// The most tokens that it may write.
+    /// The output limit in tokens.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
     pub max_tokens: Option<u64>,
-    /// From 0 on.
+    /// The temperature, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The key by which a provider may find a cached prompt.
+    /// The key by which a provider can find a cached prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
-    /// The thinking level: the name of a level.
+    /// The name of a thinking level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// True if the provider searches the web itself.
+    /// True if the provider's own web search is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_search: Option<bool>,
 }
@@ -89,10 +89,10 @@ fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 pub struct LlmReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
     pub action: HookAction,
-    /// Why it aborts.
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The request to send instead; what is absent stays.
+    /// The changed request; absent parts keep their values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<PartialRequest>,
 }
@@ -101,16 +101,17 @@ pub struct LlmReply {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialRequest {
-    /// Another model.
+    /// The new model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The conversation. Without any system message the system prompt stays; it cannot be changed.
+    /// The new conversation. Without a system message the system prompt stays; it cannot be
+    /// changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<HookMessage>>,
-    /// Tools. Those that are not offered yet are added; none is changed or taken away.
+    /// Tools to add. A hook cannot change or remove a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolDefinition>>,
-    /// All options; one that is not among them is left to the provider.
+    /// All options; absent options have the provider's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<LlmOptions>,
 }

@@ -19,18 +19,19 @@ use crate::json::{self, RawJson};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeTool {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
-    /// Its arguments.
+    /// The arguments.
     #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
-    /// The answer of an earlier hook in place of the tool; PicoClaw's, haft asks nobody after that.
+    /// The answer of an earlier hook in place of the tool. Only PicoClaw sends it; haft asks no
+    /// further hook after such an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_result: Option<HookToolResult>,
     /// The channel: `cli`.
@@ -48,15 +49,15 @@ impl BeforeTool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolReply {
-    /// Any of the six.
+    /// One of the six actions.
     pub action: HookAction,
-    /// Why it denies or aborts; the model reads why a tool was denied.
+    /// The reason. The model reads the reason of `deny_tool`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The call that is made instead; what is absent stays.
+    /// The changed call; absent parts keep their values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<PartialCall>,
-    /// `respond`: what the call comes to.
+    /// For `respond`: the result of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<HookToolResult>,
 }
@@ -65,14 +66,14 @@ pub struct ToolReply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialCall {
-    /// Another tool.
+    /// The new tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// All arguments.
+    /// The new arguments, complete.
     #[serde(deserialize_with = "json::optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: Option<RawJson>,
-    /// `respond`: the result, where `result` is absent.
+    /// For `respond`: the result, if `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_result: Option<HookToolResult>,
 }

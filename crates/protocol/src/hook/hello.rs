@@ -21,12 +21,12 @@ pub const VERSION: u32 = 1;
 pub struct HookHello {
     /// The hook's name in the configuration.
     pub name: String,
-    /// The version of the protocol: 1, in all of PicoClaw's dialects.
+    /// The version of the protocol: 1, in all versions of PicoClaw.
     pub version: u32,
-    /// The calls that the hook gets.
+    /// The groups of calls that the hook gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<HookMode>,
-    /// The user's settings for this hook; absent when there are none. Since haft.
+    /// The user's settings for this hook; absent if there are none. Since haft.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
@@ -43,10 +43,10 @@ impl HookHello {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct HelloReply {
-    /// Customary: `true`. Even `false` is a greeting.
+    /// Usually `true`. The host ignores the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// Customary: what the hook calls itself.
+    /// The hook's own name, by convention. The host ignores the value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }

@@ -35,7 +35,8 @@ pub struct RpcRequest {
     /// The command.
     #[serde(flatten)]
     pub command: Command,
-    /// The session that it is about; absent: the one that was switched to last, or the first one. `switch_session` needs it.
+    /// The session that the command applies to; absent: the current session. `switch_session`
+    /// requires it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }

@@ -11,10 +11,10 @@ use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// The user is about to see what the model said. Asked for every message with text.
+/// Before the user sees the model's text. Sent for every message with text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptAssistantMessage {
-    /// The text blocks, joined by a newline; or an earlier interceptor's replacement.
+    /// The text blocks, joined by newlines, or the replacement of an earlier interceptor.
     pub text: String,
 }
 

@@ -11,12 +11,12 @@ use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// A prompt is about to be worked on.
+/// Before the agent works on a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptBeforeAgentStart {
     /// The user's prompt.
     pub prompt: String,
-    /// The system prompt as it stands, sections of earlier extensions included.
+    /// The current system prompt, including sections of earlier extensions.
     pub system_prompt: String,
 }
 

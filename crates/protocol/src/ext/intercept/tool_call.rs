@@ -12,20 +12,20 @@ use crate::ext::answer::AnswerError;
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
-/// A tool is about to run.
+/// Before a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptToolCall {
-    /// The model's id of the call; one of the host's, if it is a `host_call`.
+    /// The model's id of the call; for a `host_call`, an id of the host.
     pub tool_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub tool_name: String,
-    /// The arguments as they stand: the model's, or an earlier interceptor's.
+    /// The current arguments: the model's, or those of an earlier interceptor.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: RawJson,
-    /// The extension that has the host run the tool; absent when the model called it, and for extensions that do not
-    /// announce `host_services`. Since haft.
+    /// The extension that runs the tool with `host_call`. Absent for calls of the model, and for
+    /// interceptors without `host_services`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<ExtensionName>,
 }

@@ -11,10 +11,10 @@ use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// The model is about to be called.
+/// Before each request to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptTurnStart {
-    /// The step within this prompt, counted from 1.
+    /// The number of the step, counted from 1 in each prompt.
     pub step: u32,
 }
 

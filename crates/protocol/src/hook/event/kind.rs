@@ -39,7 +39,7 @@ macro_rules! kinds {
             }
         }
 
-        /// What happened, with its particulars. All fields are always there; durations are in nanoseconds.
+        /// An event and its data. All fields are always present; durations are in nanoseconds.
         #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(untagged)]
         pub enum $payloads {
@@ -72,45 +72,45 @@ macro_rules! kinds {
 kinds! { HookEventKind, HookEventPayload;
     /// A turn begins.
     TurnStart(TurnStart) = "agent.turn.start", "turn_start", "turn.start";
-    /// A turn is over.
+    /// A turn ended.
     TurnEnd(TurnEnd) = "agent.turn.end", "turn_end", "turn.end";
-    /// The model is called.
+    /// haft sends a request to the model.
     LlmRequest(LlmRequest) = "agent.llm.request", "llm_request", "turn.llm.request";
-    /// The model says something. PicoClaw never tells it.
+    /// A piece of the answer arrived. PicoClaw never sends this event.
     LlmDelta(LlmDelta) = "agent.llm.delta", "llm_delta", "turn.llm.delta";
     /// The model has answered.
     LlmResponse(LlmResponded) = "agent.llm.response", "llm_response", "turn.llm.response";
-    /// The model is called again after a failure.
+    /// haft repeats a failed request to the model.
     LlmRetry(LlmRetry) = "agent.llm.retry", "llm_retry", "turn.llm.retry";
-    /// A part of the conversation was left out to make room.
+    /// A part of the conversation was dropped to free context.
     ContextCompress(ContextCompress) = "agent.context.compress", "context_compress", "turn.context.compress";
-    /// The conversation was summed up.
+    /// The conversation was compacted.
     SessionSummarize(SessionSummarize) =
         "agent.session.summarize", "session_summarize", "turn.session.summarize";
-    /// A tool begins.
+    /// A tool starts.
     ToolExecStart(ToolExecStart) = "agent.tool.exec_start", "tool_exec_start", "turn.tool.start";
-    /// A tool is over.
+    /// A tool has finished.
     ToolExecEnd(ToolExecEnd) = "agent.tool.exec_end", "tool_exec_end", "turn.tool.end";
-    /// A call is not made.
+    /// A tool call was skipped.
     ToolExecSkipped(ToolExecSkipped) = "agent.tool.exec_skipped", "tool_exec_skipped", "turn.tool.skipped";
-    /// Messages that came during the turn joined the conversation.
+    /// Steering messages joined the conversation.
     SteeringInjected(SteeringInjected) =
         "agent.steering.injected", "steering_injected", "turn.steering.injected";
-    /// What a tool found later waits for its turn.
+    /// A late result of a tool waits for its turn.
     FollowUpQueued(FollowUpQueued) = "agent.follow_up.queued", "follow_up_queued", "turn.follow_up.queued";
     /// The turn was interrupted.
     InterruptReceived(InterruptReceived) =
         "agent.interrupt.received", "interrupt_received", "turn.interrupt.received";
-    /// A part of the turn was given to another agent.
+    /// A part of the turn was given to a sub-agent.
     SubTurnSpawn(SubTurnSpawn) = "agent.subturn.spawn", "subturn_spawn", "subturn.spawn";
-    /// That agent is done.
+    /// The sub-agent finished.
     SubTurnEnd(SubTurnEnd) = "agent.subturn.end", "subturn_end", "subturn.end";
-    /// What it found reached the turn.
+    /// The sub-agent's result reached the turn.
     SubTurnResultDelivered(SubTurnResultDelivered) =
         "agent.subturn.result_delivered", "subturn_result_delivered", "subturn.result_delivered";
-    /// What it found came too late.
+    /// The sub-agent's result came too late.
     SubTurnOrphan(SubTurnOrphan) = "agent.subturn.orphan", "subturn_orphan", "subturn.orphan";
-    /// Something failed.
+    /// An error occurred.
     Error(ErrorEvent) = "agent.error", "error", "turn.error";
 }
 

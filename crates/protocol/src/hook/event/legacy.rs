@@ -11,18 +11,18 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct LegacyEvent {
-    /// Which kind.
+    /// The kind of the event.
     pub kind: LegacyKind,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     #[serde(default)]
     pub time: String,
-    /// Which turn.
+    /// The turn.
     #[serde(default)]
     pub meta: TurnMeta,
     /// The context of the turn. Since PicoClaw 0.2.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
-    /// The particulars: see [`Payload`](super::Payload); `null` when there are none.
+    /// The data of the event: see the table of events; `null` if there is none.
     #[serde(default)]
     pub payload: Option<RawJson>,
 }

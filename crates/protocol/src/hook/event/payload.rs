@@ -16,7 +16,8 @@ macro_rules! payloads {
 }
 
 payloads! {
-    /// A turn begins.
+    /// (same texts as in hook/event/kind.rs for each variant; the table on the page is generated
+    /// from these)
     TurnStart {
         /// What the user asked.
         user_message: String,
@@ -29,7 +30,7 @@ payloads! {
         chat_id: String,
     }
 
-    /// The model is called.
+    /// haft sends a request to the model.
     LlmRequest {
         /// The model.
         model: String,
@@ -43,7 +44,7 @@ payloads! {
         temperature: f64,
     }
 
-    /// The model says something.
+    /// A piece of the answer arrived. PicoClaw never sends this event.
     LlmDelta {
         /// Bytes of text.
         content_delta_len: usize,
@@ -61,7 +62,7 @@ payloads! {
         has_reasoning: bool,
     }
 
-    /// The model is called again after a failure.
+    /// haft repeats a failed request to the model.
     LlmRetry {
         /// Which try, from 1.
         attempt: u32,
@@ -75,7 +76,7 @@ payloads! {
         backoff: u64,
     }
 
-    /// A part of the conversation was left out to make room.
+    /// A part of the conversation was dropped to free context.
     ContextCompress {
         /// `proactive_budget`, `llm_retry` or `summarize`.
         reason: String,
@@ -124,15 +125,15 @@ payloads! {
         is_async: bool,
     }
 
-    /// A call is not made.
+    /// A tool call was skipped.
     ToolExecSkipped {
         /// The tool.
         tool: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     }
 
-    /// Messages that came during the turn joined the conversation.
+    /// Steering messages joined the conversation.
     SteeringInjected {
         /// How many.
         count: usize,
@@ -140,7 +141,7 @@ payloads! {
         total_content_len: usize,
     }
 
-    /// What a tool found later waits for its turn.
+    /// A late result of a tool waits for its turn.
     FollowUpQueued {
         /// The tool.
         source_tool: String,
@@ -167,7 +168,7 @@ payloads! {
         hint_len: usize,
     }
 
-    /// A part of the turn was given to another agent.
+    /// A part of the turn was given to a sub-agent.
     SubTurnSpawn {
         /// Which agent.
         #[serde(rename = "AgentID")]
@@ -179,7 +180,7 @@ payloads! {
         parent_turn_id: String,
     }
 
-    /// That agent is done.
+    /// The sub-agent finished.
     SubTurnEnd {
         /// Which agent.
         #[serde(rename = "AgentID")]
@@ -188,7 +189,7 @@ payloads! {
         status: String,
     }
 
-    /// What it found reached the turn.
+    /// The sub-agent's result reached the turn.
     SubTurnResultDelivered {
         /// The channel.
         target_channel: String,
@@ -199,7 +200,7 @@ payloads! {
         content_len: usize,
     }
 
-    /// What it found came too late.
+    /// The sub-agent's result came too late.
     SubTurnOrphan {
         /// The turn that it was a part of.
         #[serde(rename = "ParentTurnID")]
@@ -211,7 +212,7 @@ payloads! {
         reason: String,
     }
 
-    /// Something failed.
+    /// An error occurred.
     ErrorEvent {
         /// Where: `llm`, `hook.before_llm`.
         stage: String,

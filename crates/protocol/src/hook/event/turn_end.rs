@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A turn is over.
+/// A turn ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct TurnEnd {

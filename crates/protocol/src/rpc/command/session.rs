@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A session of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NewSession {
-    /// True if the session leaves no file; absent: as the process was started.
+    /// True if the session has no file; absent: as haft was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<bool>,
 }
@@ -26,7 +26,7 @@ pub struct ListSessions {}
 /// The same conversation up to some entry, in a session of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ForkCommand {
-    /// The last entry that both have, as `tree` names it; absent: where the session stands.
+    /// The last entry of the copy, as `tree` names it; absent: the current entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
 }
@@ -38,11 +38,12 @@ pub struct TreeCommand {}
 /// The session goes on from an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MoveTo {
-    /// The entry that the next one follows, as `tree` names it; absent: the session goes on from its beginning.
+    /// The entry that the next one follows, as `tree` names it; absent: the beginning of the
+    /// session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// True if the session continues before that entry, so that its prompt can be said again: the reply has it. Absent:
-    /// from that entry itself.
+    /// True if the session continues before that entry, so that its prompt can be sent again; the
+    /// reply has the text. Absent: after the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<bool>,
 }
@@ -50,7 +51,7 @@ pub struct MoveTo {
 /// A name for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetName {
-    /// The name; an empty one takes it away.
+    /// The name; an empty one removes it.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
 }

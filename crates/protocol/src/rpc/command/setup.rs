@@ -7,7 +7,7 @@ use crate::thinking::ThinkingLevel;
 /// Another model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetModel {
-    /// The model's id at the provider of the moment, or `PROVIDER/MODEL`.
+    /// The model's id at the current provider, or `PROVIDER/MODEL`.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub model: String,
 }
@@ -19,7 +19,7 @@ pub struct GetModels {}
 /// Another level of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetThinking {
-    /// The level. One that the model does not have becomes its nearest.
+    /// The level. haft uses the nearest level that the model has.
     pub level: ThinkingLevel,
 }
 
@@ -30,8 +30,8 @@ pub struct GetTools {}
 /// Other tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetTools {
-    /// The names of those that are offered; absent or `null` for all there are. A name without a tool counts as soon as
-    /// there is one.
+    /// The names of the offered tools; absent or `null` for all. An unknown name takes effect when
+    /// a tool with that name is registered.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
 }
