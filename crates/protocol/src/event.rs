@@ -1,4 +1,5 @@
-//! Events of a run, as every front end sees them, in the names of zot's RPC mode; haft adds some and changes none.
+//! Events of a run, as every front end sees them, under the names of zot's RPC mode. haft adds
+//! events and changes none.
 
 mod compaction;
 mod failing;
@@ -18,7 +19,8 @@ use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 
-/// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
+/// Something that happened. Front ends print events and extensions observe them; the agent waits
+/// for neither.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {

@@ -1,4 +1,4 @@
-//! Summing up.
+//! Compaction: its reasons.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Kinds of failure, and reasons for another attempt.
+//! Kinds of failure, and reasons for a retry.
 
 use serde::{Deserialize, Serialize};
 

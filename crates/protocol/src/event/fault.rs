@@ -1,10 +1,10 @@
-//! A failure of an extension, as it is told.
+//! A failure of an extension, as reported in events.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ExtensionName;
 
-/// One attributed failure of an extension.
+/// A failure of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionFault {
     /// The extension that failed.

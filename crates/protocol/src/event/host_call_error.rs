@@ -1,4 +1,4 @@
-//! The error codes of a call that an extension has the host make.
+//! Error codes of a host call.
 
 use crate::named_enum::named_enum;
 

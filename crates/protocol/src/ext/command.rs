@@ -46,25 +46,25 @@ pub struct CommandResponse {
     pub error: String,
 }
 
-/// The action of the host for a command: the meaning of a [`CommandResponse`].
+/// The action of the host after a command: the meaning of a [`CommandResponse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandAction {
-    /// Submit this as a new user message. It is never read as a command itself.
+    /// Submits the text as a new user message, which haft never parses as a command.
     Prompt(String),
-    /// Put this in the editor at the cursor.
+    /// Inserts the text into the editor at the cursor.
     Insert(String),
-    /// Show this as a note, outside the transcript.
+    /// Shows the text as a note, outside the transcript.
     Display(String),
-    /// Open a panel.
+    /// Opens a panel.
     OpenPanel(Panel),
-    /// Nothing; the extension dealt with it.
+    /// Does nothing; the extension has handled the command.
     Noop,
     /// The command failed.
     Failed(String),
 }
 
 impl CommandAction {
-    /// The wire form.
+    /// Converts the action to its wire form.
     pub fn into_response(self, id: RequestId) -> CommandResponse {
         let mut response = CommandResponse {
             id,

@@ -1,4 +1,5 @@
-//! `command_completions` and `command_completions_response`: what may follow a command that is being typed.
+//! `command_completions` and `command_completions_response`: completions while the user types a
+//! command.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! `event` and `event_gap`: something the extension watches happened, or too much of it. Nobody waits for it.
+//! `event` and `event_gap`: notifications of events, and of dropped events. The host does not wait
+//! for a response.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ pub struct LifecycleEvent {
     /// `turn_end`, `compaction_end`: the error, if the step or compaction failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// `tool_call`: the model's id of the call.
+    /// For `tool_call`: the model's id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<ToolCallId>,
     /// `tool_call`: the name of the tool.
@@ -58,7 +59,7 @@ pub struct EventGap {
 }
 
 impl LifecycleEvent {
-    /// Every event this version sends.
+    /// All events that this version sends.
     pub const NAMES: &[&str] = &[
         "session_start",
         "turn_start",
@@ -69,27 +70,27 @@ impl LifecycleEvent {
         "compaction_end",
     ];
 
-    /// `session_start`.
+    /// Creates a `session_start` event.
     pub fn session_start() -> Self {
         Self { event: "session_start".into(), ..Self::default() }
     }
 
-    /// `session_start` of a session that has an id, and a file if it is recorded.
+    /// Creates a `session_start` event with the id of the session, and its file if it is recorded.
     pub fn session_start_of(id: String, path: Option<String>) -> Self {
         Self { session_id: Some(id), session_path: path, ..Self::session_start() }
     }
 
-    /// `turn_start`.
+    /// Creates a `turn_start` event.
     pub fn turn_start(step: u32) -> Self {
         Self { event: "turn_start".into(), step: Some(step), ..Self::default() }
     }
 
-    /// `turn_end`.
+    /// Creates a `turn_end` event.
     pub fn turn_end(stop: StopCause, error: Option<String>) -> Self {
         Self { event: "turn_end".into(), stop: Some(stop), error, ..Self::default() }
     }
 
-    /// `tool_call`; arguments that are no object are left out.
+    /// Creates a `tool_call` event. Arguments that are not an object are omitted.
     pub fn tool_call(id: ToolCallId, name: String, args: RawJson) -> Self {
         Self {
             event: "tool_call".into(),
@@ -100,18 +101,18 @@ impl LifecycleEvent {
         }
     }
 
-    /// `assistant_message`; an empty text is left out.
+    /// Creates an `assistant_message` event. An empty text is omitted.
     pub fn assistant_message(text: String) -> Self {
         let text = (!text.is_empty()).then_some(text);
         Self { event: "assistant_message".into(), text, ..Self::default() }
     }
 
-    /// `compaction_start`.
+    /// Creates a `compaction_start` event.
     pub fn compaction_start(reason: CompactReason) -> Self {
         Self { event: "compaction_start".into(), reason: Some(reason), ..Self::default() }
     }
 
-    /// `compaction_end`: the summary, or why there is none.
+    /// Creates a `compaction_end` event with the summary or the reason why there is none.
     pub fn compaction_end(summary: Option<String>, error: Option<String>) -> Self {
         Self { event: "compaction_end".into(), text: summary, error, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! The registry: one line a frame. Tags, `KINDS`, decoding and schema follow from it.
+//! The registry of frames, one line each. Tags, `KINDS`, decoding and the schema follow from it.
 
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ use crate::read;
 macro_rules! frames {
     ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident($payload:ident) = $kind:literal,)* }) => {
         $(#[$doc])*
-        // Exhaustive on purpose: a new frame asks every reader for its arm. Strangers meet unknown
-        // frames in `decode`, not in a match.
+        // Exhaustive on purpose: the compiler requires every reader to handle a new frame.
+        // Programs of other authors get unknown frames from `decode`, not in a match.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum $set {

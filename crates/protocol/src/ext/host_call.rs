@@ -1,6 +1,6 @@
-//! `host_call`, `host_call_cancel` and `host_result`: what an extension has the host do with its own tools, under the
-//! same gates, in the same order of changes and with the same limits as what the model does. Behind the capability
-//! `host_services`.
+//! `host_call`, `host_call_cancel` and `host_result`: an extension uses the host's own tools. The
+//! calls pass the same gates, the same file queue and the same limits as the calls of the model.
+//! Requires the capability `host_services`.
 //!
 //! ```json
 //! {"type":"host_call","id":"c1","call":"write","args":{"path":"notes.txt","content":"rain\n"}}
@@ -77,7 +77,7 @@ fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<R
 }
 
 named_enum! {
-    /// What an extension can have the host do.
+    /// The kinds of host calls.
     pub enum HostCallKind {
         /// Read a file.
         Read = "read",
@@ -91,7 +91,8 @@ named_enum! {
 }
 
 impl HostCallKind {
-    /// The tool that does it: the one whose arguments it takes, and whose name gates are asked about.
+    /// Returns the built-in tool that runs the call. The call has the arguments of this tool, and
+    /// gates see its name.
     pub const fn tool(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -101,7 +102,7 @@ impl HostCallKind {
         }
     }
 
-    /// The service that it belongs to, and so the permission that it takes.
+    /// Returns the service of the call, which determines the required permission.
     pub const fn service(self) -> HostService {
         match self {
             Self::Read => HostService::FsRead,

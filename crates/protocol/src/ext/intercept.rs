@@ -1,14 +1,21 @@
-//! `event_intercept` and `event_intercept_response`: an extension may stop or change what is about to happen.
+//! `event_intercept` and `event_intercept_response`: an extension blocks or changes an action
+//! before it happens.
 //!
-//! A hook is one file below this one, with its question and its decision, and one line of the registry here.
+//! Each hook is one file below this one, with its request and its decision, and one line of the
+//! registry here.
 //!
 //! # How to add a hook
-//! 1. Write `intercept/<name>.rs`: the question (`Intercept<Name>`, a struct), the decision (an enum), `impl InterceptHook`
+//! 1. Write `intercept/<name>.rs`: the request (`Intercept<Name>`, a struct), the decision (an
+//!    enum), `impl InterceptHook` for the request, and an example of both lines at the top of the
+//!    file.
 //!    for the question, and an example of both lines at the top of the file.
 //! 2. Add one line to `hooks!` below, and the module with its two names to the lists above it.
-//! 3. If the answer needs a field that [`EventInterceptResponse`] does not have, add it there, optional.
+//! 3. If the response needs a field that [`EventInterceptResponse`] does not have, add it there as
+//!    an optional field.
 //! 4. If zot does not have the hook, announce it: a constant in [`capability`](crate::ext::capability).
-//! 5. Build. The compiler asks the host for an arm (who is asked when, and what a failure means) and the SDK for
+//! 5. Build. The compiler requires an arm in the host (the asked extensions, and the meaning of a
+//!    failure) and in the SDK (the handler that answers). The tests require a line in
+//!    `fixtures/host.jsonl`.
 //!    an arm (which handler answers). The tests ask for a line in `fixtures/host.jsonl`.
 //! 6. `cargo xtask codegen` writes the schemas and the table of hooks.
 
@@ -37,27 +44,28 @@ pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCom
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 
-/// One interception point: what is asked, what is decided, and how the decision looks on the wire.
+/// One hook: its request, its decision, and the wire form of the decision.
 pub trait InterceptHook: Into<Intercept> {
     /// The decision of the extension.
     type Decision: Send + 'static;
 
-    /// Which hook this is.
+    /// The kind of the hook.
     const KIND: InterceptKind;
 
     /// Reads a response to this hook as a decision.
     ///
     /// # Errors
-    /// [`AnswerError`] when the response does not fit the hook; the caller's failure policy decides then.
+    /// [`AnswerError`] if the response does not fit the hook. The caller's failure policy then
+    /// decides.
     fn read(response: EventInterceptResponse) -> Result<Self::Decision, AnswerError>;
 
-    /// The wire form of a decision.
+    /// Converts a decision to its wire form.
     fn respond(decision: Self::Decision, id: RequestId) -> EventInterceptResponse;
 }
 
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
-        /// What is about to happen; `event` on the wire.
+        /// The request of a hook; `event` on the wire.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "event")]
         pub enum Intercept {
@@ -119,7 +127,8 @@ pub struct EventIntercept {
     pub intercept: Intercept,
 }
 
-// By hand, because serde's flatten and tags copy the body and would lose the exact text of the arguments.
+// Written by hand, because serde's flatten and tags copy the body and would lose the exact text of
+// the arguments.
 impl<'de> Deserialize<'de> for EventIntercept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_newtype_struct(OBJECT, EventInterceptVisitor)
@@ -135,7 +144,7 @@ impl<'de> Visitor<'de> for EventInterceptVisitor {
         f.write_str("a question: a JSON object")
     }
 
-    /// One pass over a line that begins as [`encode`](crate::codec::encode) writes it.
+    /// Reads a line in one pass if it begins as [`encode`](crate::codec::encode) writes it.
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<EventIntercept, A::Error> {
         let IgnoredAny = read::first_field(&mut fields, "type")?;
         let id = read::first_field(&mut fields, "id")?;
@@ -207,18 +216,19 @@ pub struct EventInterceptResponse {
     pub error: String,
 }
 
-/// Refuses an explicit `null`: whoever says something about blocking says yes or no.
+/// Rejects an explicit `null`: a response with `block` must contain true or false.
 fn yes_or_no<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     bool::deserialize(deserializer).map(Some)
 }
 
-/// Keeps an explicit `null` as a value: `"modified_args":null` is a broken rewrite, not the absence of one.
+/// Keeps an explicit `null` as a value: `"modified_args":null` is a wrong rewrite, not the absence
+/// of a rewrite.
 fn explicit_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
 impl EventInterceptResponse {
-    /// "Go on, unchanged."
+    /// Creates a response that changes nothing.
     pub fn pass_through(id: RequestId) -> Self {
         Self {
             id,
@@ -235,16 +245,17 @@ impl EventInterceptResponse {
         }
     }
 
-    /// True if it refuses.
+    /// True if the response blocks.
     pub fn is_blocking(&self) -> bool {
         self.block == Some(true)
     }
 
-    /// "I could not decide." A host that does not know `error` reads a refusal where one can be said.
+    /// Creates a response of a handler that failed. A host that does not know `error` reads it as a
+    /// refusal if the hook allows refusals.
     pub fn failed(kind: InterceptKind, id: RequestId, error: impl Into<String>) -> Self {
         let mut error = error.into();
         if error.is_empty() {
-            // An empty one would say that all went well.
+            // An empty error would mean success.
             "no reason given".clone_into(&mut error);
         }
         let block = (kind == InterceptKind::ToolCall).then_some(true);

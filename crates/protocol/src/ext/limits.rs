@@ -1,4 +1,4 @@
-//! `hello_ack.limits`: everything that a connection keeps to, in numbers.
+//! `hello_ack.limits`: all limits of a connection.
 
 use serde::{Deserialize, Serialize};
 

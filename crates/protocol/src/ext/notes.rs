@@ -1,4 +1,4 @@
-//! `notify` and `clear_notes`: an extension's notes, shown with its name.
+//! `notify` and `clear_notes`: notes of an extension, shown with its name.
 
 use serde::{Deserialize, Deserializer, Serialize};
 

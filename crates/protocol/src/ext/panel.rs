@@ -1,4 +1,4 @@
-//! Panels: a rectangle of the terminal that an extension fills and gets the keys of.
+//! Panels: parts of the screen that an extension fills and whose keys it receives.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `ping` and `pong`: whether anybody is still there.
+//! `ping` and `pong`: a check that the extension still responds.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `register_command`, `register_tool`, `subscribe`: what an extension has to offer. May come at any time.
+//! `register_command`, `register_tool`, `subscribe`: registrations of an extension, at any time.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
-//! Services: what a host does for extensions, and what an extension is granted of it.
+//! Services: actions of the host for extensions, which the user grants separately.
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// Something a host does for extensions with its own tools. The name is the one of the permission that allows it.
+    /// A service of the host for extensions. Its name is that of the permission.
     pub enum HostService {
         /// Reading files.
         FsRead = "fs.read",

@@ -1,4 +1,4 @@
-//! `set_status`: what an extension keeps saying in the status line, beside its name.
+//! `set_status`: texts of an extension in the status line, shown with its name.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `tool_call` and `tool_result`: tools that an extension owns.
+//! `tool_call` and `tool_result`: tools of an extension.
 
 use std::fmt;
 
@@ -41,7 +41,8 @@ pub struct ToolResultFrame {
     pub is_error: bool,
 }
 
-/// One block of a tool result. Unlike [`ContentBlock`] it survives kinds that this version does not know.
+/// A block of a tool result. Unlike [`ContentBlock`] it also represents kinds that this version
+/// does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {
@@ -52,10 +53,10 @@ pub enum ResultBlock {
     },
     /// An image.
     Image(Image),
-    /// A kind that only a newer peer knows; never written.
+    /// A kind that only newer peers know; never written.
     #[serde(skip)]
     Unknown {
-        /// Its `type`.
+        /// The `type` of the block.
         kind: String,
     },
 }
@@ -69,7 +70,7 @@ impl From<ContentBlock> for ResultBlock {
     }
 }
 
-// By hand, because a derived enum would refuse kinds it does not know.
+// Written by hand, because a derived enum rejects unknown kinds.
 impl<'de> Deserialize<'de> for ResultBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_newtype_struct(OBJECT, ResultBlockVisitor)
@@ -90,7 +91,8 @@ impl<'de> Visitor<'de> for ResultBlockVisitor {
         f.write_str("a block: a JSON object")
     }
 
-    /// One pass over a block that says first what it is, as all usual writers have it.
+    /// Reads a block in one pass if `type` is its first field, as in the output of all common
+    /// writers.
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<ResultBlock, A::Error> {
         let kind: &str = read::first_field(&mut fields, "type")?;
         let rest = MapAccessDeserializer::new(fields);

@@ -1,4 +1,4 @@
-//! The actions that a reply of an interceptor names.
+//! The actions in a reply of an interceptor.
 
 use crate::named_enum::named_enum;
 

@@ -1,4 +1,4 @@
-//! `hook.after_tool`: a tool has run. The hook may change what came of it before the model sees it.
+//! `hook.after_tool`: a tool has run. The hook can change its result before the model sees it.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":5,"method":"hook.after_tool","params":{"meta":{…},"tool":"bash","arguments":{…},"result":{…},…}}
@@ -41,7 +41,7 @@ pub struct AfterTool {
 }
 
 impl AfterTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.after";
 }
 
@@ -99,7 +99,8 @@ pub struct PartialResult {
     pub response_handled: Option<bool>,
 }
 
-/// Keeps an explicit `null` apart from what is absent: no media are not the same as those that were.
+/// Keeps an explicit `null` apart from an absent field: `null` removes the media, absence keeps
+/// them.
 fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
@@ -107,34 +108,34 @@ fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Op
 /// The decision about the result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultDecision {
-    /// It stays.
+    /// Keeps the result unchanged.
     Continue,
-    /// This came of it.
+    /// Replaces the result.
     Modify(HookToolResult),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ResultDecision {
-    /// This came of it.
+    /// Replaces the result.
     pub fn modify(result: HookToolResult) -> Self {
         Self::Modify(result)
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
@@ -184,7 +185,7 @@ impl AfterTool {
     }
 }
 
-/// A whole result instead of the tool's, or a part of one over it.
+/// Returns the hook's result if it is complete; otherwise merges it into the tool's result.
 fn merge(own: &HookToolResult, said: PartialResult) -> HookToolResult {
     let PartialResult { for_llm, silent, is_error, is_async, .. } = &said;
     let whole = for_llm.is_some() && silent.is_some() && is_error.is_some() && is_async.is_some();

@@ -1,4 +1,4 @@
-//! `hook.approve_tool`: may this tool run? Asked about the call as it is about to be made.
+//! `hook.approve_tool`: the hook approves or denies the final form of a tool call.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":6,"method":"hook.approve_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
@@ -34,7 +34,7 @@ pub struct ApproveTool {
 }
 
 impl ApproveTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.approve";
 }
 
@@ -50,20 +50,20 @@ pub struct ApprovalReply {
     pub reason: String,
 }
 
-/// The decision about a call of a tool.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
-    /// It may, if all others say so.
+    /// Approves the call. The call runs if all other approvers agree.
     Approve,
-    /// It does not run.
+    /// Denies the call.
     Deny {
-        /// Why, for the model; possibly empty.
+        /// The reason for the model; may be empty.
         reason: String,
     },
 }
 
 impl ApprovalDecision {
-    /// It does not run; the model reads why.
+    /// Denies the call; the model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }

@@ -1,4 +1,4 @@
-//! `hook.before_llm`: the model is about to be called. The hook may change what is sent this once.
+//! `hook.before_llm`: before a request to the model. The hook can change this one request.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":2,"method":"hook.before_llm","params":{"meta":{…},"model":"m","messages":[…],"tools":[…],…}}
@@ -42,10 +42,10 @@ pub struct BeforeLlm {
 }
 
 impl BeforeLlm {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.llm.request";
 
-    /// Offers one more tool, unless one of that name is offered already.
+    /// Adds a tool, unless the request already has a tool of that name.
     pub fn add_tool(&mut self, tool: ToolDefinition) {
         if !self.tools.iter().any(|offered| offered.function.name == tool.function.name) {
             self.tools.push(tool);
@@ -74,7 +74,7 @@ pub struct LlmOptions {
     pub native_search: Option<bool>,
 }
 
-/// A number of tokens, also as languages write it that have only floats.
+/// Reads a number of tokens, including the float form of languages without integers.
 fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
     let whole = number.as_u64().or_else(|| format!("{:.0}", number.as_f64()?).parse().ok());
@@ -116,21 +116,21 @@ pub struct PartialRequest {
     pub options: Option<LlmOptions>,
 }
 
-/// The decision about a call of the model.
+/// The decision about a request to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LlmDecision {
-    /// It is made as it is.
+    /// Sends the request unchanged.
     Continue,
-    /// It is made otherwise.
+    /// Sends a changed request.
     Modify(LlmEdit),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }

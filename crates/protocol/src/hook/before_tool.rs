@@ -1,4 +1,5 @@
-//! `hook.before_tool`: a tool is about to run. The hook may change the call, refuse it, or answer it itself.
+//! `hook.before_tool`: before a tool runs. The hook can change the call, deny it, or answer it
+//! itself.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
@@ -41,7 +42,7 @@ pub struct BeforeTool {
 }
 
 impl BeforeTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.before";
 }
 
@@ -78,59 +79,60 @@ pub struct PartialCall {
     pub hook_result: Option<HookToolResult>,
 }
 
-/// The decision about a call of a tool.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// It is made as it is.
+    /// Runs the call unchanged.
     Continue,
-    /// It is made otherwise. `None` stays as it was; one of both is not.
+    /// Changes the call. At least one field is `Some`; a field that is `None` keeps the original
+    /// value.
     Modify {
-        /// Another tool.
+        /// The new tool.
         tool: Option<String>,
-        /// All arguments: an object.
+        /// The complete new arguments: an object.
         arguments: Option<RawJson>,
     },
-    /// The tool does not run: this is what the call comes to.
+    /// Uses this result without running the tool.
     Respond(HookToolResult),
-    /// The tool does not run.
+    /// Denies the call.
     Deny {
-        /// Why, for the model; possibly empty.
+        /// The reason for the model; may be empty.
         reason: String,
     },
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ToolDecision {
-    /// The call is made with these arguments: an object.
+    /// Runs the call with these arguments: an object.
     pub fn arguments(arguments: impl Into<RawJson>) -> Self {
         Self::Modify { tool: None, arguments: Some(arguments.into()) }
     }
 
-    /// The tool does not run: this is what the call comes to.
+    /// Uses this result without running the tool.
     pub fn respond(result: HookToolResult) -> Self {
         Self::Respond(result)
     }
 
-    /// The tool does not run; the model reads why.
+    /// Denies the call; the model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
@@ -147,7 +149,7 @@ const CALL: PayloadShape = PayloadShape {
     ],
 };
 
-/// `result` of `respond`, and what a tool came to.
+/// The shape of `result` for `respond`, and of the result of a tool.
 pub(super) const FLAT_RESULT: PayloadShape = PayloadShape {
     name: "result",
     fields: &[
@@ -177,7 +179,7 @@ impl HookQuestion for BeforeTool {
         let call = || call.as_ref().map(|json| reading.read_payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
             ReplyVerb::Proceed => {
-                // A call is not made on a word that nobody knows to be a yes.
+                // A call must not run because of an unknown word.
                 if let Some(detail) = remark {
                     return Err(reading.malformed_reply(detail));
                 }

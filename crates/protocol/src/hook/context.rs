@@ -1,4 +1,4 @@
-//! Where a call comes from: `meta` and `context` of every call.
+//! The origin of a call: `meta` and `context` of every call.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! `hook.hello`: the first call of every process, with the id 1. What a hook answers is ignored, as long as it is an object.
+//! `hook.hello`: the first call of every process, with the id 1. The reply must be an object; haft
+//! ignores its content.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool","approve"]}}
@@ -12,7 +13,7 @@ use super::{HookMode, Method};
 use crate::ext::ExtensionConfig;
 use crate::json::RawJson;
 
-/// The version of the protocol: the same in all of PicoClaw's dialects.
+/// The version of the protocol: the same in all versions of PicoClaw.
 pub const VERSION: u32 = 1;
 
 /// The params of `hook.hello`.
@@ -33,7 +34,7 @@ pub struct HookHello {
 }
 
 impl HookHello {
-    /// A greeting for the hook of this name.
+    /// Creates a `hello` for the hook of this name.
     pub fn new(name: impl Into<String>, modes: Vec<HookMode>) -> Self {
         Self { name: name.into(), version: VERSION, modes, config: None }
     }

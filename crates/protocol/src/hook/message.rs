@@ -1,4 +1,4 @@
-//! The conversation as PicoClaw writes it: messages, calls of tools, tools, an answer of the model.
+//! The conversation in PicoClaw's form: messages, tool calls, tools and answers of the model.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,18 +42,18 @@ impl HookMessage {
     /// The role of the system prompt.
     pub const SYSTEM: &'static str = "system";
 
-    /// Makes a message of the user.
+    /// Creates a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: "user".to_owned(), content: text.into(), ..Self::default() }
     }
 
-    /// True if it is a part of the system prompt.
+    /// True if the message is part of the system prompt.
     pub fn is_system(&self) -> bool {
         self.role == Self::SYSTEM
     }
 
-    /// True if a hook that says this means `original`. What a hook does not know of it leaves out; only what a model or
-    /// a person is shown has to be the same.
+    /// True if the message has the same content as `original` for a model and a person. Fields that
+    /// a hook may omit are ignored.
     pub(super) fn has_same_content(&self, original: &Self) -> bool {
         let kept = |own: &str, original: &str| own.is_empty() || own == original;
         self.role == original.role
@@ -121,7 +121,7 @@ pub struct HookToolCall {
 }
 
 impl HookToolCall {
-    /// A call of a tool; `arguments` are an object.
+    /// Creates a tool call; `arguments` must be an object.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &RawJson) -> Self {
         let (name, arguments) = (name.into(), arguments.as_str().to_owned());
         let function = FunctionCall { name, arguments, thought_signature: String::new() };
@@ -129,7 +129,7 @@ impl HookToolCall {
     }
 }
 
-/// The only `type` of tools and of their calls.
+/// The only `type` of tools and of tool calls.
 const FUNCTION: &str = "function";
 
 /// The tool and the arguments of a call.
@@ -146,10 +146,10 @@ pub struct FunctionCall {
 }
 
 impl FunctionCall {
-    /// The arguments as JSON; `{}` when the text is empty.
+    /// Reads the arguments as JSON; `{}` if the text is empty.
     ///
     /// # Errors
-    /// What is wrong with the text, for people.
+    /// The mistake in the text, for people.
     pub fn read_arguments(&self) -> Result<RawJson, String> {
         if self.arguments.trim().is_empty() {
             return Ok(RawJson::empty_object());
@@ -171,7 +171,7 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
-    /// A tool; `parameters` is the JSON Schema of its arguments.
+    /// Creates a tool; `parameters` is the JSON Schema of its arguments.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -208,7 +208,7 @@ impl Default for FunctionDefinition {
     }
 }
 
-/// A schema; that of no arguments when it is `null`.
+/// Reads a schema; `null` is the schema without arguments.
 fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     Ok(crate::json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object_schema))
 }
@@ -289,12 +289,12 @@ pub struct HookToolResult {
 }
 
 impl HookToolResult {
-    /// A result of one text, for the model.
+    /// Creates a result with one text for the model.
     pub fn text(text: impl Into<String>) -> Self {
         Self { for_llm: text.into(), ..Self::default() }
     }
 
-    /// The call failed; the model reads why, and can try again.
+    /// Creates the result of a failed call. The model reads the reason and can retry.
     pub fn error(reason: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(reason) }
     }

@@ -1,8 +1,8 @@
-//! The methods that a hook is called by: the registry, one line a method. The calls and their schema follow from it.
+//! The registry of methods, one line each. The calls and their schema follow from it.
 
 use crate::named_enum::named_enum;
 
-/// Hands the registry to a macro.
+/// Passes the registry to a macro.
 macro_rules! methods {
     ($define:ident) => {
         $define! {
@@ -29,7 +29,7 @@ macro_rules! methods {
 macro_rules! define_methods {
     ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
         named_enum! {
-            /// The methods that a hook is called by.
+            /// The methods of a hook.
             pub enum Method { $($(#[$doc])* $call = $name,)* }
         }
     };
@@ -38,7 +38,7 @@ macro_rules! define_methods {
 methods!(define_methods);
 
 impl Method {
-    /// True if it is a notification: it has no id and nobody answers it.
+    /// True if the method is a notification, which has no id and no reply.
     pub const fn is_notification(self) -> bool {
         match self {
             Self::Event | Self::RuntimeEvent => true,

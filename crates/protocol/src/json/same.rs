@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// True if two compact texts are one value; see [`RawJson::same_value`](super::RawJson::same_value). What cannot be read
-/// is the same as its own text alone.
+/// True if two compact texts are the same value; see
+/// [`RawJson::same_value`](super::RawJson::same_value). An unreadable text equals only itself.
 pub(super) fn equal_json(one: &str, other: &str) -> bool {
     one == other
         || match (one.as_bytes().first(), other.as_bytes().first()) {

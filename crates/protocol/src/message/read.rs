@@ -1,10 +1,11 @@
-//! Reading a transcript back: messages out of files that this crate's types were written to.
+//! Reads messages from files that this crate's types were written to.
 //!
-//! serde reads a tagged enum by way of a buffer that cannot hold raw JSON, so that the arguments of a tool call would
-//! be refused. A message is read into a struct with all fields of all kinds instead, and that is taken apart.
+//! serde reads a tagged enum through a buffer that cannot hold raw JSON, so it would reject the
+//! arguments of a tool call. This module reads a message into a struct with the fields of all
+//! kinds, and then converts it.
 //!
-//! Fields that no kind has are ignored. A role or a block that is not known is an error: a message that is only partly
-//! understood must not be sent to a model as if it were whole. Names and ids are taken as they stand.
+//! Unknown fields are ignored. An unknown role or block is an error: haft must not send an
+//! incomplete message to a model. Names and ids are not checked.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -25,7 +26,7 @@ impl<'de> Deserialize<'de> for AssistantBlock {
     }
 }
 
-/// The fields of every kind of message.
+/// The fields of all kinds of messages.
 #[derive(Deserialize)]
 struct MessageFields {
     role: MessageRole,
@@ -80,7 +81,7 @@ fn read_blocks<T>(
     blocks.into_iter().map(read).collect()
 }
 
-/// The fields of every kind of block.
+/// The fields of all kinds of blocks.
 #[derive(Deserialize)]
 struct BlockFields {
     #[serde(rename = "type")]
@@ -134,7 +135,7 @@ impl BlockFields {
     }
 }
 
-/// Why fields make no message.
+/// The reasons why the fields are not a message.
 #[derive(Debug, thiserror::Error)]
 enum InvalidMessage {
     #[error("missing field `{0}`")]

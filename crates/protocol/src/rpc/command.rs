@@ -1,4 +1,5 @@
-//! Every command: the registry, one line each. Names, reading, the type of the reply and the schema follow from it.
+//! The registry of commands, one line each. Names, reading, the type of the reply and the schema
+//! follow from it.
 
 mod extension;
 mod greeting;
@@ -31,12 +32,12 @@ pub use session::{
 pub use setup::{GetModels, GetTools, SetModel, SetThinking, SetTools};
 pub use state::{ClearCommand, CompactCommand, GetMessages, GetState};
 
-/// The fields of one command, which say what the data of its reply is.
+/// The fields of one command. They determine the data of its reply.
 pub trait CommandParams: Into<Command> {
-    /// The data of the reply to a command that was carried out.
+    /// The data of a successful reply.
     type Data: Serialize;
 
-    /// Which command it is.
+    /// The kind of the command.
     const KIND: CommandKind;
 }
 
@@ -57,13 +58,14 @@ macro_rules! commands {
         /// A command of a client.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
-        // Exhaustive on purpose: a new command asks whoever carries them out for its arm.
+        // Exhaustive on purpose: the compiler requires every implementation to handle a new
+        // command.
         pub enum Command {
             $($(#[$doc])* #[serde(rename = $name)] $command($params),)*
         }
 
         impl Command {
-            /// Which command this is.
+            /// Returns the kind of the command.
             pub const fn kind(&self) -> CommandKind {
                 match self { $(Self::$command(_) => CommandKind::$command,)* }
             }

@@ -1,4 +1,4 @@
-//! `ui_request` and `ui_response`: questions for the person in front of the client.
+//! `ui_request` and `ui_response`: questions for the person at the client.
 //!
 //! ```json
 //! {"type":"ui_request","id":"ui-1","kind":"confirm","title":"Delete?","message":"3 files","timeout_ms":60000,"default":{"confirmed":false},"session":"0199"}

@@ -1,4 +1,4 @@
-//! Events, as a client is told them: the events of the agent and those of this dialect, each with its session.
+//! Events for a client: the events of the agent and those of this dialect, each with its session.
 //!
 //! ```json
 //! {"type":"text_delta","delta":"Hi","session":"0199"}
@@ -11,22 +11,22 @@ use super::{UiEnd, UiRequest, line};
 use crate::event::AgentEvent;
 use crate::ids::{ExtensionName, PanelId};
 
-/// One line that is no reply: an event, and the session that it is about as its last field.
+/// A line that is not a reply: an event, with its session as the last field.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventLine {
     /// The event.
     #[serde(flatten)]
     pub event: ClientEvent,
-    /// The session; absent for what concerns all of them.
+    /// The session; absent for an event about all sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
 impl EventLine {
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         line(self).map(|line| line + "\n")
     }
@@ -37,9 +37,9 @@ impl EventLine {
 #[serde(untagged)]
 // Only ever written, so that no reader has to guess which of both it is.
 pub enum ClientEvent {
-    /// In a run, or to an extension: as `--json` prints it.
+    /// An event of a run or of an extension, as `--json` prints it.
     Agent(AgentEvent),
-    /// Between client and process.
+    /// An event between client and process.
     Rpc(RpcEvent),
 }
 

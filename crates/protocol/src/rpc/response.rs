@@ -1,4 +1,4 @@
-//! The reply to a command: one, always.
+//! The reply to a command. Every command has exactly one reply.
 //!
 //! ```json
 //! {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
@@ -20,27 +20,27 @@ pub struct RpcResponse {
     pub id: Option<String>,
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
-    /// The result; an empty object where there is nothing to say.
+    /// The result; an empty object if there is no data.
     pub outcome: Result<ReplyPayload, CommandFailure>,
 }
 
-/// Why a command did nothing.
+/// The reason why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct CommandFailure {
-    /// The case, for programs.
+    /// The error code, for programs.
     pub code: ErrorCode,
     /// The failure and the next step, for people.
     pub error: String,
 }
 
 impl CommandFailure {
-    /// Says what went wrong.
+    /// Creates a failure.
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
         Self { code, error: error.into() }
     }
 
-    /// An error that no program can do anything about: [`ErrorCode::Failed`].
+    /// Creates a failure without a specific code: [`ErrorCode::Failed`].
     pub fn other(error: impl fmt::Display) -> Self {
         Self::new(ErrorCode::Failed, error.to_string())
     }
@@ -99,28 +99,29 @@ named_enum! {
 }
 
 impl RpcResponse {
-    /// A command was done. Data that says nothing is left out.
+    /// Creates the reply to a successful command. Empty data is omitted.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn success<C: CommandParams>(id: Option<String>, data: &C::Data) -> Result<Self, serde_json::Error> {
         Ok(Self::success_of_kind(id, C::KIND, RawJson::from_value(data)?))
     }
 
-    /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
+    /// Creates a reply like [`success`](Self::success) for a command that is known only by its
+    /// kind; the data must be that of the kind.
     pub fn success_of_kind(id: Option<String>, kind: CommandKind, data: impl Into<ReplyPayload>) -> Self {
         Self { id, command: kind.name().to_owned(), outcome: Ok(data.into()) }
     }
 
-    /// A command was not done.
+    /// Creates the reply to a failed command.
     pub fn failure(id: Option<String>, kind: CommandKind, failure: CommandFailure) -> Self {
         Self { id, command: kind.name().to_owned(), outcome: Err(failure) }
     }
 
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         line(self).map(|line| line + "\n")
     }
@@ -176,7 +177,8 @@ impl Serialize for RpcResponse {
 }
 
 impl<'de> Deserialize<'de> for RpcResponse {
-    /// For clients. A reply without a `code`, as zot writes it, is [`ErrorCode::Failed`].
+    /// Reads a reply, for clients. A reply without a `code`, as zot writes it, has
+    /// [`ErrorCode::Failed`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ResponseWire { tag: ResponseTag::Response, id, command, success, data, error, code } =
             ResponseWire::deserialize(deserializer)?;

@@ -1,4 +1,4 @@
-//! Commands and what becomes of the work, line by line; then by chance.
+//! Tests of the scheduler with scripts of commands and results, and with random steps.
 
 mod random;
 mod under_way;
@@ -8,13 +8,14 @@ use insta::assert_snapshot;
 
 use super::*;
 
-/// The data of a reply, as its line has it.
+/// Formats the data of a reply as in its line.
 fn spoken(data: &ReplyPayload) -> String {
     let json = data.to_json().unwrap();
     if json.as_str() == "{}" { "done".to_owned() } else { json.as_str().to_owned() }
 }
 
-/// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`CommandScheduler`]'s methods.
+/// Plays a script. A step is a command as `ID TYPE [FIELDS]`, or the name of a method of
+/// [`CommandScheduler`] that reports a result.
 #[track_caller]
 fn played(script: &str) -> String {
     let mut desk = CommandScheduler::default();
@@ -41,7 +42,7 @@ fn turn(desk: &mut CommandScheduler, line: &str) -> String {
         },
         [id, kind] => desk.command(request(id, kind, "")),
         [id, kind, fields] => desk.command(request(id, kind, fields)),
-        _ => panic!("no turn: {line}"),
+        _ => panic!("unknown step: {line}"),
     };
     let shown: String = effects.iter().map(|effect| format!("  {}\n", shown(effect))).collect();
     format!("{line}\n{shown}")

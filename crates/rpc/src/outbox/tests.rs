@@ -1,4 +1,4 @@
-//! What is kept, what is left out, and what is said of that.
+//! Tests of kept, dropped and reported events.
 
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::{AgentEvent, NoteLevel};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Little room, so that little text fills it.
+/// Low limits, so that short texts reach them.
 const ROOM: OutboxLimits = OutboxLimits { pieces: 200, notes: 400 };
 
 fn outbox() -> ClientOutbox {
@@ -26,7 +26,7 @@ fn piece(n: usize) -> ClientEvent {
     AgentEvent::TextDelta { delta: format!("piece {n}") }.into()
 }
 
-/// Something that is never left out.
+/// An event that is never dropped.
 fn said(text: String) -> AgentEvent {
     AgentEvent::Error { message: text, stage: None }
 }
@@ -57,7 +57,7 @@ fn closes(owner: &str, id: &str) -> ClientEvent {
     RpcEvent::PanelClose { extension: ExtensionName::new(owner), panel_id: PanelId::new(id) }.into()
 }
 
-/// Fills the room for pieces.
+/// An outbox at the limit for pieces.
 fn filled() -> ClientOutbox {
     let mut outbox = outbox();
     outbox.event(session("s"), whole(0)).unwrap();
@@ -135,7 +135,7 @@ fn only_the_newest_content_of_a_panel_waits() {
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 5"],"footer":"","session":"t"}
     "#);
-    // With room, each content comes.
+    // Below the limit, every content arrives.
     outbox.event(session("s"), panel("a", 6)).unwrap();
     outbox.event(session("s"), panel("a", 7)).unwrap();
     assert_eq!(all(&mut outbox).lines().count(), 2);
@@ -240,7 +240,7 @@ fn lines_are_taken_whole() {
     }
 }
 
-/// What may happen to an outbox.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Event { session: usize, kind: usize, length: usize },
@@ -255,11 +255,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Kinds of events.
+/// The kinds of events.
 const PANEL: usize = 2;
 const WHOLE: usize = 3;
 
-/// The event of a kind, numbered, with a text of some length.
+/// Creates a numbered event of a kind, with a text of the given length.
 fn numbered(kind: usize, n: usize, length: usize) -> ClientEvent {
     let text = format!("{n} {}", "x".repeat(length));
     match kind {
@@ -283,7 +283,7 @@ proptest! {
                     let line = EventLine { event: event.clone(), session: session(&at.to_string()) };
                     typed.event(line.session.clone(), event.clone()).unwrap();
                     outbox.event(line.session.clone(), event).unwrap();
-                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting_bytes() == before, "a piece without room");
+                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting_bytes() == before, "a piece above the limit");
                     sent.push((kind, line.encode().unwrap()));
                 }
                 Step::Take(most) => {
@@ -311,7 +311,7 @@ fn an_image_weighs_what_its_data_does() {
         outbox.event(None, image(bytes)).unwrap();
         outbox.waiting_bytes()
     };
-    // The size of the data is part of the line, too: it has two digits more.
+    // The line also contains the size of the data, which has two more digits.
     assert_eq!(weight(40_000) - weight(400), 39_600 + 2);
     let mut outbox = ClientOutbox::new(ROOM, LineEncoding::Typed);
     outbox.event(None, image(400)).unwrap();
@@ -319,7 +319,8 @@ fn an_image_weighs_what_its_data_does() {
     assert_eq!((outbox.take_line().unwrap(), outbox.waiting_bytes()), (Some(line.into()), 0));
 }
 
-/// Everything that was sent is there in order, or told as missing; of the panels at least the newest content.
+/// Checks that all sent events arrive in order or are reported as dropped, and that the newest
+/// content of each panel arrives.
 fn check(sent: &[(usize, String)], read: &str) {
     let mut lines = read
         .split_inclusive('\n')

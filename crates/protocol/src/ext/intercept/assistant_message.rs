@@ -1,4 +1,5 @@
-//! `assistant_message`: what does the user see of what the model said? The transcript keeps the original.
+//! `assistant_message`: an extension changes or hides the model's text for the user. The transcript
+//! keeps the original.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"3","event":"assistant_message","text":"the key is SECRET"}
@@ -21,14 +22,14 @@ pub struct InterceptAssistantMessage {
 /// The decision about the answer that the user sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AssistantMessageDecision {
-    /// The text that was asked about.
+    /// Shows the original text.
     Show,
-    /// This instead.
+    /// Shows this text instead.
     Replace {
-        /// Not empty.
+        /// The replacement; not empty.
         text: String,
     },
-    /// Nothing. Tool calls of the message still run.
+    /// Shows no text. Tool calls of the message still run.
     Suppress {
         /// The text for the user instead.
         reason: String,

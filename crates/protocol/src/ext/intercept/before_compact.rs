@@ -1,4 +1,4 @@
-//! `before_compact`: the conversation is about to be summed up. The extension may refuse, or write the summary itself.
+//! `before_compact`: an extension cancels a compaction or writes the summary itself.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"5","event":"before_compact","reason":"threshold","tokens_before":180000,"window":200000,"first_kept":"0000000000000002","entries":[{"id":"0000000000000001","text":"[user]\nfix it","may_begin":true},{"id":"0000000000000002","text":"[assistant]\ndone","may_begin":true}]}
@@ -59,18 +59,18 @@ pub struct CompactEntry {
 /// The decision about the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BeforeCompactDecision {
-    /// The model sums it up.
+    /// The model writes the summary.
     Default,
-    /// It stays as it is.
+    /// Cancels the compaction.
     Cancel {
         /// The text for the user.
         reason: String,
     },
-    /// This is the summary, and no model is asked.
+    /// Uses this summary without a request to a model.
     Replace {
-        /// The summary for the model from here on; not empty.
+        /// The new summary for the model; not empty.
         summary: String,
-        /// The first entry that is kept, if not the suggested one: an entry that says `may_begin`.
+        /// The first kept entry, if it differs from the suggested one: an entry with `may_begin`.
         first_kept: Option<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! `tool_call`: may this tool run, and with which arguments?
+//! `tool_call`: an extension allows, changes or blocks a tool call.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
@@ -30,17 +30,18 @@ pub struct InterceptToolCall {
     pub caller: Option<ExtensionName>,
 }
 
-/// The meaning of a response to `tool_call`, before the host holds it against the role of the extension.
+/// The meaning of a response to `tool_call`, before the host validates it for the role of the
+/// extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolCallDecision {
-    /// It runs with the arguments that were asked about.
+    /// Runs the call with the original arguments.
     Allow,
-    /// It runs with these.
+    /// Runs the call with these arguments.
     Rewrite {
         /// An object that fits the tool's schema.
         args: RawJson,
     },
-    /// It does not run.
+    /// Blocks the call.
     Block {
         /// The text for the model.
         reason: String,

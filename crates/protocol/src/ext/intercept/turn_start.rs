@@ -1,4 +1,4 @@
-//! `turn_start`: may the model be called?
+//! `turn_start`: an extension allows or blocks a request to the model.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"2","event":"turn_start","step":3}
@@ -18,12 +18,12 @@ pub struct InterceptTurnStart {
     pub step: u32,
 }
 
-/// The decision about the start of a turn.
+/// The decision about the start of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStartDecision {
-    /// It does.
+    /// Allows the request.
     Allow,
-    /// It ends here.
+    /// Ends the turn.
     Block {
         /// The text for the user.
         reason: String,

@@ -1,4 +1,4 @@
-//! The registry of what happens: one line a kind, in the order of PicoClaw's numbers.
+//! The registry of event kinds, one line each, in the order of PicoClaw's numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,27 +13,27 @@ use crate::json::RawJson;
 
 macro_rules! kinds {
     ($kinds:ident, $payloads:ident; $($(#[$doc:meta])* $kind:ident($payload:ident) = $name:literal, $legacy:literal, $trace:literal;)*) => {
-        /// What happened, by name.
+        /// The kind of an event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum $kinds {
             $($(#[$doc])* $kind,)*
         }
 
         impl $kinds {
-            /// Every kind, in the order of the numbers.
+            /// All kinds, in the order of the numbers.
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
 
-            /// The name from PicoClaw 0.2.9 on.
+            /// Returns the name since PicoClaw 0.2.9.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// The name before that, and the one in users' documents.
+            /// Returns the name before PicoClaw 0.2.9, which users' documents still use.
             pub const fn legacy_name(self) -> &'static str {
                 match self { $(Self::$kind => $legacy,)* }
             }
 
-            /// `meta.TracePath` of such an event.
+            /// Returns `meta.TracePath` of an event of this kind.
             pub const fn trace_path(self) -> &'static str {
                 match self { $(Self::$kind => $trace,)* }
             }
@@ -47,15 +47,15 @@ macro_rules! kinds {
         }
 
         impl $payloads {
-            /// Which kind it is of.
+            /// Returns the kind.
             pub const fn kind(&self) -> $kinds {
                 match self { $(Self::$kind(_) => $kinds::$kind,)* }
             }
 
-            /// Reads the particulars of an event, as PicoClaw or haft writes them.
+            /// Reads the payload of an event, as PicoClaw or haft writes it.
             ///
             /// # Errors
-            /// Which field, and what is wrong with it.
+            /// The field and the mistake.
             pub fn read(kind: $kinds, payload: &RawJson) -> Result<Self, String> {
                 match kind { $($kinds::$kind => fold::read(payload).map(Self::$kind),)* }
             }
@@ -115,17 +115,17 @@ kinds! { HookEventKind, HookEventPayload;
 }
 
 impl HookEventKind {
-    /// The kind of that name, in either scheme.
+    /// Returns the kind of this name, in either scheme.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| name == kind.name() || name == kind.legacy_name())
     }
 
-    /// The number that PicoClaw to 0.2.8 sends for it.
+    /// Returns the number that PicoClaw up to 0.2.8 sends for the kind.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The kind of that number.
+    /// Returns the kind of this number.
     pub fn from_number(number: u64) -> Option<Self> {
         usize::try_from(number).ok().and_then(|number| Self::ALL.get(number)).copied()
     }
@@ -135,14 +135,14 @@ impl HookEventKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventSeverity {
-    /// For who looks for a fault.
+    /// Details for debugging.
     Debug,
-    /// As usual.
+    /// A normal event.
     #[default]
     Info,
-    /// Something was left out.
+    /// A warning: something was left out.
     Warn,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 

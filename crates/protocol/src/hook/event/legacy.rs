@@ -1,4 +1,4 @@
-//! `hook.event`: how PicoClaw to 0.2.8 tells what happens.
+//! `hook.event`: the form of events up to PicoClaw 0.2.8.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -30,14 +30,14 @@ pub struct LegacyEvent {
 /// The spelling of a kind: PicoClaw's documents show a name, its code sends a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyKind {
-    /// `"turn_end"`.
+    /// The name, such as `"turn_end"`.
     Name(HookEventKind),
-    /// `1`.
+    /// The number, such as `1`.
     Number(HookEventKind),
 }
 
 impl LegacyKind {
-    /// The kind, however it is written.
+    /// Returns the kind, in either spelling.
     pub const fn kind(self) -> HookEventKind {
         match self {
             Self::Name(kind) | Self::Number(kind) => kind,
@@ -80,10 +80,11 @@ impl schemars::JsonSchema for LegacyKind {
 }
 
 impl TurnEvent {
-    /// In the form of PicoClaw to 0.2.8; `kind` is [`LegacyKind::Name`] or [`LegacyKind::Number`].
+    /// Converts the event to the form of PicoClaw up to 0.2.8; `kind` is [`LegacyKind::Name`] or
+    /// [`LegacyKind::Number`].
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn to_legacy_event(
         &self,
         kind: fn(HookEventKind) -> LegacyKind,

@@ -1,4 +1,4 @@
-//! `hook.runtime_event`: how PicoClaw from 0.2.9 on tells what happens.
+//! `hook.runtime_event`: the form of events since PicoClaw 0.2.9.
 
 use serde::{Deserialize, Serialize};
 
@@ -124,10 +124,11 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl TurnEvent {
-    /// In the form of PicoClaw from 0.2.9 on, as the `number`th event of its process.
+    /// Converts the event to the form of PicoClaw since 0.2.9, as the `number`th event of its
+    /// process.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn to_runtime_event(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
         let kind = self.payload.kind();
         let TurnMeta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;

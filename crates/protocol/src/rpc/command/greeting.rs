@@ -1,4 +1,4 @@
-//! `hello`, `ping`, `shutdown`: the life of a connection.
+//! `hello`, `ping`, `shutdown`: the start and the end of a connection.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub struct ClientInfo {
     pub version: Option<String>,
 }
 
-/// The token that allows a client to drive the process. `Debug` does not show it.
+/// The token that allows a client to drive the process. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct AuthToken(pub String);

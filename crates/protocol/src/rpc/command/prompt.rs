@@ -1,4 +1,4 @@
-//! `prompt`, `steer`, `follow_up`, `interrupt`, `take_queued`, `abort`: what is said to the agent.
+//! `prompt`, `steer`, `follow_up`, `interrupt`, `take_queued`, `abort`: messages to the agent.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! `new_session`, `switch_session`, `close_session`, `list_sessions`, `fork`, `tree`, `move_to`, `set_name`: sessions beside
-//! each other, and the branches of one.
+//! `new_session`, `switch_session`, `close_session`, `list_sessions`, `fork`, `tree`, `move_to`,
+//! `set_name`: sessions and their branches.
 
 use serde::{Deserialize, Serialize};
 

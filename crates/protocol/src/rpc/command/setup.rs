@@ -1,4 +1,5 @@
-//! `set_model`, `get_models`, `set_thinking`, `get_tools`, `set_tools`: what the agent works with.
+//! `set_model`, `get_models`, `set_thinking`, `get_tools`, `set_tools`: the model and the tools of
+//! the agent.
 
 use serde::{Deserialize, Serialize};
 

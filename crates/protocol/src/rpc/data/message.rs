@@ -1,4 +1,4 @@
-//! The reply to `get_messages`: the conversation as it is shown.
+//! The reply to `get_messages`: the conversation as clients see it.
 
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ impl From<&Message> for ShownMessage {
 }
 
 impl MessagesData {
-    /// These messages, as they are shown.
+    /// Converts these messages to the form for clients.
     pub fn from_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         Self { messages: messages.into_iter().map(ShownMessage::from).collect() }
     }

@@ -1,4 +1,4 @@
-//! What is under way beside the work, and how that bears on it.
+//! Commands that run beside the current job, and their effect on it.
 
 use insta::assert_snapshot;
 
