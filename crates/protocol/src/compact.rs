@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compact_text_is_known_without_making_it() {
+    fn is_compact_agrees_with_compact() {
         for text in [
             r#"{"a":[1,"b c",{"d":null}]}"#,
             r#"{"a": 1}"#,

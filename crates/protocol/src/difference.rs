@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_is_named() {
+    fn names_all_differences() {
         check(&[("a", 1)], &[("a", 1)], "");
         check(
             &[("a", 1), ("b", 1), ("c", 1)],
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_has_an_end() {
+    fn limits_the_length_of_the_description() {
         let long = "ä".repeat(MAX_NAME + 1);
         check(&[], &[(&long, 1)], &format!("{}… (added)", "ä".repeat(MAX_NAME)));
         let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_read_as_it_is_written() {
+    fn digest_round_trips() {
         let digits = "a5".repeat(LENGTH);
         let (plain, tagged) = (Sha256Digest::<false>::new(BYTES), Sha256Digest::<true>::new(BYTES));
         assert_eq!(
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_one() {
+    fn rejects_invalid_digests() {
         let digits = "a5".repeat(LENGTH);
         let more =
             [format!("{digits}0"), format!("{digits}00"), digits.replacen("a5", "+5", 1), digits[2..].into()];
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_is_expected() {
+    fn error_describes_the_expected_form() {
         let error = |no: ParseDigestError| no.to_string();
         assert_eq!(
             error(Sha256Digest::<true>::error()),

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn never_holds_the_end_of_a_line() {
+    fn escapes_line_ends() {
         let json =
             RawJson::from_value(&RawValue::from_string("{\n\"a\":\"\u{2028}\"\r}".into()).unwrap()).unwrap();
         assert_eq!(json.as_str(), r#"{"a":"\u2028"}"#);

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_can_be_had() {
+    fn accepts_valid_names() {
         check("weather", (true, true, true));
         check("Todo_list-2", (true, true, true));
         check("1st", (true, false, true));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_can_have() {
+    fn rejects_invalid_names() {
         let long = "x".repeat(10 * 1024);
         let bad = [
             "",

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_most_of_a_long_line_is_shared() {
+    fn shares_only_large_parts_of_a_line() {
         let line = ByteString::from("x".repeat(2 * LEAST));
         let shares = |text: &str| share_or_copy(text).as_ptr() == text.as_ptr();
         while_reading(&line, || {

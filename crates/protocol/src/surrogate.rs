@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_arguments_are_not_mended() {
+    fn surrogates_in_names_and_arguments_are_not_repaired() {
         let check = |frame: &str, expect: Option<&str>| {
             assert_eq!(misplaced_replacement(frame).as_deref(), expect, "{frame}")
         };

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_level_is_taken() {
+    fn clamps_to_the_nearest_level() {
         use ThinkingLevel::{Default, High, Low, Medium, Minimal, Off, XHigh};
         let usual = [Off, Low, Medium, High];
         check(Medium, &usual, Medium);

@@ -109,20 +109,20 @@ mod tests {
     }
 
     #[test]
-    fn without_a_token_everything_is_let_through() {
+    fn admits_all_commands_without_a_token() {
         check(None, &[ping(), hello(None), hello(Some("x"))], &[Ok(()), Ok(()), Ok(())]);
         check(Some(""), &[ping()], &[Ok(())]);
     }
 
     #[test]
-    fn the_token_comes_first_and_once() {
+    fn token_is_required_first_and_once() {
         let commands = [ping(), hello(None), hello(Some("s3cret")), ping(), hello(Some("x")), hello(None)];
         let expect = [Err(missing_token()), Err(missing_token()), Ok(()), Ok(()), Ok(()), Ok(())];
         check(Some("s3cret"), &commands, &expect);
     }
 
     #[test]
-    fn a_wrong_token_is_wrong_wherever_it_differs() {
+    fn rejects_any_wrong_token() {
         for token in ["", "s", "s3cre", "s3crets", "S3cret", "s3creT"] {
             check(Some("s3cret"), &[hello(Some(token)), ping()], &[Err(wrong_token()), Err(missing_token())]);
         }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_no_line_could_say_is_answered_by_its_id() {
+    fn invalid_typed_request_is_answered_by_id() {
         let prompt = PromptCommand { message: "x".repeat(MAX_LINE), images: Vec::new(), plain: None };
         check(prompt, ("prompt", ErrorCode::LineTooLong));
         let name = SetName { name: "a\u{7}b".into() };

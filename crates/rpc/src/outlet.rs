@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_has_no_more_room_than_what_waits() {
+    fn held_events_share_the_limits() {
         let room = OutboxLimits { pieces: 1000, notes: 2000 };
         let outlet = ClientSink::new(room, LineEncoding::Text, true);
         for _ in 0..1000 {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_named_by_the_beginning_of_its_id() {
+    fn finds_session_by_id_prefix() {
         check(None, Ok("0199"));
         check(Some("02"), Ok("02"));
         check(Some("019"), Ok("0199"));
@@ -145,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_id_wins_over_the_beginning_of_another() {
+    fn exact_id_wins_over_prefix() {
         let mut roster = OpenSessions::new("0199", 1);
         roster.add("01", 2);
         assert_eq!(roster.find(Some("01")), Ok("01"));
     }
 
     #[test]
-    fn what_is_opened_is_not_current_before_it_is_switched_to() {
+    fn opened_session_is_not_current() {
         let mut roster = roster();
         assert_eq!(roster.current_id(), "0199");
         assert_eq!(roster.switch_to("01a"), Ok("01aa"));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_is_open_follows_a_current_one_that_is_closed_and_the_last_stays() {
+    fn closing_the_current_session_selects_the_first() {
         let mut roster = roster();
         assert_eq!(roster.remove("9"), None);
         assert_eq!((roster.remove("01aa"), roster.current_id()), (Some(2), "0199"));

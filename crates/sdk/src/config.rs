@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_names_the_setting_and_not_the_value() {
+    fn error_names_the_setting_without_its_value() {
         check(r#"{"days":"sk-1"}"#, "days: expected u8");
         check(r#"{"days":70000}"#, "days: expected u8");
         check(r#"{"units":"sk-1"}"#, "units: expected `si` or `imperial`");

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_was_sent_whatever_it_is() {
+    fn image_data_is_passed_on_unchanged() {
         check(r#""iVBORw0KGgo=""#, "iVBORw0KGgo=");
         check(r#""""#, "");
         check(r#""\"""#, "\"");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_not_copied() {
+    fn long_data_is_not_copied() {
         let line = Bytes::from(line(&format!("\"{}\"", "A".repeat(1 << 17))));
         let data = image(&line).data;
         assert!(line.as_ptr_range().contains(&data.as_ptr()));

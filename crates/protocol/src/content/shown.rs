@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_counted_in_the_bytes_it_stands_for() {
+    fn decoded_length_of_base64_is_exact() {
         for (text, bytes) in [("", 0), ("YQ==", 1), ("YWI=", 2), ("YWJj", 3), ("YWJjZA==", 4)] {
             assert_eq!(decoded_len(text), bytes, "{text}");
         }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_nobody_knows_is_a_failure() {
+    fn unknown_code_is_read_as_failure() {
         let read = |code: &str| serde_json::from_str::<HostCallError>(code).unwrap();
         assert_eq!(read(r#""stale""#), HostCallError::Stale);
         assert_eq!(read(r#""eclipse""#), HostCallError::Failed);

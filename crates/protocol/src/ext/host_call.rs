@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_have_their_names_and_belong_to_a_service() {
+    fn call_kinds_have_names_and_services() {
         for kind in HostCallKind::ALL {
             assert_eq!(HostCallKind::from_name(kind.name()), Some(*kind));
         }

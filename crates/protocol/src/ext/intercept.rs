@@ -270,7 +270,7 @@ mod tests {
     use crate::ext::{HostQuery, QueryResponse};
 
     #[test]
-    fn a_failure_without_a_reason_is_one() {
+    fn failure_without_reason_is_still_a_failure() {
         for kind in InterceptKind::ALL {
             let failed = EventInterceptResponse::failed(*kind, RequestId::new("1"), "");
             let answer = <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed));

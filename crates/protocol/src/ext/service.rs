@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_has_one_name() {
+    fn service_name_is_the_permission() {
         for service in HostService::ALL {
             assert_eq!(serde_json::to_string(service).unwrap(), format!("{:?}", service.name()));
             assert_eq!(HostService::from_name(service.name()), Some(*service));

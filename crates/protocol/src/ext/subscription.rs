@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_entry_is_a_string_and_a_narrow_one_an_object() {
+    fn plain_entry_is_a_string_and_limited_entry_an_object() {
         check(r#""tool_call""#, Subscription::new("tool_call"));
         check(
             r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_narrows_nothing_is_the_plain_entry() {
+    fn object_without_limits_equals_the_plain_entry() {
         let read: Subscription =
             serde_json::from_str(r#"{"event":"tool_call","tools":null,"role":null,"later":1}"#).unwrap();
         assert_eq!(read, Subscription::new("tool_call"));

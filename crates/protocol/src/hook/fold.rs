@@ -300,7 +300,7 @@ mod tests {
     const EMPTY: &str = r#"{"one":null,"many":[],"free":null}"#;
 
     #[test]
-    fn names_of_fields_have_no_case_and_keys_of_others_do() {
+    fn field_names_ignore_case_but_map_keys_do_not() {
         let expect = r#"{"one":{"text":"a","ChatID":7,"on":true},"many":[],"free":{"Text":1,"text":2}}"#;
         check(
             r#"{"One":{"TEXT":"a","chatid":7,"on":true},"FREE":{"Text":1,"text":2},"other":[{}]}"#,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_nothing() {
+    fn null_is_read_as_absent() {
         check("null", Ok(EMPTY));
         check(r#"{"one":null,"many":null,"free":null}"#, Ok(EMPTY));
         let expect = r#"{"one":{"text":"","ChatID":0,"on":false},"many":[{"text":"","ChatID":0,"on":false}],"free":null}"#;
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn error_names_the_field() {
         check("[]", Err("invalid type: sequence, expected struct Outer"));
         check(r#"{"one":[]}"#, Err("one: invalid type: sequence, expected struct Inner"));
         check(

@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn one_point_of_a_mode_brings_the_other() {
+    fn point_enables_all_points_of_its_mode() {
         let watch = HookSubscriptions::parse(&[], &["after_tool"]).unwrap();
         let asked: Vec<_> = InterceptPoint::ALL.iter().filter(|point| watch.is_asked_at(**point)).collect();
         assert_eq!(asked, [&InterceptPoint::BeforeTool, &InterceptPoint::AfterTool]);
     }
 
     #[test]
-    fn points_are_named_as_their_methods() {
+    fn point_names_match_method_names() {
         for point in InterceptPoint::ALL {
             assert_eq!(point.method().name(), format!("hook.{}", point.name()));
         }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_both_schemes() {
+    fn accepts_names_of_both_schemes() {
         check(&[], Ok(0));
         check(&["turn_end"], Ok(1));
         check(&["turn_end", "agent.turn.end"], Ok(1));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_what_never_happens_is_still_a_mode() {
+    fn unsupported_event_name_still_enables_observe() {
         assert!(ObservedEvents::parse::<&str>(&[]).unwrap().is_empty());
         assert!(!ObservedEvents::parse(&["gateway.ready"]).unwrap().is_empty());
         assert!(!ObservedEvents::parse(&[""]).unwrap().is_empty());

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_kinds_and_no_texts() {
+    fn outline_has_names_and_kinds_but_no_texts() {
         check("{}", "{}");
         check(r#""a key""#, "\"…\"");
         check("[1,2]", "[…]");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_is_cut() {
+    fn outline_cuts_large_values() {
         let names = (0..20).map(|n| format!(r#""{n}":1"#)).collect::<Vec<_>>().join(",");
         let shown = (0..MOST).map(|n| format!(r#""{n}":a number"#)).collect::<Vec<_>>().join(",");
         check(&format!("{{{names}}}"), &format!("{{{shown},…}}"));

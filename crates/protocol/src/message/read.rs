@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_messages_are_read_back() {
         check(
             r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"AA=="}],"time":"t"}"#,
         );
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_newer_version_are_passed_over() {
+    fn unknown_fields_are_ignored() {
         let text =
             r#"{"new":{"a":[1]},"role":"user","content":[{"type":"text","text":"a","new":1}],"time":"t"}"#;
         let message: Message = serde_json::from_str(text).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_partly_understood_is_refused() {
+    fn unknown_roles_and_blocks_are_rejected() {
         refuses(r#"{"role":"system","content":[],"time":"t"}"#, "unknown variant `system`");
         refuses(r#"{"role":"user","content":[{"type":"video"}],"time":"t"}"#, "unknown variant `video`");
         refuses(

@@ -99,7 +99,7 @@ mod tests {
     use crate::rpc::{PongData, RpcResponse};
 
     #[test]
-    fn a_value_and_its_json_are_one_reply() {
+    fn value_and_its_json_are_equal() {
         let (value, json) =
             (ReplyPayload::from_value(PongData { pong: true }), RawJson::parse(r#"{"pong":true}"#).unwrap());
         assert_eq!(value, ReplyPayload::from(json));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_fields_is_left_out_of_the_line() {
+    fn empty_data_is_omitted() {
         let reply = |data: ReplyPayload| {
             RpcResponse::success_of_kind(None, crate::rpc::CommandKind::Abort, data).encode().unwrap()
         };

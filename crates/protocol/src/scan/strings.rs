@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_the_plain_part_is_found_wherever_it_is() {
+    fn plain_end_is_found_at_every_offset() {
         for special in [b'"', b'\\', 0, 0x1f] {
             for at in 0..200 {
                 let mut text = "x\u{7f}\u{e9}~!#[]".repeat(40).into_bytes();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unescaped_is_what_the_library_reads() {
+    fn unescape_agrees_with_serde_json() {
         for text in [
             "",
             "plain",

@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_the_quick_pass_vouches_for_is_what_the_careful_one_finds(text in almost_json(), depth in 1..6_usize, nodes in 1..60_usize) {
+    fn quick_scan_agrees_with_careful_scan(text in almost_json(), depth in 1..6_usize, nodes in 1..60_usize) {
         for limits in [ScanLimits::default(), ScanLimits { depth, nodes }] {
             if let Some(seen) = scan_overview(&text, limits) {
                 prop_assert_eq!(Some(plain(seen)), careful(&text, limits), "{}", text);
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_known_before_changes_nothing(text in almost_json(), at in 0..200_usize) {
+    fn known_span_does_not_change_the_result(text in almost_json(), at in 0..200_usize) {
         let mut known = PlainSpan::default();
         known.grow(text.as_bytes(), at.min(text.len()));
         let limits = ScanLimits::default();
@@ -144,7 +144,7 @@ proptest! {
 
     /// Checks that the quick scan accepts common text; otherwise it would be useless.
     #[test]
-    fn the_quick_pass_vouches_for_all_but_what_is_rare(text in almost_json()) {
+    fn quick_scan_accepts_common_text(text in almost_json()) {
         let rare = text.contains("\\ud") || text.contains("\\u0061") || text.contains(['e', 'E']) || text.split(|char: char| !char.is_ascii_digit()).any(|digits| digits.len() > 198);
         if !rare && careful(&text, ScanLimits::default()).is_some() {
             prop_assert!(scan_overview(&text, ScanLimits::default()).is_some(), "{}", text);
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn the_quick_reader_reads_what_the_library_reads(text in almost_frame()) {
+    fn quick_reader_agrees_with_serde_json(text in almost_frame()) {
         // The reader never gets an object with a duplicate key.
         if scan(&text, ScanLimits::default()).is_err() {
             return Ok(());
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn the_quick_reader_takes_any_text(text in almost_json()) {
+    fn quick_reader_never_panics(text in almost_json()) {
         if scan(&text, ScanLimits::default()).is_ok() {
             same::<RawJson>(&text)?;
         }
@@ -182,7 +182,7 @@ proptest! {
 }
 
 #[test]
-fn depth_is_that_of_the_parser_at_most() {
+fn depth_is_limited_by_the_parser() {
     let limits = ScanLimits { depth: usize::MAX, nodes: usize::MAX };
     for depth in [126, 127, 128, 129, 100_000] {
         let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
@@ -197,7 +197,7 @@ fn depth_is_that_of_the_parser_at_most() {
 }
 
 #[test]
-fn many_keys_are_told_apart_as_few_are() {
+fn duplicate_keys_are_found_among_many() {
     for count in 1..40 {
         let keys: Vec<String> = (0..count).map(|key| format!("\"{key}\":{{\"0\":0}}")).collect();
         let text = format!("{{{}}}", keys.join(","));

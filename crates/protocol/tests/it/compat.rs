@@ -30,7 +30,7 @@ fn lines_of_zot_extensions_are_read() {
 }
 
 #[test]
-fn both_names_of_a_normal_end_are_one() {
+fn reads_both_names_of_a_normal_end() {
     let end = |stop: &str| {
         let line = format!(r#"{{"type":"event","event":"turn_end","stop":"{stop}"}}"#);
         decode::<HostFrame>(line.as_bytes()).unwrap()

@@ -87,7 +87,7 @@ fn malformed_frames_keep_their_id_and_name_the_field() {
 }
 
 #[test]
-fn a_block_that_is_no_boolean_is_never_read_as_allow() {
+fn block_that_is_not_boolean_is_never_read_as_allow() {
     for block in ["\"false\"", "\"true\"", "0", "1", "null", "[]", "{}", "\"\"", "0.0", "\"Allow\""] {
         let line = format!(r#"{{"type":"event_intercept_response","id":"1","block":{block}}}"#);
         let outcome = describe(decode(line.as_bytes()));
@@ -96,7 +96,7 @@ fn a_block_that_is_no_boolean_is_never_read_as_allow() {
 }
 
 #[test]
-fn what_is_no_object_is_no_frame() {
+fn values_other_than_objects_are_rejected() {
     for line in [r#"["hello","x","1"]"#, "\"hello\"", "5", "null", "true", "[]"] {
         check(line, "frame_not_object: a frame is a JSON object");
     }
@@ -112,7 +112,7 @@ fn check_code(line: impl AsRef<[u8]>, expect: &str) {
 }
 
 #[test]
-fn bytes_that_are_no_json() {
+fn invalid_json_is_rejected() {
     check_code("", "frame_not_json");
     check_code("hello", "frame_not_json");
     check_code(r#"{"type":"ready""#, "frame_not_json");
@@ -133,13 +133,13 @@ fn bytes_that_are_no_json() {
 }
 
 #[test]
-fn blank_lines_are_told_apart() {
+fn blank_lines_are_recognized() {
     assert!(is_blank(b"") && is_blank(b" \t\r"));
     assert!(!is_blank(b"x") && !is_blank(b"\0") && !is_blank("\u{a0}".as_bytes()));
 }
 
 #[test]
-fn ambiguous_frames_are_refused_as_a_whole() {
+fn ambiguous_frames_are_rejected() {
     check_code(r#"{"type":"ready","type":"hello"}"#, "frame_duplicate_key");
     check_code(r#"{"type":"ready","t\u0079pe":"hello"}"#, "frame_duplicate_key");
     check_code(
@@ -173,7 +173,7 @@ fn numbers() {
 }
 
 #[test]
-fn lone_surrogates_are_mended_in_text_and_refused_in_names() {
+fn lone_surrogates_are_replaced_in_text_and_rejected_in_names() {
     let line = br#"{"type":"notify","message":"caf\udce9 \ud83d\ude00"}"#;
     let Ok(DecodedFrame::Known(ExtensionFrame::Notify(note))) = decode(line) else {
         panic!("text was refused")
@@ -235,7 +235,7 @@ fn values_are_limited() {
 
 /// A model may write anything; what the host tells observers of it must be a frame that every reader takes.
 #[test]
-fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
+fn tool_call_event_is_valid_for_any_arguments() {
     for (args, told) in
         [(r#"{"a":1}"#, Some(r#"{"a":1}"#)), ("\"half {\"", None), ("[1]", None), ("null", None)]
     {
@@ -250,7 +250,7 @@ fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
 }
 
 #[test]
-fn another_version_is_read_as_what_it_is() {
+fn other_protocol_version_is_reported() {
     for (version, other) in [("1", None), ("null", None), ("0", Some("0")), ("999", Some("999"))]
         .into_iter()
         .chain([("\"1\"", Some("\"1\"")), ("1.5", Some("1.5")), ("1.0", Some("1.0")), ("[1]", Some("[1]"))])
@@ -264,7 +264,7 @@ fn another_version_is_read_as_what_it_is() {
 }
 
 #[test]
-fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
+fn absent_limits_have_their_defaults() {
     let line = r#"{"type":"hello_ack","protocol_version":1,"zot_version":"","provider":"","model":"","cwd":"",
         "limits":{"max_line":7,"max_result_line":8,"max_depth":9,"max_tools":10,"since_later":true}}"#;
     let Ok(DecodedFrame::Known(HostFrame::HelloAck(ack))) = decode(line.replace('\n', "").as_bytes()) else {
@@ -275,7 +275,7 @@ fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
 }
 
 #[test]
-fn a_text_that_was_mended_is_said_to_be() {
+fn repaired_text_is_reported() {
     for (text, mended) in [("caf\\udce9", true), ("\\ud83d\\ude00", false), ("\\u0000", false), ("x", false)]
     {
         let line = format!(r#"{{"type":"notify","message":"{text}"}}"#);
@@ -285,7 +285,7 @@ fn a_text_that_was_mended_is_said_to_be() {
 }
 
 #[test]
-fn other_bounds_are_kept_to_the_byte_level_and_value() {
+fn custom_limits_are_exact() {
     let line = br#"{"type":"register_tool","name":"t","schema":[[0]]}"#;
     let exact = LineLimits { line: line.len(), depth: 3, nodes: 9 };
     let code =

@@ -46,7 +46,7 @@ fn events(kind: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_hook_has_a_question() {
+fn every_hook_has_a_fixture() {
     assert_eq!(
         events("event_intercept"),
         InterceptKind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
@@ -54,6 +54,6 @@ fn every_hook_has_a_question() {
 }
 
 #[test]
-fn every_event_has_a_line() {
+fn every_event_has_a_fixture() {
     assert_eq!(events("event"), LifecycleEvent::NAMES.iter().map(|name| (*name).to_owned()).collect());
 }

@@ -168,7 +168,7 @@ fn extension_frames() {
 }
 
 #[test]
-fn modified_args_that_are_no_object_are_an_error_of_the_answer() {
+fn modified_args_must_be_an_object() {
     for args in ["null", "[1]", "\"s\"", "5", "true"] {
         let read = |block: bool| {
             let line = format!(

@@ -79,7 +79,7 @@ fn shown(effect: &SchedulerEffect) -> String {
 }
 
 #[test]
-fn prompts_are_worked_on_in_order_and_answered_as_they_begin() {
+fn prompts_run_in_order_and_are_answered_at_their_start() {
     let script = r#"
         1 prompt "message":"a"
         2 prompt "message":"b"
@@ -111,7 +111,7 @@ fn prompts_are_worked_on_in_order_and_answered_as_they_begin() {
 }
 
 #[test]
-fn what_has_no_place_in_the_order_is_done_at_once() {
+fn other_commands_run_at_once() {
     let script = r#"
         1 get_state
         2 prompt "message":"a"
@@ -145,7 +145,7 @@ fn what_has_no_place_in_the_order_is_done_at_once() {
 }
 
 #[test]
-fn an_abort_stops_what_is_worked_on_and_what_waits_goes_on() {
+fn abort_stops_the_job_and_the_next_starts() {
     let script = r#"
         1 abort
         2 prompt "message":"a"
@@ -184,7 +184,7 @@ fn an_abort_stops_what_is_worked_on_and_what_waits_goes_on() {
 }
 
 #[test]
-fn the_conversation_is_cleared_only_while_nothing_is_worked_on() {
+fn clear_requires_an_idle_session() {
     let script = r#"
         1 clear
         done 1
@@ -213,7 +213,7 @@ fn the_conversation_is_cleared_only_while_nothing_is_worked_on() {
 }
 
 #[test]
-fn what_says_nothing_is_no_prompt_and_a_picture_says_something() {
+fn empty_prompt_is_rejected_unless_it_has_an_image() {
     let script = r#"
         1 prompt "message":" \n"
         2 prompt "message":"","images":[{"mime_type":"image/png","data":"AA=="}]
@@ -228,7 +228,7 @@ fn what_says_nothing_is_no_prompt_and_a_picture_says_something() {
 }
 
 #[test]
-fn so_many_wait_and_no_more() {
+fn number_of_waiting_prompts_is_limited() {
     let mut desk = CommandScheduler::default();
     for n in 0..=MOST_WAITING {
         desk.command(request("1", "prompt", &format!(r#""message":"{n}""#)));
@@ -245,7 +245,7 @@ fn so_many_wait_and_no_more() {
 }
 
 #[test]
-fn the_prompt_of_a_command_is_worked_on_without_an_answer() {
+fn prompt_of_a_command_runs_without_a_reply() {
     let script = r#"
         1 run_command "name":"todo"
         add a
@@ -268,7 +268,7 @@ fn the_prompt_of_a_command_is_worked_on_without_an_answer() {
 }
 
 #[test]
-fn at_the_end_of_the_input_what_was_accepted_is_finished() {
+fn end_of_input_finishes_accepted_commands() {
     let script = r#"
         1 prompt "message":"a"
         2 prompt "message":"b"
@@ -311,7 +311,7 @@ fn at_the_end_of_the_input_what_was_accepted_is_finished() {
 }
 
 #[test]
-fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
+fn session_closes_when_idle() {
     let script = r#"
         1 prompt "message":"a"
         2 prompt "message":"b"
@@ -361,7 +361,7 @@ fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
 }
 
 #[test]
-fn a_shutdown_answers_whoever_waits() {
+fn shutdown_answers_all_open_commands() {
     let script = r#"
         1 prompt "message":"a"
         2 compact

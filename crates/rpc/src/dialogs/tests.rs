@@ -63,7 +63,7 @@ fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>
 }
 
 #[test]
-fn an_answer_fits_its_question() {
+fn answer_must_fit_its_question() {
     use UiAnswer::{Cancelled, Confirmed};
     use UiKind::{Approve, Confirm, GateFailing, Input, Select};
     check(Confirm, Confirmed(true), Ok((Confirmed(true), UiEnd::Answered)));
@@ -83,7 +83,7 @@ fn an_answer_fits_its_question() {
 }
 
 #[test]
-fn a_question_is_over_once() {
+fn question_ends_once() {
     let not_open = |dialogs: &mut DialogRegistry| {
         let failure = dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap_err();
         assert_eq!(failure.code, ErrorCode::NotOpen, "{failure}");
@@ -107,7 +107,7 @@ fn a_question_is_over_once() {
 }
 
 #[test]
-fn without_a_client_that_answers_the_default_counts_at_once() {
+fn default_applies_without_an_answering_client() {
     let mut dialogs = DialogRegistry::default();
     assert_eq!(dialogs.ask(question(UiKind::GateFailing), Instant::now()), None);
     let (mut dialogs, now) = asked(UiKind::Confirm);
@@ -148,7 +148,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn every_question_is_over_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
+    fn every_question_ends_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
         let (mut dialogs, mut now) = (DialogRegistry::default(), Instant::now());
         dialogs.set_answers(true);
         let (mut sent, mut ended) = (Vec::new(), Vec::new());

@@ -71,7 +71,7 @@ fn all(outbox: &mut ClientOutbox) -> String {
 }
 
 #[test]
-fn what_fits_comes_as_it_is() {
+fn lines_below_the_limit_are_kept() {
     let mut outbox = outbox();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(None, whole(2)).unwrap();
@@ -87,7 +87,7 @@ fn what_fits_comes_as_it_is() {
 }
 
 #[test]
-fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() {
+fn dropped_pieces_are_reported_before_the_next_line() {
     let mut outbox = filled();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(session("s"), piece(2)).unwrap();
@@ -108,7 +108,7 @@ fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() 
 }
 
 #[test]
-fn notes_have_more_room() {
+fn notes_have_a_higher_limit() {
     let mut outbox = filled();
     outbox.event(session("s"), note(1)).unwrap();
     assert!(!outbox.is_full());
@@ -142,7 +142,7 @@ fn only_the_newest_content_of_a_panel_waits() {
 }
 
 #[test]
-fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
+fn only_the_newest_status_text_waits() {
     let mut outbox = filled();
     let status = |key: &str, text: Option<&str>| RpcEvent::ExtStatus {
         extension: ExtensionName::new("todo"),
@@ -160,7 +160,7 @@ fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
 }
 
 #[test]
-fn the_content_of_a_panel_stays_before_its_end() {
+fn panel_content_precedes_its_close() {
     let mut outbox = filled();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.event(session("s"), closes("todo", "a")).unwrap();
@@ -175,7 +175,7 @@ fn the_content_of_a_panel_stays_before_its_end() {
 }
 
 #[test]
-fn panels_that_open_and_close_without_end_take_no_room() {
+fn reopened_panels_do_not_accumulate() {
     let mut outbox = filled();
     outbox.event(session("s"), closes("todo", "before")).unwrap();
     let mut most = 0;
@@ -201,7 +201,7 @@ fn panels_that_open_and_close_without_end_take_no_room() {
 }
 
 #[test]
-fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
+fn unlimited_extension_events_are_dropped() {
     let mut outbox = filled();
     outbox.event(session("s"), said("x".repeat(ROOM.notes))).unwrap();
     let before = outbox.waiting_bytes();
@@ -220,7 +220,7 @@ fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
 }
 
 #[test]
-fn a_panel_whose_content_was_read_is_not_taken_back() {
+fn delivered_panel_is_not_withdrawn() {
     let mut outbox = outbox();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.take(1).unwrap();
@@ -230,7 +230,7 @@ fn a_panel_whose_content_was_read_is_not_taken_back() {
 }
 
 #[test]
-fn lines_are_taken_whole() {
+fn takes_complete_lines() {
     let mut outbox = outbox();
     (0..3).for_each(|n| outbox.event(None, whole(n)).unwrap());
     let length = outbox.waiting_bytes() / 3;
@@ -272,7 +272,7 @@ fn numbered(kind: usize, n: usize, length: usize) -> ClientEvent {
 
 proptest! {
     #[test]
-    fn what_matters_always_comes_and_what_is_missing_is_counted(steps in prop::collection::vec(step(), 0..80)) {
+    fn required_events_arrive_and_dropped_ones_are_counted(steps in prop::collection::vec(step(), 0..80)) {
         let (mut outbox, mut typed) = (outbox(), ClientOutbox::new(ROOM, LineEncoding::Typed));
         let (mut sent, mut read) = (Vec::new(), String::new());
         for (n, step) in steps.into_iter().enumerate() {
@@ -300,7 +300,7 @@ proptest! {
 }
 
 #[test]
-fn an_image_weighs_what_its_data_does() {
+fn image_counts_with_its_data_size() {
     let image = |bytes: usize| {
         let data = "A".repeat(bytes).into();
         let content = vec![ContentBlock::Image(Image { mime_type: "image/png".into(), data })];

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_a_name_of_its_own() {
+    fn copy_gets_a_different_name() {
         check("tidy", "tidy (fork)");
         check("tidy (fork)", "tidy (fork 2)");
         check("tidy (fork 9)", "tidy (fork 10)");

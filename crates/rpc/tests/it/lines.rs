@@ -150,7 +150,7 @@ fn host_calls() -> Vec<AgentEvent> {
 }
 
 #[test]
-fn every_event_has_its_line() {
+fn every_event_has_a_line() {
     let lines: Vec<String> =
         events().iter().chain(&host_calls()).chain(&measures()).map(|event| line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_changed_is_as_it_was() {
+    fn unchanged_values_keep_their_text() {
         let params = r#"{"Model":"m","messages":[{"role":"user","content":"a \u003c b","prompt":{"slot":7}}],"native":[1.50e3]}"#;
         check::<BeforeLlm>(params, &[], |_| (), params);
         let expect = r#"{"Model":"n","messages":[{"role":"user","content":"a \u003c b","prompt":{"slot":7}}],"native":[1.50e3]}"#;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_that_is_changed_the_rest_is_as_it_was() {
+    fn unchanged_list_items_keep_their_text() {
         let params =
             r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2}]}"#;
         let added = r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2},{"role":"user","content":"c"}]}"#;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn options_lose_what_was_taken_away_and_nothing_else() {
+    fn removed_options_are_omitted() {
         let params = r#"{"options":{"max_tokens":8192,"temperature":0.7,"top_k":40}}"#;
         let hot = r#"{"options":{"max_tokens":8192,"temperature":1.5,"top_k":40}}"#;
         check::<BeforeLlm>(params, &[], |call| call.options.temperature = Some(1.5), hot);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_passed_on_byte_for_byte_and_are_always_there() {
+    fn arguments_are_kept_byte_for_byte() {
         let always = ["tool", "arguments"];
         let params =
             r#"{"tool":"bash","arguments":{"b":9007199254740993,"A":1.0},"meta":{"TurnID":"t","New":true}}"#;

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_content_is_sent_when_its_turn_comes() {
+    fn last_content_is_sent_when_due() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         assert_eq!(panels.render(panel("a", "one", "1"), start), Some(panel("a", "one", "1")));
         assert_eq!(panels.deadline(), None, "a sent content does not wait");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_do_not_wait_for_each_other_and_a_closed_one_for_nothing() {
+    fn panels_are_independent_and_closed_ones_are_dropped() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for id in ["a", "b", "c"] {
             assert!(panels.render(panel(id, "", "1"), start).is_some());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn all_panels_together_keep_to_one_rate() {
+    fn all_panels_share_one_rate() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         let mut sent = 0;
         for millisecond in 0..1000 {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_that_are_drawn_no_more_are_forgotten() {
+    fn idle_panels_are_removed() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for number in 0..1000_u32 {
             panels.render(panel(&number.to_string(), "", ""), start + PANEL_INTERVAL * number);

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_out_whole_and_in_order() {
+    fn lines_are_written_complete_and_in_order() {
         let long = format!("{}\n", "x".repeat(MORE));
         for lines in [&["1\n", "2\n"][..], &["1\n", &long, "2\n", &long, "3\n"]] {
             let (reader, outbox) = pipe();
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn nobody_else_finds_that_writes_do_not_wait() {
+    fn non_blocking_mode_is_not_shared() {
         let (mut reader, writer) = io::pipe().unwrap();
         // Simulates a stderr that shares one open file with stdout.
         let mut shared = writer.try_clone().unwrap();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pipe_takes_needs_no_thread() {
+    fn write_that_fits_the_pipe_needs_no_thread() {
         let (mut reader, outbox) = pipe();
         for _ in 0..100 {
             outbox.send_line("1\n".to_owned());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_holds_up_nobody() {
+    fn slow_reader_blocks_no_sender() {
         let (mut reader, outbox) = pipe();
         let long = format!("{}\n", "x".repeat(MORE));
         outbox.send_line(long.clone());
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_without_a_reader_is_an_error_once_and_then_silence() {
+    fn closed_pipe_is_reported_once() {
         let (reader, outbox) = pipe();
         drop(reader);
         outbox.check().unwrap();
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_are_drawn_by_the_thread_when_it_is_time() {
+    fn thread_draws_due_panels() {
         let (reader, outbox) = pipe();
         let mut lines = io::BufRead::lines(io::BufReader::new(reader));
         let mut next = || lines.next().unwrap().unwrap();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_at_newlines_wherever_the_reads_do() {
+    fn splits_lines_at_any_read_boundary() {
         check(&[], &[]);
         check(&["a\nb\n"], &["a", "b"]);
         check(&["a", "\n", "b\nc"], &["a", "b"]);
@@ -172,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_have_its_limit_and_no_more() {
+    fn line_length_limit_is_exact() {
         let longest = vec![b'x'; LONGEST - 1];
         assert_eq!(lines(&[&longest, b"\n", b"a\n"]), (vec![longest.clone(), b"a".to_vec()], false));
         assert_eq!(lines(&[b"a\n", &longest, b"xx"]), (vec![b"a".to_vec()], true));
     }
 
     #[test]
-    fn a_large_line_does_not_hold_its_memory() {
+    fn buffer_shrinks_after_a_large_line() {
         let mut cutter = LineSplitter::new(MAX_RESULT_LINE);
         for _ in 0..1024 {
             let room = cutter.read_buffer().len();

@@ -121,7 +121,7 @@ async fn arguments_that_fit_reach_the_handler() {
 }
 
 #[tokio::test]
-async fn an_error_names_the_field() {
+async fn error_names_the_field() {
     let harness = Harness::start(search()).await;
     for (args, expect) in [
         (json!({"order": "newest"}), "arguments do not fit: missing field `query`"),

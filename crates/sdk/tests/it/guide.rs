@@ -139,7 +139,7 @@ async fn berlin_is_sunny() {
 }
 
 #[tokio::test]
-async fn the_other_fragments_do_what_the_guide_says() {
+async fn other_fragments_work_as_documented() {
     let harness = Harness::start(extension()).await;
     let misfit = harness.tool("search", json!({"query": "q", "limit": "3"})).await;
     let expect = r#"argument "limit" does not fit: invalid type: string "3", expected u32"#;
@@ -159,7 +159,7 @@ async fn the_other_fragments_do_what_the_guide_says() {
 }
 
 #[tokio::test]
-async fn what_the_host_does_is_used_and_what_it_does_not_is_said() {
+async fn host_services_are_used_and_failures_reported() {
     let note = json!({"text": "rain"});
     let harness = Harness::start_served(extension(), |call, args| match call {
         "read" => Ok("* sun\n".to_owned()),

@@ -30,7 +30,7 @@ fn denied(id: u64, reason: &str) -> Value {
 }
 
 #[test]
-fn replies_come_as_they_are_ready_whatever_blocks() {
+fn replies_are_sent_despite_blocked_handlers() {
     let mut hook = hook(Stdio::inherit());
     hook.send(&call(2, "hook.approve_tool", "block"));
     hook.send(&call(3, "hook.before_tool", "block"));
@@ -47,7 +47,7 @@ fn replies_come_as_they_are_ready_whatever_blocks() {
 }
 
 #[test]
-fn a_panic_and_a_line_that_makes_no_sense_end_nothing() {
+fn process_survives_a_panic_and_an_invalid_line() {
     let mut hook = hook(Stdio::inherit());
     hook.send(&call(2, "hook.before_tool", "panic"));
     assert_eq!(hook.next()["error"]["message"], "handler panicked: on purpose");
@@ -80,7 +80,7 @@ fn everything_is_answered_at_the_end_of_input() {
 }
 
 #[test]
-fn lines_are_as_long_as_the_conversation() {
+fn long_conversations_are_read() {
     let mut hook = hook(Stdio::inherit());
     let long = "x".repeat(9 * 1024 * 1024);
     let message = json!({"role": "user", "content": long});
@@ -93,7 +93,7 @@ fn lines_are_as_long_as_the_conversation() {
 }
 
 #[test]
-fn events_of_all_three_dialects_are_heard() {
+fn events_of_all_three_dialects_are_handled() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut hook = hook(log.reopen().unwrap().into());
     for line in [
@@ -116,7 +116,7 @@ fn events_of_all_three_dialects_are_heard() {
 }
 
 #[test]
-fn a_hook_that_nobody_asks_says_so() {
+fn hook_without_calls_warns() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let (args, stderr) = (["hook".to_owned()], log.reopen().unwrap());
     let mut hook = Process::start_silently(&probe_program(), &args, Path::new("/"), stderr.into());

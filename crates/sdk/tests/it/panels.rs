@@ -59,7 +59,7 @@ async fn frames(harness: &Harness) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_contents_the_first_and_the_last_are_sent() {
+async fn first_and_last_content_are_sent() {
     let harness = Harness::start(busy()).await;
     harness.command("background", "").await;
     // sleep: virtual time
@@ -69,7 +69,7 @@ async fn of_many_contents_the_first_and_the_last_are_sent() {
 }
 
 #[tokio::test]
-async fn what_was_drawn_before_an_answer_is_seen_before_it() {
+async fn panel_content_precedes_a_later_response() {
     let harness = Harness::start(busy()).await;
     harness.tool("draw", json!({})).await;
     harness.event(LifecycleEvent::turn_start(1)).await;
@@ -83,7 +83,7 @@ async fn what_was_drawn_before_an_answer_is_seen_before_it() {
 }
 
 #[tokio::test]
-async fn a_closed_panel_is_not_drawn_afterwards() {
+async fn closed_panel_is_not_drawn() {
     let harness = Harness::start(busy()).await;
     harness.command("close", "").await;
     let expect = ["panel_render 1", "panel_close", "command_response", "shutdown_ack"];

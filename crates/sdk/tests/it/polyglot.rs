@@ -41,7 +41,7 @@ fn hello_py_is_the_quick_start() {
 }
 
 #[test]
-fn hello_py_needs_nobody_to_say_ready_and_leaves_at_the_end_of_input() {
+fn hello_py_works_without_ready_and_ends_with_its_input() {
     let mut hello = start("hello-py", &["python3"]);
     hello.expect("register_command");
     assert!(hello.hang_up().success());

@@ -93,7 +93,7 @@ fn the_complete_flow_of_the_document_is_read() {
 }
 
 #[test]
-fn what_picoclaw_sends_is_read_and_said_again() {
+fn lines_of_picoclaw_round_trip() {
     let again = |text: &str| {
         let value: serde_json::Value = serde_json::from_str(text).unwrap();
         let own: serde_json::Value = serde_json::from_str(&line(text).encode().unwrap()).unwrap();
@@ -119,7 +119,7 @@ fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
 }
 
 #[test]
-fn both_ways_to_write_a_kind_are_read() {
+fn reads_both_spellings_of_a_kind() {
     let kinds: Vec<HookEventKind> = [PICOCLAW, SEED]
         .iter()
         .flat_map(|lines| lines.lines())

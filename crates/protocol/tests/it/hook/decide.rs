@@ -34,7 +34,7 @@ where
 }
 
 #[test]
-fn any_object_is_a_greeting() {
+fn hello_accepts_any_object() {
     let hello = HookHello::new("gate", Vec::new());
     for result in ["{}", "null", r#"{"ok":false}"#, r#"{"name":7}"#] {
         check(&hello, result, Ok("()"));
@@ -44,7 +44,7 @@ fn any_object_is_a_greeting() {
 }
 
 #[test]
-fn nothing_is_go_on() {
+fn empty_result_means_continue() {
     for result in
         ["{}", "null", r#"{"action":""}"#, r#"{"action":"continue","reason":"x"}"#, r#"{"ok":true}"#]
     {
@@ -67,7 +67,7 @@ where
 }
 
 #[test]
-fn who_sends_the_params_back_changes_nothing() {
+fn repeated_params_change_nothing() {
     check_echo(&samples::before_llm(), "request");
     check_echo(&samples::after_llm(), "response");
     check_echo(&samples::before_tool(), "call");
@@ -95,7 +95,7 @@ fn both_aborts_keep_their_reason() {
 }
 
 #[test]
-fn an_action_of_another_stage_is_none() {
+fn action_of_another_point_is_rejected() {
     let check = |action: &str, detail: &str| {
         let result = format!(r#"{{"action":"{action}"}}"#);
         let wrong = Err((detail, result.as_str()));
@@ -110,7 +110,7 @@ fn an_action_of_another_stage_is_none() {
 }
 
 #[test]
-fn a_call_is_denied_or_answered() {
+fn tool_call_can_be_denied_or_answered() {
     let call = samples::before_tool();
     check(&call, r#"{"action":"deny_tool","reason":"no"}"#, Ok(r#"Deny { reason: "no" }"#));
     check(&call, r#"{"action":"deny_tool","call":7}"#, Ok(r#"Deny { reason: "" }"#));
@@ -135,7 +135,7 @@ fn a_call_is_denied_or_answered() {
 }
 
 #[test]
-fn a_call_is_changed() {
+fn tool_call_can_be_changed() {
     let call = samples::before_tool();
     let changed = r#"Modify { tool: Some("exec"), arguments: Some({"n":9007199254740992}) }"#;
     check(
@@ -157,7 +157,7 @@ fn a_call_is_changed() {
 }
 
 #[test]
-fn a_call_that_is_changed_in_other_words_is_not_made() {
+fn misspelled_change_blocks_the_call() {
     let call = samples::before_tool();
     let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
     check(r#"{"action":"modify"}"#, "modify without \"call\"", r#"{"action":"modify"}"#);
@@ -208,7 +208,7 @@ fn a_call_that_is_changed_in_other_words_is_not_made() {
 }
 
 #[test]
-fn a_call_that_is_answered_in_other_words_is_not_made() {
+fn misspelled_response_blocks_the_call() {
     let call = samples::before_tool();
     let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
     check(r#"{"action":"respond"}"#, "respond without \"result\"", r#"{"action":"respond"}"#);
@@ -230,7 +230,7 @@ fn a_call_that_is_answered_in_other_words_is_not_made() {
 }
 
 #[test]
-fn a_verdict_that_agrees_is_go_on() {
+fn agreeing_verdict_means_continue() {
     for result in [r#"{"approved":true}"#, r#"{"allow":true}"#, r#"{"block":false}"#, r#"{"deny":null}"#] {
         check(&samples::before_tool(), result, Ok("Continue"));
     }
@@ -264,7 +264,7 @@ fn only_true_approves() {
 }
 
 #[test]
-fn who_does_not_say_whether_denies_and_is_told() {
+fn missing_approved_denies_with_a_report() {
     let check = |result: &str, found: &str| {
         let report = format!(
             r#"the reply to hook.approve_tool cannot be used: it says no "approved", which denies; it was {found}, expected {{"approved":true|false,"reason":"…"}}"#
@@ -278,7 +278,7 @@ fn who_does_not_say_whether_denies_and_is_told() {
 }
 
 #[test]
-fn what_is_wrong_and_what_is_right_are_said_in_one_line() {
+fn error_contains_the_actual_and_expected_form() {
     let wrong = samples::after_tool().decide(&json(r#"{"action":"modify","result":{"for_llm":"x"}}"#));
     assert_eq!(
         wrong.unwrap_err().to_string(),
@@ -287,7 +287,7 @@ fn what_is_wrong_and_what_is_right_are_said_in_one_line() {
 }
 
 #[test]
-fn an_approval_that_says_otherwise_denies_and_is_told() {
+fn contradictory_approval_denies_with_a_report() {
     let call = samples::approve_tool();
     for agrees in [
         r#""action":"""#,
@@ -324,7 +324,7 @@ fn an_approval_that_says_otherwise_denies_and_is_told() {
 }
 
 #[test]
-fn a_payload_beside_a_verdict_counts_and_the_verdict_is_told() {
+fn payload_applies_and_extra_verdict_is_reported() {
     let report = "it says \"decision\" and no \"action\"";
     let modify = |payload: &str| format!(r#"{{"decision":"modify",{payload}}}"#);
     let decided =

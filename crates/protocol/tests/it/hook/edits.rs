@@ -45,7 +45,7 @@ fn new(message: HookMessage) -> MessageEdit {
 }
 
 #[test]
-fn what_is_left_out_stays() {
+fn omitted_fields_keep_their_values() {
     let model = Some("other".to_owned());
     assert_eq!(edit(&json!({ "model": "other" })), LlmEdit { model, ..LlmEdit::default() });
     assert_eq!(edit(&json!({ "model": "" })), LlmEdit::default());
@@ -57,7 +57,7 @@ fn what_is_left_out_stays() {
 }
 
 #[test]
-fn options_are_taken_as_a_whole() {
+fn options_are_replaced_as_a_whole() {
     let options = |options: Value| edit(&json!({ "options": options })).options;
     let only = LlmOptions { temperature: Some(0.0), ..LlmOptions::default() };
     assert_eq!(options(json!({ "temperature": 0, "top_k": 3 })), Some(only));
@@ -75,7 +75,7 @@ fn options_are_taken_as_a_whole() {
 }
 
 #[test]
-fn messages_that_were_shown_are_found_again() {
+fn original_messages_are_matched() {
     let [system, user, call, result] = asked().try_into().unwrap();
     let (note, note_again) = (message("user", "be brief"), new(message("user", "be brief")));
     let all = [system.clone(), user.clone(), call.clone(), result.clone()];
@@ -112,7 +112,7 @@ fn messages_that_were_shown_are_found_again() {
 }
 
 #[test]
-fn what_a_hook_does_not_know_of_a_message_is_no_change() {
+fn omitted_message_details_are_not_a_change() {
     let [_, user, call, result] = asked().try_into().unwrap();
     let forgetful = HookMessage { reasoning_content: String::new(), ..call.clone() };
     check_messages(&[user.clone(), forgetful, result.clone()], None);
@@ -136,7 +136,7 @@ fn a_long_conversation_is_compared_quickly() {
 }
 
 #[test]
-fn the_system_prompt_stays() {
+fn system_prompt_cannot_change() {
     let system = "the system prompt cannot be changed, so no message was";
     let other = [message("system", "You are mine."), message("user", "x")];
     let decided = decide(&json!({ "model": "other", "messages": other }));
@@ -166,7 +166,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn tools_are_added_and_none_is_changed() {
+fn tools_can_be_added_but_not_changed() {
     let (read, bash, weather) = (tool("read"), tool("bash"), tool("weather"));
     check_tools(&[], &[], &[], &[]);
     let added = std::slice::from_ref(&weather);
@@ -179,7 +179,7 @@ fn tools_are_added_and_none_is_changed() {
 }
 
 #[test]
-fn tools_that_no_model_takes_are_not_added() {
+fn invalid_tools_are_not_added() {
     let all = [tool("read"), tool("bash")];
     let check = |bad: ToolDefinition, why: &str| {
         let said = [all.as_slice(), &[tool("weather"), bad]].concat();
@@ -198,7 +198,7 @@ fn tools_that_no_model_takes_are_not_added() {
 }
 
 #[test]
-fn there_is_an_end_to_tools_and_to_what_is_said_of_them() {
+fn number_of_tools_and_reports_is_limited() {
     let many: Vec<_> = (0..1000).map(|n| tool(&format!("t{n}"))).collect();
     let decided = decide(&json!({ "tools": many }));
     let LlmDecision::Modify(edit) = decided.decision else { panic!("some are added") };

@@ -18,7 +18,7 @@ fn lines(of_clients: bool) -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn what_clients_of_zot_send_is_read() {
+fn commands_of_zot_clients_are_read() {
     let mut read = Vec::new();
     for line in lines(true) {
         let request = read_request(line.as_bytes(), BOUNDS).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -59,7 +59,7 @@ fn replies_of_zot_are_read() {
 
 /// Whatever of zot's lines a client may look at has its like in a line of haft's.
 #[test]
-fn what_clients_of_zot_get_is_still_there() {
+fn fields_for_zot_clients_are_present() {
     let replies = samples::replies().into_iter().map(|reply| value(&reply.encode().unwrap()));
     let events = samples::events().into_iter().map(|event| value(&event.encode().unwrap()));
     let own: Vec<Value> = replies.chain(events).collect();

@@ -51,7 +51,7 @@ async fn commands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notes_and_what_it_has_haft_do() {
+async fn notes_and_host_calls() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;
@@ -72,7 +72,7 @@ async fn notes_and_what_it_has_haft_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_it_says_in_the_status_line_goes_with_it() {
+async fn status_text_disappears_with_the_extension() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;
@@ -90,7 +90,7 @@ async fn what_it_says_in_the_status_line_goes_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_follow_a_command() {
+async fn command_completions() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     let completes = json!({"type": "register_command", "name": "todo", "completes": true});
@@ -201,7 +201,7 @@ async fn tools_and_gates() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panel_goes_with_its_extension() {
+async fn panel_closes_with_its_extension() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", [command("todo")]).await;
@@ -216,7 +216,7 @@ async fn a_panel_goes_with_its_extension() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_under_way_ends_with_abort_and_with_its_session() {
+async fn running_command_ends_with_abort_or_session() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", [command("ponder")]).await;
@@ -237,7 +237,7 @@ async fn a_command_under_way_ends_with_abort_and_with_its_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_without_any() {
+async fn session_without_extensions() {
     let mut client = Client::of(Program::new([]).plain());
     client.ask(json!({"type": "list_commands"})).await;
     client.ask(json!({"type": "list_extensions"})).await;
@@ -248,7 +248,7 @@ async fn a_session_without_any() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn they_are_looked_for_again() {
+async fn extensions_are_reloaded() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;

@@ -101,7 +101,7 @@ same! {
 }
 
 #[tokio::test(start_paused = true)]
-async fn images_have_their_data() {
+async fn images_keep_their_data() {
     let mut local = Local::of(Program::new([Answer::Say("A pixel.")]));
     local.say(PromptCommand { message: String::new(), images: vec![prompts::pixel()], plain: None });
     drop(local.says);
@@ -119,7 +119,7 @@ async fn images_have_their_data() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_asks_for_a_token_and_what_a_line_could_not_say_is_refused() {
+async fn local_client_needs_no_token_but_valid_requests() {
     let set = |options: &mut ServeOptions| options.token = Some(AuthToken("secret".into()));
     let mut local = Local::with(Program::new([]), 64, set);
     local.say(PingCommand {});
@@ -136,7 +136,7 @@ async fn nobody_asks_for_a_token_and_what_a_line_could_not_say_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_what_one_does_not_read_pieces_are_left_out() {
+async fn slow_local_client_loses_pieces() {
     const PIECES: u64 = 5_000;
     let program = Program::new([Answer::Pieces("word ", 5_000)]);
     let agents = program.agents();
@@ -162,7 +162,7 @@ async fn of_what_one_does_not_read_pieces_are_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
+async fn silent_local_client_does_not_delay_the_end() {
     let before = Handle::current().metrics().num_alive_tasks();
     let local = Local::with(Program::new([Answer::Pieces("word ", 100)]), 1, |_| {});
     local.prompt("talk");
@@ -174,7 +174,7 @@ async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_gone_ends_everything() {
+async fn lost_local_client_ends_serving() {
     let before = Handle::current().metrics().num_alive_tasks();
     let Local { says, mut lines, served, .. } = Local::of(Program::new([Answer::Call("wait", "{}")]));
     says.send(RpcRequest::new(PromptCommand { message: "wait".into(), images: Vec::new(), plain: None }))
@@ -191,7 +191,7 @@ async fn one_that_is_gone_ends_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_nothing_more_hears_the_rest() {
+async fn local_client_gets_the_rest_after_closing_its_input() {
     let mut local = Local::of(Program::new([]));
     local.prompt("one");
     local.prompt("two");

@@ -42,17 +42,17 @@ fn check(registry: &str, shape: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn every_command_is_done_once() {
+fn every_command_occurs_in_a_transcript() {
     check("rpc_commands", |name| format!(r#""command":"{name}","success":true"#));
 }
 
 #[test]
-fn every_code_is_answered_once() {
+fn every_code_occurs_in_a_transcript() {
     check("rpc_codes", |name| format!(r#""code":"{name}"}}"#));
 }
 
 #[test]
-fn every_event_is_told_once() {
+fn every_event_occurs_in_a_transcript() {
     check("rpc_events", |name| format!(r#"< {{"type":"{name}","#));
     check("agent_events", |name| format!(r#"< {{"type":"{name}","#));
 }

@@ -67,7 +67,7 @@ async fn templates() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_fails_or_panics_is_told_and_the_session_goes_on() {
+async fn failing_model_is_reported_and_the_session_continues() {
     let answers = [Answer::Hesitates("Well."), Answer::Fail("no such model"), Answer::Panic];
     let mut client = Client::of(Program::new(answers));
     client.prompt("1", "try").await;
@@ -86,7 +86,7 @@ async fn a_turn_that_a_hook_discards() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_is_summed_up() {
+async fn conversation_is_compacted() {
     let answers = [Answer::Say("First."), Answer::Say("Second."), Answer::Say("Two things were said.")];
     let mut client = Client::of(Program::new(answers));
     // There is nothing to sum up.

@@ -33,7 +33,7 @@ fn folded(said: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_pauses_is_told_what_it_missed() {
+async fn pausing_client_gets_event_gaps() {
     let program = Program::new([Answer::Pieces("word ", PIECES)]);
     let agents = program.agents();
     let mut client = Client::behind(1024, program, narrow);
@@ -59,7 +59,7 @@ async fn a_client_that_pauses_is_told_what_it_missed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_client_that_lets_much_wait_no_commands_are_read() {
+async fn commands_wait_while_the_outbox_is_full() {
     let program = Program::new([Answer::Pieces("word ", 400)]);
     let agents = program.agents();
     let mut client = Client::behind(1024, program, narrow);
@@ -80,7 +80,7 @@ async fn of_a_client_that_lets_much_wait_no_commands_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_is_not_waited_for_in_the_end() {
+async fn silent_client_does_not_delay_the_end() {
     let before = Handle::current().metrics().num_alive_tasks();
     let mut client = Client::behind(64, Program::new([Answer::Pieces("word ", 100)]), |_| {});
     client.send(json!({"id": "1", "type": "prompt", "message": "talk"})).await;
