@@ -354,10 +354,10 @@ impl Hook {
         let missed = points.into_iter().filter(|(has, point)| *has && !modes.contains(&point.mode()));
         let asked = missed.map(|(_, point)| {
             let name = point.name();
-            format!("{name} is never asked: add \"{name}\" to this hook's intercept")
+            format!("{name} is never called: add \"{name}\" to this hook's intercept list")
         });
         let deaf = !self.events.is_empty() && !modes.contains(&HookMode::Observe);
-        asked.chain(deaf.then(|| "no event is ever told: add some to this hook's observe".to_owned()))
+        asked.chain(deaf.then(|| "no event arrives: add events to this hook's observe list".to_owned()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lines that others wrote once are read for ever.
+//! Old lines of other programs stay readable.
 
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
 use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent};

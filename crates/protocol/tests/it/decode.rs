@@ -1,4 +1,4 @@
-//! Known, unknown and malformed lines, each with its name.
+//! Known, unknown and malformed lines, with their errors.
 
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodedFrame, LineLimits, decode, decode_with_limit, encode, is_blank};
@@ -9,7 +9,8 @@ use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
 type Outcome = Result<DecodedFrame<ExtensionFrame>, DecodeError>;
 
-/// An outcome in one line: `known ready`, `unknown submit #7`, `frame_invalid hello #1: name: …`.
+/// Describes an outcome in one line: `known ready`, `unknown submit #7`, `frame_invalid hello #1:
+/// name: …`.
 fn describe(outcome: Outcome) -> String {
     let id = |id: Option<haft_protocol::ids::RequestId>| id.map_or(String::new(), |id| format!(" #{id}"));
     match outcome {
@@ -224,7 +225,7 @@ fn depth_is_limited() {
 
 #[test]
 fn values_are_limited() {
-    // The frame, three keys, two strings and the array count as well.
+    // The frame, three keys, two strings and the array also count.
     let line = |values: usize| {
         let zeros = vec!["0"; values - 7].join(",");
         format!(r#"{{"type":"register_tool","name":"t","schema":[{zeros}]}}"#)
@@ -233,7 +234,8 @@ fn values_are_limited() {
     check(line(MAX_NODES + 1), "frame_too_deep: more than 200000 values");
 }
 
-/// A model may write anything; what the host tells observers of it must be a frame that every reader takes.
+/// A model may write any arguments; the event for observers must be a frame that every reader
+/// accepts.
 #[test]
 fn tool_call_event_is_valid_for_any_arguments() {
     for (args, told) in

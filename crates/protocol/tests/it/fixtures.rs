@@ -36,7 +36,7 @@ fn extension_frames() {
     check::<ExtensionFrame>(EXTENSION);
 }
 
-/// The `event`s of all lines of a kind.
+/// Returns the `event`s of all lines of a kind.
 fn events(kind: &str) -> BTreeSet<String> {
     let frames = HOST.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     frames

@@ -176,8 +176,8 @@ fn abort_stops_the_job_and_the_next_starts() {
     add e
     7 abort "queued":true
       7 abort: done
-      5 prompt: aborted: taken back by `abort` before it began
-      6 prompt: aborted: taken back by `abort` before it began
+      5 prompt: aborted: cancelled by `abort` before it started
+      6 prompt: aborted: cancelled by `abort` before it started
       stop
     ended
     "#);
@@ -203,7 +203,7 @@ fn clear_requires_an_idle_session() {
       2 prompt: {"started":true}
       start "a"
     3 clear
-      3 clear: busy: the session is at work; wait for `done`, or send `abort` first
+      3 clear: busy: the session is busy; wait for `done`, or send `abort` first
     ended
     4 clear
       do clear as 3
@@ -334,20 +334,20 @@ fn session_closes_when_idle() {
     3 get_state
       do get_state as 3
     4 close_session
-      2 prompt: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
-      3 get_state: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      2 prompt: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
+      3 get_state: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
       stop
     5 prompt "message":"c"
-      5 prompt: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      5 prompt: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
     6 close_session
-      6 close_session: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      6 close_session: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
     done 2
     add d
-      not added: not done: the session is closed, or haft ends; ask another session, or start haft again
+      not added: command not run: the session is closed or haft is ending; use another session or restart haft
     ended
       close
     7 get_state
-      7 get_state: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      7 get_state: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
     closed
       4 close_session: done
     closed
@@ -382,8 +382,8 @@ fn shutdown_answers_all_open_commands() {
     3 run_command "name":"todo"
       do run_command as 3
     shutdown
-      2 compact: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
-      3 run_command: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      2 compact: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
+      3 run_command: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
       stop
     shutdown
     finish

@@ -1,4 +1,4 @@
-//! The writer: whole lines, and an error when nobody reads.
+//! The writer: complete lines, and an error if the reader is gone.
 
 use haft_protocol::event::AgentEvent;
 use haft_rpc::{EventWriter, WriteError};

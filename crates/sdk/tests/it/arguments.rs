@@ -31,7 +31,7 @@ enum Order {
     Oldest,
 }
 
-/// An argument that must not go through a float.
+/// An argument that must not be converted to a float.
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
 struct RawNumber {

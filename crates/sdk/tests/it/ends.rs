@@ -1,4 +1,4 @@
-//! How a connection ends, and what becomes of what was running.
+//! The end of a connection, and its effect on running handlers.
 
 use std::future::pending;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{Extension, Host, LifecycleEvent, NoArgs, NoteLevel, ToolResult};
 use tokio::time::sleep;
 
-/// A tool that takes some time, one that never ends, and an event that takes some time.
+/// A slow tool, a tool that never ends, and a slow event handler.
 fn slow() -> Extension {
     Extension::new("slow", "1.0.0")
         .tool("slow", "", |_: NoArgs, _| async {

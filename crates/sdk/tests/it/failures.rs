@@ -1,4 +1,5 @@
-//! Handlers that panic, fail or are missing: answered for, once, and survived.
+//! Handlers that panic, fail or are missing: each request is answered once, and the extension
+//! continues.
 
 use haft_sdk::testing::Harness;
 use haft_sdk::{
@@ -11,7 +12,7 @@ fn boom<T>() -> T {
     panic!("boom")
 }
 
-/// Every handler panics, before or inside its future.
+/// All handlers panic, before or inside their future.
 fn panicking() -> Extension {
     Extension::new("panicking", "1.0.0")
         .command("c", "", |_, _| async { boom::<Response>() })
@@ -24,7 +25,7 @@ fn panicking() -> Extension {
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
 }
 
-/// Every handler returns an error.
+/// All handlers return an error.
 fn failing() -> Extension {
     Extension::new("failing", "1.0.0")
         .command("c", "", |_, _| async { Err::<Response, _>("boom") })

@@ -1,4 +1,4 @@
-//! Lines at the edges: large, odd, unknown, broken.
+//! Unusual lines: large, odd, unknown, broken.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! The programs of `docs/extension-guide.md`, compiled and run here, so that the guide cannot drift from the truth.
+//! The programs of `docs/extension-guide.md`, compiled and run, so that the guide stays correct.
 
 use std::path::Path;
 use std::{env, fs};
@@ -18,7 +18,7 @@ const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
 /// The programs of the guide.
 mod program {
     use haft_sdk::{Extension, Response, ToolResult};
-    // The guide's import is whole; this is for a fragment further down.
+    // The guide imports everything; this import is for a later fragment.
     use haft_sdk::{HostError, NoteLevel};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -103,7 +103,7 @@ mod program {
     }
 }
 
-/// The programs of the guide, and its fragments in one extension.
+/// The programs of the guide and its fragments, in one extension.
 fn extension() -> Extension {
     program::note(program::units(program::search(program::weather(Extension::new("guide", "1.0.0")))))
         .on_event("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
@@ -179,7 +179,7 @@ async fn host_services_are_used_and_failures_reported() {
 
 #[test]
 fn every_rust_block_of_the_guide_is_compiled_here() {
-    /// White space and what rustfmt adds with it.
+    /// Removes white space and the commas that rustfmt adds with it.
     fn bare(text: &str) -> String {
         let bare: String = text.split_whitespace().collect();
         bare.replace(",}", "}").replace(",)", ")")
@@ -217,7 +217,7 @@ fn python() -> std::path::PathBuf {
     found.expect("this test needs python3 on the PATH")
 }
 
-/// The code blocks of one language.
+/// Returns the code blocks of one language.
 fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
     let fence = format!("```{language}\n");
     let mut rest = GUIDE;

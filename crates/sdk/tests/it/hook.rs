@@ -1,4 +1,4 @@
-//! Process hooks in memory: what each decision is on the wire, and what haft makes of it.
+//! Process hooks in memory: the wire form of each decision, and its meaning for haft.
 
 use haft_sdk::RawJson;
 use haft_sdk::hook::{
@@ -21,13 +21,13 @@ const CALLS: &str = r#"{"jsonrpc":"2.0","id":2,"method":"hook.before_llm","param
 {"jsonrpc":"2.0","id":6,"method":"hook.approve_tool","params":{"meta":{"TurnID":"turn-1"},"tool":"bash","arguments":{"command":"rm -rf /"}}}
 "#;
 
-/// What a hook replies to [`CALLS`], in the order of the calls.
+/// Returns the replies of a hook to [`CALLS`], in the order of the calls.
 #[track_caller]
 fn replies(hook: Hook) -> Vec<String> {
     said(hook, CALLS)
 }
 
-/// What a hook replies to these lines, by id.
+/// Returns the replies of a hook to these lines, by id.
 #[track_caller]
 fn said(hook: Hook, lines: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -76,7 +76,7 @@ fn hook_without_handlers_allows_all_but_approvals() {
     for (id, reply) in (2..6).zip(&replies) {
         assert_eq!(*reply, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"continue"}}}}"#));
     }
-    let denied = r#"{"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"this hook approves nothing; take approve_tool out of its intercept"}}"#;
+    let denied = r#"{"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"this hook has no approve_tool handler; remove approve_tool from its intercept list"}}"#;
     assert_eq!(replies[4], denied);
 }
 
@@ -153,7 +153,7 @@ fn invalid_lines_with_an_id_are_answered() {
     assert_eq!(errors, [(1, -32601), (2, -32600), (3, -32602), (4, -32600), (5, -32602), (6, 0)]);
 }
 
-/// Adds a tool `weather` and answers it.
+/// Adds a tool `weather` and answers its calls.
 fn weather() -> Hook {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
@@ -237,7 +237,7 @@ async fn oversized_reply_becomes_an_error() {
     assert!(error.message.contains("longer than the host's limit of 8388608"), "{error}");
 }
 
-/// A hook that keeps what it is told.
+/// A hook that stores its events.
 fn listening() -> (Hook, Arc<Mutex<Vec<HookEvent>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&told);

@@ -1,4 +1,4 @@
-//! `Hook::run()`: what only a process can show.
+//! `Hook::run()`: tests that need a process.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::process::probe_program;
 use crate::subprocess::Process;
 
-/// The probe as a hook that has answered hello.
+/// Starts the probe as a hook and completes `hello`.
 fn hook(stderr: Stdio) -> Process {
     let args = ["hook".to_owned()];
     let mut process = Process::start_silently(&probe_program(), &args, Path::new("/"), stderr);
@@ -123,8 +123,8 @@ fn hook_without_calls_warns() {
     hook.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "hook.hello", "params": {"name": "gate", "version": 1, "modes": ["tool"]}}));
     hook.next();
     assert!(hook.hang_up().success());
-    let expect = "before_llm is never asked: add \"before_llm\" to this hook's intercept\n\
-                  approve_tool is never asked: add \"approve_tool\" to this hook's intercept\n\
-                  no event is ever told: add some to this hook's observe\n";
+    let expect = "before_llm is never called: add \"before_llm\" to this hook's intercept list\n\
+                  approve_tool is never called: add \"approve_tool\" to this hook's intercept list\n\
+                  no event arrives: add events to this hook's observe list\n";
     assert_eq!(fs::read_to_string(log.path()).unwrap(), expect);
 }

@@ -1,4 +1,5 @@
-//! Who waits for whom: events for each other, tools and commands for nobody, intercepts for nothing.
+//! The order of handlers: events run one at a time, tools and commands in parallel, hooks without
+//! delay.
 
 use std::sync::{Arc, Mutex};
 

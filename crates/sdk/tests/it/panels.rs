@@ -1,4 +1,4 @@
-//! Panels that are drawn more often than anybody can look.
+//! Panels that are redrawn very often.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use haft_sdk::{Extension, Host, LifecycleEvent, NoArgs, NoteLevel, Panel, Respon
 use serde_json::json;
 use tokio::time::sleep;
 
-/// Longer than the SDK waits between two contents.
+/// Longer than the interval between two contents.
 const A_WHILE: Duration = Duration::from_millis(100);
 
 fn panel(line: &str) -> Panel {
     Panel::new("p").lines([line])
 }
 
-/// Draws a hundred contents at once, in several ways of going on.
+/// Draws a hundred contents at once, with several continuations.
 fn busy() -> Extension {
     fn draw(host: &Host) {
         (1..=100).for_each(|number| host.render_panel(panel(&number.to_string())));
@@ -45,7 +45,7 @@ fn busy() -> Extension {
         .on_event("turn_start", |_, host: Host| async move { draw(&host) })
 }
 
-/// The frames that came after `ready`, by type and first line.
+/// Returns the frames after `ready`, by type and first line.
 async fn frames(harness: &Harness) -> Vec<String> {
     let transcript = harness.shutdown().await;
     let lines = transcript.lines().filter_map(|line| line.strip_prefix("← "));

@@ -1,4 +1,4 @@
-//! `run()`: what only a process can show.
+//! `run()`: tests that need a process.
 
 use std::env;
 use std::fs;
@@ -148,7 +148,7 @@ fn closed_stdout_ends_the_extension() {
     let (said, stdout) = io::pipe().unwrap();
     let mut command = Command::new(probe_program());
     let mut child = command.stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
-    // The only other handle on that pipe's end.
+    // The only other handle to that end of the pipe.
     drop(command);
     let mut said = BufReader::new(said).lines();
     while !said.next().unwrap().unwrap().contains("ready") {}
@@ -160,7 +160,7 @@ fn closed_stdout_ends_the_extension() {
     assert!(!child.wait().unwrap().success());
 }
 
-/// Runs the probe on these, and returns what it said last.
+/// Runs the probe on these streams, and returns its last lines.
 #[track_caller]
 #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
 fn run_on(stdin: impl Into<Stdio>, lines: usize) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Gates, rewriters and watchers of some tools: what is subscribed to, and who is asked.
+//! Gates, rewriters and observers of some tools: their subscriptions and calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use haft_sdk::{Extension, GateDecision, HostInfo, LifecycleEvent, RawJson, ToolC
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// A gate for bash, a rewriter for two tools, and one that watches a third; what it watched.
+/// A gate for bash, a rewriter for two tools, and an observer of a third, with the observed calls.
 fn extension() -> (Extension, Arc<Mutex<Vec<Value>>>) {
     let watched = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&watched);

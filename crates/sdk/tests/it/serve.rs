@@ -1,4 +1,4 @@
-//! A whole conversation, as it looks on the wire.
+//! A whole conversation on the wire.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use haft_sdk::{
 };
 use serde_json::json;
 
-/// One of everything.
+/// An extension with one registration of each kind.
 fn everything() -> Extension {
     Extension::new("all", "1.2.3")
         .command("hello", "say hi", |args, _host| async move { Response::prompt(format!("Greet {args}.")) })

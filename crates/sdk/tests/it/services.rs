@@ -1,4 +1,4 @@
-//! What an extension has the host do.
+//! Host calls of an extension.
 
 use std::time::Duration;
 
@@ -75,6 +75,6 @@ async fn host_without_services_gets_no_calls() {
     let info = HostInfo { capabilities: Vec::new(), ..host_info() };
     let harness = Harness::start_with(extension(), info).await;
     let edit = harness.tool("edit", json!({})).await.joined_text();
-    assert_eq!(edit, r#"Err(Unavailable { reason: "this host does nothing for extensions" })"#);
+    assert_eq!(edit, r#"Err(Unavailable { reason: "this host provides no services for extensions" })"#);
     assert!(!harness.transcript().contains("host_call\""));
 }

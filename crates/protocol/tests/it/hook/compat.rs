@@ -1,4 +1,4 @@
-//! The user's document and PicoClaw's own lines, word for word.
+//! The lines of the user's document and of PicoClaw, unchanged.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const SEED: &str = include_str!("../../../fixtures/compat/hook/seed.jsonl");
 const FLOW: &str = include_str!("../../../fixtures/compat/hook/flow.jsonl");
 const PICOCLAW: &str = include_str!("../../../fixtures/compat/hook/picoclaw.jsonl");
 
-/// Every line in order: the method of a call, and what a reply means for the call of its id.
+/// Describes every line in order: the method of a call, and the decision in a reply.
 fn transcript(lines: &str) -> String {
     let mut calls: BTreeMap<u64, Call> = BTreeMap::new();
     let mut out = String::new();
@@ -103,7 +103,7 @@ fn lines_of_picoclaw_round_trip() {
     SEED.lines().chain(FLOW.lines()).filter(|text| text.contains("\"method\"")).for_each(again);
 }
 
-/// Whatever was sent is still there.
+/// True if all of `sent` is present in `own`.
 #[track_caller]
 fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
     match (sent, own) {

@@ -1,11 +1,11 @@
-//! What a result means for each question, wrong ones included.
+//! The decisions in results, including wrong ones.
 
 use haft_protocol::hook::{HookHello, HookQuestion, ResponseDecision, ResultDecision};
 
 use super::samples;
 use crate::samples::json;
 
-/// The decision, or what is wrong and the outline of what was there.
+/// Checks the decision, or the error and the outline of the result.
 #[track_caller]
 pub(crate) fn check<Q: HookQuestion>(question: &Q, result: &str, expect: Result<&str, (&str, &str)>)
 where
@@ -22,7 +22,7 @@ where
     assert_eq!(got, expect, "{result}");
 }
 
-/// The one thing that is reported.
+/// Checks the only report.
 #[track_caller]
 pub(crate) fn check_report<Q: HookQuestion>(question: &Q, result: &str, decision: &str, report: &str)
 where

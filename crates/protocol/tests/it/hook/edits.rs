@@ -15,7 +15,7 @@ fn decide(request: &Value) -> ParsedDecision<LlmDecision> {
     before_llm().decide(&raw(&result)).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// An edit about which nothing is said.
+/// Returns an edit without reports.
 #[track_caller]
 fn edit(request: &Value) -> LlmEdit {
     let decided = decide(request);
@@ -116,7 +116,7 @@ fn omitted_message_details_are_not_a_change() {
     let [_, user, call, result] = asked().try_into().unwrap();
     let forgetful = HookMessage { reasoning_content: String::new(), ..call.clone() };
     check_messages(&[user.clone(), forgetful, result.clone()], None);
-    // What the model is shown is one.
+    // The text for the model is the same.
     let blind = HookMessage { media: Vec::new(), ..result };
     check_messages(
         &[user, call, blind.clone()],

@@ -1,4 +1,4 @@
-//! What happened, in both forms.
+//! Events in both forms.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::*;
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use super::samples::{meta, occurrence};
 
-/// One of every kind, in order.
+/// One payload of every kind, in order.
 fn payloads() -> Vec<HookEventPayload> {
     HookEventKind::ALL
         .iter()

@@ -1,4 +1,5 @@
-//! The exact bytes of what both sides say. Shell hooks match on them, so a change here is a change of the protocol.
+//! The exact bytes of both sides. Shell hooks match them, so a change here is a change of the
+//! protocol.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +44,7 @@ fn lines_fit_the_schema() {
     }
 }
 
-/// The question of a reply, by its id.
+/// Returns the request of a reply, by its id.
 fn asked(id: u64) -> CallLine {
     samples::lines().into_iter().find(|line| line.id == Some(id)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Answers of the model and of tools that a hook changes in part.
+//! Partial changes of answers and results by hooks.
 
 use haft_protocol::hook::{
     AfterLlm, AfterTool, HookQuestion, HookToolCall, HookToolResult, LlmResponse, ResponseDecision,

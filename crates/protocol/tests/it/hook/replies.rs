@@ -1,4 +1,4 @@
-//! Lines of hooks: which are replies, which are noise, and whose call a bad one fails.
+//! Lines of hooks: replies, unrelated lines, and the calls that wrong lines fail.
 
 use haft_protocol::codec::{LineLimits, PlainSpan};
 use haft_protocol::hook::{BOUNDS, HookReply, UnreadableLine, read_reply};
@@ -7,7 +7,7 @@ fn read(line: &str) -> Result<HookReply, UnreadableLine> {
     read_reply(line.as_bytes(), BOUNDS, PlainSpan::default())
 }
 
-/// The id and the result, or the id and the error.
+/// Checks the id with the result or the error.
 #[track_caller]
 fn check(line: &str, id: u64, expect: Result<&str, &str>) {
     let reply = read(line).unwrap_or_else(|unread| panic!("{unread}: {line}"));
@@ -15,7 +15,7 @@ fn check(line: &str, id: u64, expect: Result<&str, &str>) {
     assert_eq!((reply.id, outcome.as_deref().map_err(String::as_str)), (id, expect), "{line}");
 }
 
-/// The call that is failed, the code, and what is wrong.
+/// Checks the failed call, the code and the detail.
 #[track_caller]
 fn check_unread(line: &str, expect: (Option<u64>, &str, &str)) {
     let unread = read(line).expect_err(line);
@@ -92,7 +92,7 @@ fn unreadable_reply_fails_its_call() {
         r#"{"id":3,"result":{},"Result":{}}"#,
         (Some(3), "frame_duplicate_key", "\"result\" is there twice, once as \"Result\""),
     );
-    // Two ids are none.
+    // A duplicate id counts as no id.
     check_unread(
         r#"{"id":3,"id":4}"#,
         (None, "frame_duplicate_key", "key \"id\" occurs twice in one object"),

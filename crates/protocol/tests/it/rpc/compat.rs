@@ -1,4 +1,4 @@
-//! What clients of zot send is read, and what they rely on is in what they get.
+//! Lines of zot's clients are readable, and haft's lines have all fields that these clients need.
 
 use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, RpcResponse, read_request};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn replies_of_zot_are_read() {
     }
 }
 
-/// Whatever of zot's lines a client may look at has its like in a line of haft's.
+/// Every line of zot that a client may read has a corresponding line of haft.
 #[test]
 fn fields_for_zot_clients_are_present() {
     let replies = samples::replies().into_iter().map(|reply| value(&reply.encode().unwrap()));
@@ -79,7 +79,8 @@ fn fields_for_zot_clients_are_present() {
     }
 }
 
-/// True if every field of zot's is there, with a value of the same kind; each of several items has its like.
+/// True if every field of zot's value exists with the same type. Each list item needs a
+/// corresponding item.
 fn covers(own: &Value, zots: &Value) -> bool {
     match (own, zots) {
         (Value::Object(own), Value::Object(zots)) => zots

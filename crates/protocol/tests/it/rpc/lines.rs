@@ -1,4 +1,5 @@
-//! The exact bytes of what both sides say. Shell clients match on them, so a change here is a change of the protocol.
+//! The exact bytes of both sides. Shell clients match them, so a change here is a change of the
+//! protocol.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::samples;
 
-/// What the file holds; with `HAFT_UPDATE_FIXTURES` in the environment it is written anew first.
+/// Returns the content of the file; `HAFT_UPDATE_FIXTURES` in the environment rewrites it first.
 fn fixture(name: &str, lines: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rpc").join(name);
     if std::env::var_os("HAFT_UPDATE_FIXTURES").is_some() {

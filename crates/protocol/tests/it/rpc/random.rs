@@ -1,4 +1,4 @@
-//! Lines by chance.
+//! Random lines.
 
 use haft_protocol::rpc::{
     AuthToken, BOUNDS, ForkCommand, HelloCommand, PanelKeyCommand, PromptCommand, RpcRequest, RpcResponse,
@@ -35,7 +35,7 @@ fn request() -> impl Strategy<Value = RpcRequest> {
         }
         .into()),
     ];
-    // An empty id is none.
+    // An empty id means none.
     let text = || proptest::option::of(any::<String>().prop_filter("empty", |text| !text.is_empty()));
     (text(), command, text()).prop_map(|(id, command, session)| RpcRequest { id, command, session })
 }

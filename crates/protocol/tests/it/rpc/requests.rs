@@ -1,10 +1,10 @@
-//! Lines that are no requests, and what their senders are told; lines that are read although they look odd.
+//! Invalid requests with their replies, and unusual lines that are valid.
 
 use haft_protocol::codec::LineLimits;
 use haft_protocol::rpc::{BOUNDS, Command, MAX_LINE, PingCommand, RpcRequest, SetTools, read_request};
 use insta::assert_snapshot;
 
-/// The reply to a line that is none.
+/// Returns the reply to an invalid line.
 #[track_caller]
 fn reply(line: impl AsRef<[u8]>) -> String {
     let unread = read_request(line.as_ref(), BOUNDS).unwrap_err();

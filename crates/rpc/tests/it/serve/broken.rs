@@ -1,4 +1,4 @@
-//! Streams that break, and what comes of it.
+//! Broken streams.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 
 use crate::program::Program;
 
-/// An output that takes nothing.
+/// An output that accepts no data.
 struct Torn(io::ErrorKind);
 
 impl AsyncWrite for Torn {

@@ -1,4 +1,4 @@
-//! What a person is asked: before tools run, and when a gate keeps failing.
+//! Questions to the person: before tools run, and if a gate keeps failing.
 
 use haft_rpc::EndReason;
 use insta::assert_snapshot;
@@ -10,7 +10,7 @@ use crate::extension::begins;
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client that is asked about a call of `look`: the question.
+/// A client with an open question about a call of `look`, and the id of the question.
 async fn asked() -> (Client, String) {
     let mut client = Client::of(Program::new([Answer::Call("look", r#"{"at":"a"}"#)]));
     client.ask(json!({"type": "hello", "approve": ["look"]})).await;
@@ -106,7 +106,7 @@ async fn other_tools_run_without_approval() {
     assert_snapshot!(client.end().await.1);
 }
 
-/// A gate that is gone fails three times; then the person decides.
+/// Runs a lost gate that fails three times; then the person decides.
 async fn failing(choice: Option<Value>) -> (EndReason, String) {
     let look = || Answer::Call("look", "{}");
     let (program, mut peer) = Program::new([look(), look(), look(), look()]).with_extension("guard");

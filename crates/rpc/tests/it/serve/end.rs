@@ -16,7 +16,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client with two sessions, the first of which has a tool running and a prompt waiting.
+/// A client with two sessions, the first of which has a running tool and a waiting prompt.
 async fn busy(drives: Drives) -> Client {
     let mut client = drives(Program::new([Answer::Call("wait", "{}")]));
     client.hello().await;
@@ -27,12 +27,12 @@ async fn busy(drives: Drives) -> Client {
     client
 }
 
-/// The number of tasks.
+/// Returns the number of tasks.
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// The process is told to end while it is at work.
+/// Ends the process while it works.
 pub(super) async fn shut_down(drives: Drives) -> String {
     let before = tasks();
     let mut client = busy(drives).await;
@@ -166,7 +166,7 @@ async fn serving_requires_a_first_session() {
     assert!(matches!(client.ended().await, Err(ServeError::First(_))));
 }
 
-/// An input that breaks.
+/// An input that fails.
 struct Breaks;
 
 impl AsyncRead for Breaks {

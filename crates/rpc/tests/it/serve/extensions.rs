@@ -1,4 +1,4 @@
-//! Extensions: their commands, panels, tools and gates, and what they have done.
+//! Extensions: their commands, panels, tools, gates and host calls.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ async fn command_completions() {
     assert_snapshot!(said);
 }
 
-/// Panels are opened, filled, given keys, and closed from either side.
+/// Opens panels, draws them, sends keys, and closes them from both sides.
 pub(super) async fn with_panels(drives: Drives) -> String {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = drives(program);
@@ -175,7 +175,7 @@ async fn tools_and_gates() {
     client.hello().await;
     client.ask(json!({"type": "get_tools"})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
-    // Both change the same; then one of them; then one says no.
+    // Both change the same argument; then one of them does; then one blocks.
     let decide = |told: [(&'static str, Value); 2]| {
         move |frame: &Value| match (frame["type"].as_str(), frame["tool_args"]["at"].as_str()) {
             (Some("tool_call"), _) => {

@@ -21,7 +21,7 @@ use crate::client::{Client, narrow};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client in the same process, and who serves it.
+/// A client in the same process, with its server.
 struct Local {
     says: UnboundedSender<RpcRequest>,
     lines: Receiver<ServerLine>,
@@ -57,7 +57,7 @@ impl Local {
         self.say(PromptCommand { message: message.into(), images: Vec::new(), plain: None });
     }
 
-    /// The next reply.
+    /// Returns the next reply.
     async fn reply(&mut self) -> RpcResponse {
         loop {
             match self.lines.recv().await.expect("it answers") {
@@ -67,7 +67,7 @@ impl Local {
         }
     }
 
-    /// What comes until the end.
+    /// Returns all lines until the end.
     async fn rest(&mut self) -> Vec<ServerLine> {
         let mut rest = Vec::new();
         while let Some(line) = self.lines.recv().await {
@@ -77,7 +77,7 @@ impl Local {
     }
 }
 
-/// A conversation is the same over both connections, to the byte.
+/// Checks that a conversation has the same bytes over both connections.
 macro_rules! same {
     ($($name:ident: $conversation:path,)*) => {
         $(
@@ -128,7 +128,7 @@ async fn local_client_needs_no_token_but_valid_requests() {
     assert_eq!(local.reply().await.outcome.unwrap_err().code, ErrorCode::BadRequest);
     local.say(RunCommand { name: "a\u{1b}b".into(), args: String::new() });
     assert_eq!(local.reply().await.outcome.unwrap_err().code, ErrorCode::BadRequest);
-    // An id that is empty is none.
+    // An empty id means none.
     let (id, command) = (Some(String::new()), PingCommand {}.into());
     local.says.send(RpcRequest { id, command, session: Some(String::new()) }).unwrap();
     let RpcResponse { id, outcome, .. } = local.reply().await;
@@ -143,7 +143,7 @@ async fn slow_local_client_loses_pieces() {
     let mut local = Local::with(program, 1, narrow);
     local.prompt("talk");
     sleep(Duration::from_secs(30)).await;
-    // The agent did not wait for it.
+    // The agent did not wait for the client.
     assert_eq!(agents.lock().unwrap()[0].messages().len(), 2);
     drop(local.says);
     let (mut heard, mut missed, mut last) = (0, 0, None);
@@ -183,7 +183,7 @@ async fn lost_local_client_ends_serving() {
         lines.recv().await,
         Some(ServerLine::Event(EventLine { event: ClientEvent::Agent(AgentEvent::ToolStart { .. }), .. }))
     ) {}
-    // There is nothing to tell, and it is noticed all the same.
+    // The server notices it without a line to send.
     drop(lines);
     assert_eq!(served.await.unwrap().unwrap(), EndReason::Gone);
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);

@@ -1,4 +1,4 @@
-//! Prompts: what is told of each, and the ways in which they end.
+//! Prompts: their events, and the ways in which they end.
 
 use haft_protocol::content::Image;
 use haft_rpc::EndReason;
@@ -13,7 +13,7 @@ use crate::program::Program;
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// A prompt whose answer calls a tool.
+/// Runs a prompt whose answer calls a tool.
 pub(super) async fn with_a_tool(drives: Drives) -> String {
     let answers = [Answer::Call("look", r#"{"at":"a"}"#), Answer::Say("It is blue.")];
     let mut client = drives(Program::new(answers));
@@ -26,7 +26,7 @@ pub(super) async fn with_a_tool(drives: Drives) -> String {
     said
 }
 
-/// The image itself.
+/// Returns the image.
 pub(super) fn pixel() -> Image {
     Image { mime_type: "image/png".into(), data: PIXEL.into() }
 }
@@ -36,7 +36,7 @@ async fn a_prompt_with_a_tool() {
     assert_snapshot!(with_a_tool(Client::of).await);
 }
 
-/// Images that are some, and that are none.
+/// Sends valid and invalid images.
 pub(super) async fn with_images(drives: Drives) -> String {
     let mut client = drives(Program::new([Answer::Say("A pixel.")]));
     let image = |data: &str| json!([{"mime_type": "image/jpeg", "data": data}]);

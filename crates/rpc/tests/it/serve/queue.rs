@@ -1,4 +1,4 @@
-//! Prompts that wait, and what becomes of them.
+//! Waiting prompts.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn prompt(id: &str) -> Value {
     json!({"id": id, "type": "prompt", "message": format!("say {id}")})
 }
 
-/// A client whose prompt `1` is being worked on.
+/// A client whose prompt `1` is running.
 async fn busy() -> (Client, Arc<Notify>) {
     busy_with(Client::of).await
 }
@@ -102,7 +102,7 @@ async fn clear_runs_at_once() {
     assert_snapshot!(client.end().await.1);
 }
 
-/// The session goes on from an entry of it, and from its beginning.
+/// Moves a session to one of its entries, and to its beginning.
 pub(super) async fn moved(drives: Drives) -> String {
     let (mut client, gate) = busy_with(drives).await;
     client.ask(json!({"type": "move_to"})).await;

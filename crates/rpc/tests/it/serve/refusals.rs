@@ -1,4 +1,4 @@
-//! Lines that are no commands, commands that are wrong, and clients that may not come in.
+//! Invalid lines, invalid commands, and clients that are not admitted.
 
 use haft_protocol::rpc::MAX_LINE;
 use haft_rpc::EndReason;

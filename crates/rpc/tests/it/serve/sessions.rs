@@ -1,4 +1,4 @@
-//! Sessions beside each other: they begin, are named, are copied and end.
+//! Parallel sessions: their start, names, copies and end.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// Two sessions beside each other.
+/// Runs two parallel sessions.
 pub(super) async fn two_at_work(drives: Drives) -> String {
     let (one, two) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let held = |gate: &Arc<Notify>| Answer::Held("well", Arc::clone(gate), "!");
@@ -93,7 +93,7 @@ async fn fork_uses_the_last_set_model() {
     assert_eq!(settings.model.unwrap().model, "two");
 }
 
-/// A recorded session with one prompt: its id, and its file.
+/// Creates a recorded session with one prompt, and returns its id and file.
 async fn recorded(dir: &Path) -> (String, String) {
     let mut client = Client::of(Program::new([]).recording(dir));
     client.hello().await;
@@ -104,7 +104,7 @@ async fn recorded(dir: &Path) -> (String, String) {
     (text("session"), text("path"))
 }
 
-// In real time: the disk does not wait for the clock.
+// In real time: the disk does not use the virtual clock.
 #[tokio::test]
 async fn stored_session_opens_and_gets_the_next_commands() {
     let dir = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ async fn session_opening_at_the_end_is_answered() {
     assert_eq!(answers.len(), 5, "{said}");
 }
 
-// In real time: the disk does not wait for the clock.
+// In real time: the disk does not use the virtual clock.
 #[tokio::test]
 async fn session_can_be_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -199,7 +199,7 @@ async fn session_can_be_named() {
     client.ask(json!({"type": "set_name", "name": "", "session": ephemeral})).await;
     client.ask(json!({"type": "get_state", "session": ephemeral})).await;
     assert_snapshot!(client.end().await.1);
-    // Its file knows.
+    // The name is in the file.
     let mut client = Client::of(Program::new([]).recording(dir.path()));
     client.ask(json!({"type": "switch_session", "session": old})).await;
     let state = client.ask(json!({"type": "get_state"})).await;

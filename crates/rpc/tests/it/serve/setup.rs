@@ -1,4 +1,4 @@
-//! How a session is, and what it works with.
+//! The state of a session, and its model and tools.
 
 use insta::assert_snapshot;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What is said to an agent at work.
+//! Messages to an agent that works.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// Something is said to the agent at work.
+/// Sends messages to an agent that works.
 pub(super) async fn steered(drives: Drives) -> String {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
@@ -64,7 +64,7 @@ async fn interrupt_skips_calls_that_have_not_begun() {
     assert_snapshot!(client.end().await.1);
 }
 
-/// What waits is taken back, from an agent at work and from one that is not.
+/// Takes queued messages from a running and from an idle agent.
 pub(super) async fn taken_back(drives: Drives) -> String {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
