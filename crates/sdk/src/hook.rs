@@ -34,9 +34,9 @@
 //!
 //! | a handler that fails or panics | the reply |
 //! |---|---|
-//! | at one of the five points | a JSON-RPC error. haft blocks the call (`before_tool`, `approve_tool`) or goes on and tells the user; PicoClaw denies at `approve_tool` alone |
+//! | at one of the five points | a JSON-RPC error. haft blocks the call (`before_tool`, `approve_tool`) or continues and tells the user; PicoClaw denies only at `approve_tool` |
 //! | of a tool | an error result, read by the model |
-//! | of an event | none; the log says why |
+//! | of an event | none; the log contains the reason |
 //!
 //! **stdout is the wire**, as for an [`Extension`](crate::Extension): use [`log!`](crate::log!),
 //! whose lines the host stores. Handlers of `before_llm`, `after_llm`, `before_tool` and

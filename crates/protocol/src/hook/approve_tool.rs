@@ -38,8 +38,8 @@ impl ApproveTool {
     pub const TRACE_PATH: &'static str = "turn.tool.approve";
 }
 
-/// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies, and that does, too,
-/// beside a word that says otherwise, such as `"action":"deny_tool"`.
+/// The result of `hook.approve_tool`. There is no action: everything except `"approved":true`
+/// denies. A contradicting field beside it, such as `"action":"deny_tool"`, also denies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, expecting = "an object")]
 pub struct ApprovalReply {

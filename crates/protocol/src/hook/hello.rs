@@ -40,7 +40,7 @@ impl HookHello {
     }
 }
 
-/// The result of `hook.hello`. Nobody looks at it.
+/// The result of `hook.hello`, which haft ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct HelloReply {

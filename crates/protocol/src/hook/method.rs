@@ -8,19 +8,19 @@ macro_rules! methods {
         $define! {
             /// The host introduces itself; always the first call, with the id 1.
             Hello(HookHello) = "hook.hello",
-            /// The model is about to be called.
+            /// Before a request to the model.
             BeforeLlm(BeforeLlm) = "hook.before_llm",
             /// The model has answered.
             AfterLlm(AfterLlm) = "hook.after_llm",
-            /// A tool is about to run.
+            /// Before a tool runs.
             BeforeTool(BeforeTool) = "hook.before_tool",
-            /// A tool has run.
+            /// After a tool has run.
             AfterTool(AfterTool) = "hook.after_tool",
-            /// May this tool run?
+            /// Approves or denies a tool call.
             ApproveTool(ApproveTool) = "hook.approve_tool",
-            /// Something happened, as PicoClaw to 0.2.8 says it; never answered.
+            /// An event in the form of PicoClaw up to 0.2.8; has no reply.
             Event(LegacyEvent) = "hook.event",
-            /// Something happened, as PicoClaw from 0.2.9 on says it; never answered.
+            /// An event in the form of PicoClaw since 0.2.9; has no reply.
             RuntimeEvent(RuntimeEvent) = "hook.runtime_event",
         }
     };

@@ -9,17 +9,17 @@ use super::Method;
 use super::observed::{ObservedEvents, UnsupportedEvent};
 use crate::named_enum::named_enum;
 
-/// A role of a hook, as `hook.hello` tells it. The order is that of `modes`.
+/// A mode of a hook, as in `hook.hello`. The order is that of `modes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookMode {
-    /// It is told what happens.
+    /// Receives events.
     Observe,
-    /// It is asked before and after every call of the model.
+    /// Called before and after every request to the model.
     Llm,
-    /// It is asked before and after every tool.
+    /// Called before and after every tool call.
     Tool,
-    /// It is asked whether a tool may run.
+    /// Approves or denies tool calls.
     Approve,
 }
 

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::content::ToolCall;
 use crate::ids::ExtensionName;
 
-/// A question for the person. Sent to clients that said `"ui":true`; when nobody answers in time, `default` is the answer.
+/// A question for the person, for clients that sent `"ui":true`. If no answer arrives in time,
+/// `default` applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UiRequest {
     /// The id of the question in `ui_response` and `ui_done`.

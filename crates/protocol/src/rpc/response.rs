@@ -131,7 +131,7 @@ impl RpcResponse {
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Response")]
 struct ResponseWire {
-    /// Says that it is a reply and no event.
+    /// Marks the line as a reply.
     #[serde(rename = "type")]
     tag: ResponseTag,
     /// The command's id, if it had one.

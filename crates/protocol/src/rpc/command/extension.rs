@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ExtensionName, PanelId};
 use crate::read::null_is_default;
 
-/// The commands that a person can type.
+/// Lists the commands that a person can type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListCommands {}
 
-/// A command is run.
+/// Runs a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunCommand {
     /// Its name, without the slash.
@@ -31,11 +31,11 @@ pub struct CompleteCommand {
     pub prefix: String,
 }
 
-/// The extensions there are.
+/// Lists the extensions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListExtensions {}
 
-/// Extensions are looked for again.
+/// Reloads the extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReloadExt {
     /// The extension to restart; absent: search for all extensions again.
@@ -43,7 +43,7 @@ pub struct ReloadExt {
     pub name: Option<ExtensionName>,
 }
 
-/// A key, while an extension's panel has the focus.
+/// Sends a key to the panel of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelKeyCommand {
     /// The extension that owns the panel.
@@ -59,7 +59,7 @@ pub struct PanelKeyCommand {
     pub text: Option<String>,
 }
 
-/// The room of a panel.
+/// Sets the size of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelResizeCommand {
     /// The extension that owns the panel.
@@ -72,7 +72,7 @@ pub struct PanelResizeCommand {
     pub height: u32,
 }
 
-/// The person closed a panel.
+/// Closes a panel of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelCloseCommand {
     /// The extension that owns the panel.

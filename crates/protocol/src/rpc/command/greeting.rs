@@ -47,7 +47,7 @@ impl fmt::Debug for AuthToken {
     }
 }
 
-/// A sign of life.
+/// Asks for a sign of life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PingCommand {}
 

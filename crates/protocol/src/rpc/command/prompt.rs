@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Image;
 use crate::read::null_is_default;
 
-/// A message for the model.
+/// Sends a message to the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PromptCommand {
     /// The text; can be empty if there are images. If it begins with `/` and the name of a command
@@ -19,7 +19,7 @@ pub struct PromptCommand {
     pub plain: Option<bool>,
 }
 
-/// Something for the agent at work.
+/// Sends a message to an agent that works.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SteerCommand {
     /// The text.
@@ -39,7 +39,7 @@ pub struct FollowUp {
     pub images: Vec<Image>,
 }
 
-/// Comes to an end in good order.
+/// Interrupts the agent in good order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterruptCommand {
     /// The text for the last request to the model; absent: haft's default text.
@@ -47,11 +47,11 @@ pub struct InterruptCommand {
     pub hint: String,
 }
 
-/// Takes back what waits for the agent.
+/// Returns the queued messages and removes them from the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TakeQueued {}
 
-/// Stops at once.
+/// Stops the current work at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AbortCommand {
     /// True if haft cancels waiting prompts, too: each fails with `aborted` and never starts. Since

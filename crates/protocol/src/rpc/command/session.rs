@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A session of its own.
+/// Opens a new session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NewSession {
     /// True if the session has no file; absent: as haft was started.
@@ -11,19 +11,19 @@ pub struct NewSession {
     pub ephemeral: Option<bool>,
 }
 
-/// Another session for commands that name none: the field `session`, which this command needs, says which.
+/// Makes a session the default of commands without a session. The field `session` is required.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SwitchSession {}
 
-/// A session is not needed any more.
+/// Closes a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CloseSession {}
 
-/// The sessions there are.
+/// Lists the sessions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListSessions {}
 
-/// The same conversation up to some entry, in a session of its own.
+/// Copies the conversation up to an entry into a new session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ForkCommand {
     /// The last entry of the copy, as `tree` names it; absent: the current entry.
@@ -31,11 +31,11 @@ pub struct ForkCommand {
     pub entry: Option<String>,
 }
 
-/// The entries of a session.
+/// Lists the entries of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TreeCommand {}
 
-/// The session goes on from an entry.
+/// Moves the session to an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MoveTo {
     /// The entry that the next one follows, as `tree` names it; absent: the beginning of the
@@ -48,7 +48,7 @@ pub struct MoveTo {
     pub before: Option<bool>,
 }
 
-/// A name for people.
+/// Sets the session's name for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetName {
     /// The name; an empty one removes it.

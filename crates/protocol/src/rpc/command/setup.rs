@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::thinking::ThinkingLevel;
 
-/// Another model.
+/// Selects another model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetModel {
     /// The model's id at the current provider, or `PROVIDER/MODEL`.
@@ -13,22 +13,22 @@ pub struct SetModel {
     pub model: String,
 }
 
-/// The models that can be asked.
+/// Lists the available models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetModels {}
 
-/// Another level of thinking.
+/// Sets the thinking level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetThinking {
     /// The level. haft uses the nearest level that the model has.
     pub level: ThinkingLevel,
 }
 
-/// The tools there are.
+/// Lists the tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetTools {}
 
-/// Other tools.
+/// Selects the tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetTools {
     /// The names of the offered tools; absent or `null` for all. An unknown name takes effect when

@@ -64,14 +64,14 @@ pub enum CommandActionKind {
     Noop,
 }
 
-/// The extensions there are.
+/// The extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionsData {
     /// The extensions, in the order in which haft calls them.
     pub extensions: Vec<ExtensionInfo>,
 }
 
-/// An extension, and how it is.
+/// An extension and its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionInfo {
     /// Its name.
@@ -109,7 +109,7 @@ pub struct ExtensionInfo {
     pub status: Vec<StatusItem>,
 }
 
-/// An extension's item in the status line.
+/// A text of an extension in the status line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StatusItem {
     /// The key of the item.

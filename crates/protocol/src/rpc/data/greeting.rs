@@ -21,7 +21,7 @@ pub struct HelloData {
     pub session: String,
 }
 
-/// A sign of life.
+/// The reply to `ping`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PongData {
     /// Always `true`.

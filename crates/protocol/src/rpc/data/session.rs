@@ -16,7 +16,7 @@ pub struct SessionData {
     pub path: Option<String>,
 }
 
-/// The sessions there are.
+/// The open and stored sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionsData {
     /// The open sessions in the order in which they were opened, then the sessions of this
@@ -73,7 +73,7 @@ pub struct TreeData {
     pub leaf: Option<String>,
 }
 
-/// Where a session goes on from.
+/// The entry from which a session continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MovedData {
     /// The entry that the next one follows; absent at the beginning.

@@ -6,7 +6,7 @@ use crate::ids::ExtensionName;
 use crate::json::RawJson;
 use crate::thinking::ThinkingLevel;
 
-/// The model that is asked from the next step on.
+/// The model for requests from the next step on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelData {
     /// Its provider.
@@ -15,7 +15,7 @@ pub struct ModelData {
     pub model: String,
 }
 
-/// The models that can be asked.
+/// The available models.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelsData {
     /// The models, grouped by provider.
@@ -53,7 +53,7 @@ pub struct ThinkingData {
     pub level: ThinkingLevel,
 }
 
-/// The tools there are.
+/// The tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolsData {
     /// The tools, in the order in which the model gets them.
@@ -76,7 +76,7 @@ pub struct ToolInfo {
     pub extension: Option<ExtensionName>,
 }
 
-/// The tools that are offered from the next step on.
+/// The tools for requests from the next step on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolsSet {
     /// The names of the offered tools, without unknown names.

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::message::TokenUsage;
 use crate::thinking::ThinkingLevel;
 
-/// Work has begun.
+/// The reply to a command that starts work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StartedData {
     /// Always `true`.
     pub started: bool,
 }
 
-/// A message waits for its place in the work.
+/// The reply to a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueuedData {
     /// True if a prompt runs and gets the message; otherwise the message waits for the next prompt.
     pub running: bool,
 }
 
-/// The answer to an interrupt: true if there was something to interrupt.
+/// The reply to `interrupt`: true if the agent was working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterruptData {
     /// True if a prompt was running.
@@ -60,7 +60,7 @@ pub struct StateData {
     pub name: Option<String>,
 }
 
-/// The use of the model's window.
+/// The use of the context window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ContextData {
     /// The tokens of the conversation and everything that is sent with it.
