@@ -83,7 +83,7 @@ impl HookQuestion for ApproveTool {
                 None => ParsedDecision::from_decision(ApprovalDecision::Approve),
                 Some(word) => {
                     let mut decided = ParsedDecision::from_decision(ApprovalDecision::Deny { reason });
-                    let detail = format!("it approves, and says {word:?} against that, which denies");
+                    let detail = format!("{word:?} contradicts the approval, which denies");
                     decided.add_report(reading.malformed_reply(detail).to_string());
                     decided
                 }
@@ -91,7 +91,7 @@ impl HookQuestion for ApproveTool {
         }
         let mut decided = ParsedDecision::from_decision(ApprovalDecision::Deny { reason });
         if ObjectFields::parse(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
-            decided.add_report(reading.malformed_reply("it says no \"approved\", which denies").to_string());
+            decided.add_report(reading.malformed_reply("no \"approved\", which denies").to_string());
         }
         Ok(decided)
     }

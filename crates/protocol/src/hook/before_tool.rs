@@ -186,7 +186,7 @@ impl HookQuestion for BeforeTool {
                 let mut decided =
                     ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
-                    let stray = "\"result\" counts with the action \"respond\" only";
+                    let stray = "\"result\" is only valid with the action \"respond\"";
                     if action.is_none() {
                         return Err(reading.malformed_reply(stray));
                     }

@@ -134,7 +134,7 @@ pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<H
     let fields = line_fields(&line)?;
     let given = fields.get("id")?;
     let Some(id) = given.and_then(parse_id) else {
-        let what = given.map_or("no id", |_| "the id is no whole number above 0");
+        let what = given.map_or("no id", |_| "the id is not a whole number above 0");
         return Err(UnreadableLine::invalid_frame(None, what));
     };
     let owned = |error: String| UnreadableLine { id: Some(id), ..UnreadableLine::from(error) };

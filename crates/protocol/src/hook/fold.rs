@@ -84,7 +84,7 @@ impl<'a> ObjectFields<'a> {
         let mut found = self.matching(name);
         let first = found.next();
         match found.next() {
-            Some((second, _)) => Err(format!("{name:?} is there twice, once as {second:?}")),
+            Some((second, _)) => Err(format!("{name:?} occurs twice, once as {second:?}")),
             None => Ok(first.map(|(_, value)| value.get()).filter(|value| *value != NULL)),
         }
     }
@@ -325,6 +325,6 @@ mod tests {
             Err("many[1].text: invalid type: integer `5`, expected a string"),
         );
         check(r#"{"many":{}}"#, Err("many: invalid type: map, expected a sequence"));
-        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" is there twice, once as \"text\""));
+        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" occurs twice, once as \"text\""));
     }
 }

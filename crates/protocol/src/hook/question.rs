@@ -72,7 +72,7 @@ const MOST_REMARKS: usize = 8;
 
 /// A result that does not fit its request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the reply to {} cannot be used: {detail}; it was {found}, expected {shape}", .method.name())]
+#[error("the reply to {} is invalid: {detail}; got {found}, expected {shape}", .method.name())]
 pub struct MalformedReply {
     /// The method of the request.
     pub method: Method,
@@ -195,7 +195,7 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
     }
 
     pub(super) fn unexpected_action(&self, action: HookAction) -> MalformedReply {
-        self.malformed_reply(format!("the action {:?} means nothing here", action.name()))
+        self.malformed_reply(format!("the action {:?} is not valid for this method", action.name()))
     }
 
     /// Returns a word for a verdict beside a payload that applies without an action.
@@ -223,7 +223,7 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
                 return Err(self.malformed_reply(missing_action_message(&name)));
             }
             if strays.contains(&&*name) {
-                return Err(self.malformed_reply(format!("{name:?} stands beside {payload:?}, not in it")));
+                return Err(self.malformed_reply(format!("{name:?} must be inside {payload:?}")));
             }
         }
         Ok(())
@@ -237,14 +237,14 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
     ) -> Result<T, MalformedReply> {
         let PayloadShape { name, fields: names, misnamed } = known;
         let fields = ObjectFields::parse(json.as_str())
-            .map_err(|_| self.malformed_reply(format!("{name:?} is no object")))?;
+            .map_err(|_| self.malformed_reply(format!("{name:?} is not an object")))?;
         for (wrong, right) in *misnamed {
             if fields.has(wrong) && !fields.has(right) {
-                return Err(self.malformed_reply(format!("{name:?} has {wrong:?} and no {right:?}")));
+                return Err(self.malformed_reply(format!("{name:?} has {wrong:?} instead of {right:?}")));
             }
         }
         if fields.names().next().is_some() && !names.iter().any(|known| fields.has(known)) {
-            return Err(self.malformed_reply(format!("nothing in {name:?} has a name that counts")));
+            return Err(self.malformed_reply(format!("{name:?} has no known field")));
         }
         fold::read_field(name, json.as_str()).map_err(|detail| self.malformed_reply(detail))
     }
@@ -289,5 +289,5 @@ fn is_dissent(name: &str, value: &str) -> bool {
 }
 
 fn missing_action_message(name: &str) -> String {
-    format!("it says {name:?} and no \"action\"")
+    format!("{name:?} without \"action\"")
 }

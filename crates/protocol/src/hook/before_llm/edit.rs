@@ -60,10 +60,10 @@ fn edit_messages(asked: &[HookMessage], said: Vec<HookMessage>) -> Result<Option
     let same = |(said, (_, own)): (&HookMessage, &(usize, &HookMessage))| said.has_same_content(own);
     let keeps_system = system.len() == own_system.len() && system.iter().zip(&own_system).all(same);
     if !system.is_empty() && !keeps_system {
-        return Err("the system prompt cannot be changed, so no message was".to_owned());
+        return Err("a hook cannot change the system prompt; all changes of messages were ignored".to_owned());
     }
     if said.is_empty() && !own.is_empty() {
-        return Err("a request without messages cannot be sent, so none was taken away".to_owned());
+        return Err("a request needs messages; the removal of all messages was ignored".to_owned());
     }
     let edits = OriginalMessages::new(&own).find(said);
     let kept = own.iter().map(|(place, _)| MessageEdit::Unchanged(*place));
@@ -145,10 +145,12 @@ fn added_tools(
         let name = tool.function.name.clone();
         match own.get(name.as_str()) {
             Some(own) if **own == tool => {}
-            Some(_) => decided.add_note(format!("the tool {name:?} is offered as it was")),
+            Some(_) => {
+                decided.add_note(format!("the tool {name:?} cannot be changed; the change was ignored"))
+            }
             None => match rejection_reason(&tool, &seen, added.len()) {
                 Some(why) => {
-                    decided.add_report(format!("the tool {} is not offered: {why}", quoted_name(&name)))
+                    decided.add_report(format!("the tool {} was not added: {why}", quoted_name(&name)))
                 }
                 None => added.push(tool),
             },
@@ -169,7 +171,7 @@ fn rejection_reason(tool: &ToolDefinition, seen: &BTreeSet<String>, added: usize
         return Some("a name is a letter and up to 63 letters, digits, _ and -");
     }
     if seen.contains(name) {
-        return Some("it is there twice");
+        return Some("the name occurs twice");
     }
     if description.len() > MAX_TOOL_DESCRIPTION {
         return Some("its description is longer than 4 KiB");

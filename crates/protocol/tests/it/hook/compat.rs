@@ -58,7 +58,7 @@ fn every_block_of_the_document_is_read() {
     hook.hello
       ()
     hook.before_llm
-      Modify(LlmEdit { model: None, messages: None, add_tools: [ToolDefinition { kind: "function", function: FunctionDefinition { name: "my_plugin_tool", description: "Plugin injected tool", parameters: {"type":"object","properties":{"query":{"type":"string"}}} } }], options: None }); the tool "echo" is offered as it was
+      Modify(LlmEdit { model: None, messages: None, add_tools: [ToolDefinition { kind: "function", function: FunctionDefinition { name: "my_plugin_tool", description: "Plugin injected tool", parameters: {"type":"object","properties":{"query":{"type":"string"}}} } }], options: None }); the tool "echo" cannot be changed; the change was ignored
     hook.after_llm
       Continue
     hook.before_tool

@@ -76,7 +76,7 @@ fn repeated_params_change_nothing() {
         &samples::before_tool(),
         r#"{"meta":{"AgentID":"main"},"tool":"bash","arguments":{"command":"true"}}"#,
         Err((
-            r#""tool" stands beside "call", not in it"#,
+            r#""tool" must be inside "call""#,
             r#"{"meta":{"AgentID":"…"},"tool":"…","arguments":{"command":"…"}}"#,
         )),
     );
@@ -103,8 +103,8 @@ fn action_of_another_point_is_rejected() {
         check(&samples::after_llm(), &result, wrong);
         check(&samples::after_tool(), &result, wrong);
     };
-    check("respond", "the action \"respond\" means nothing here");
-    check("deny_tool", "the action \"deny_tool\" means nothing here");
+    check("respond", "the action \"respond\" is not valid for this method");
+    check("deny_tool", "the action \"deny_tool\" is not valid for this method");
     check("block", "unknown action \"block\"");
     check("Continue", "unknown action \"Continue\"");
 }
@@ -168,32 +168,28 @@ fn misspelled_change_blocks_the_call() {
     );
     check(
         r#"{"decision":"modify","args":{"a":1}}"#,
-        "it says \"decision\" and no \"action\"",
+        "\"decision\" without \"action\"",
         r#"{"decision":"…","args":{"a":a number}}"#,
     );
     check(
         r#"{"action":"modify","call":{"tool":"bash","args":{}}}"#,
-        "\"call\" has \"args\" and no \"arguments\"",
+        "\"call\" has \"args\" instead of \"arguments\"",
         r#"{"action":"modify","call":{"tool":"…","args":{}}}"#,
     );
-    check(
-        r#"{"call":{"command":"ls"}}"#,
-        "nothing in \"call\" has a name that counts",
-        r#"{"call":{"command":"…"}}"#,
-    );
+    check(r#"{"call":{"command":"ls"}}"#, "\"call\" has no known field", r#"{"call":{"command":"…"}}"#);
     check(
         r#"{"arguments":{"a":1}}"#,
-        "\"arguments\" stands beside \"call\", not in it",
+        "\"arguments\" must be inside \"call\"",
         r#"{"arguments":{"a":a number}}"#,
     );
-    check(r#"{"approved":false}"#, "it says \"approved\" and no \"action\"", r#"{"approved":false}"#);
-    check(r#"{"block":true}"#, "it says \"block\" and no \"action\"", r#"{"block":true}"#);
+    check(r#"{"approved":false}"#, "\"approved\" without \"action\"", r#"{"approved":false}"#);
+    check(r#"{"block":true}"#, "\"block\" without \"action\"", r#"{"block":true}"#);
     check(
         r#"{"call":{"arguments":[1]}}"#,
         "call.arguments: expected a JSON object",
         r#"{"call":{"arguments":[…]}}"#,
     );
-    check(r#"{"call":"x"}"#, "\"call\" is no object", r#"{"call":"…"}"#);
+    check(r#"{"call":"x"}"#, "\"call\" is not an object", r#"{"call":"…"}"#);
     check(
         r#"{"action":5}"#,
         "action: invalid type: integer `5`, expected a string",
@@ -202,7 +198,7 @@ fn misspelled_change_blocks_the_call() {
     check("[]", "invalid type: sequence, expected an object", "[]");
     check(
         r#"{"action":"continue","Action":"deny_tool"}"#,
-        "\"action\" is there twice, once as \"Action\"",
+        "\"action\" occurs twice, once as \"Action\"",
         r#"{"action":"continue","Action":"deny_tool"}"#,
     );
 }
@@ -214,17 +210,17 @@ fn misspelled_response_blocks_the_call() {
     check(r#"{"action":"respond"}"#, "respond without \"result\"", r#"{"action":"respond"}"#);
     check(
         r#"{"result":{"for_llm":"x"}}"#,
-        "\"result\" counts with the action \"respond\" only",
+        "\"result\" is only valid with the action \"respond\"",
         r#"{"result":{"for_llm":"…"}}"#,
     );
     check(
         r#"{"action":"respond","result":{"result":{"for_llm":"x"}}}"#,
-        "\"result\" has \"result\" and no \"for_llm\"",
+        "\"result\" has \"result\" instead of \"for_llm\"",
         r#"{"action":"respond","result":{"result":{…}}}"#,
     );
     check(
         r#"{"action":"respond","result":{"content":"x"}}"#,
-        "nothing in \"result\" has a name that counts",
+        "\"result\" has no known field",
         r#"{"action":"respond","result":{"content":"…"}}"#,
     );
 }
@@ -238,7 +234,7 @@ fn agreeing_verdict_means_continue() {
         &samples::before_tool(),
         r#"{"action":"continue","result":{"for_llm":"x"}}"#,
         "Continue",
-        "\"result\" counts with the action \"respond\" only",
+        "\"result\" is only valid with the action \"respond\"",
     );
     check(&samples::before_tool(), r#"{"action":"continue","result":{}}"#, Ok("Continue"));
 }
@@ -258,7 +254,7 @@ fn only_true_approves() {
     check(
         &call,
         r#"{"approved":true,"APPROVED":false}"#,
-        Err((r#""approved" is there twice, once as "APPROVED""#, r#"{"approved":true,"APPROVED":false}"#)),
+        Err((r#""approved" occurs twice, once as "APPROVED""#, r#"{"approved":true,"APPROVED":false}"#)),
     );
     check(&call, "7", Err(("invalid type: integer `7`, expected an object", "a number")));
 }
@@ -267,7 +263,7 @@ fn only_true_approves() {
 fn missing_approved_denies_with_a_report() {
     let check = |result: &str, found: &str| {
         let report = format!(
-            r#"the reply to hook.approve_tool cannot be used: it says no "approved", which denies; it was {found}, expected {{"approved":true|false,"reason":"…"}}"#
+            r#"the reply to hook.approve_tool is invalid: no "approved", which denies; got {found}, expected {{"approved":true|false,"reason":"…"}}"#
         );
         check_report(&samples::approve_tool(), result, r#"Deny { reason: "" }"#, &report);
     };
@@ -282,7 +278,7 @@ fn error_contains_the_actual_and_expected_form() {
     let wrong = samples::after_tool().decide(&json(r#"{"action":"modify","result":{"for_llm":"x"}}"#));
     assert_eq!(
         wrong.unwrap_err().to_string(),
-        r#"the reply to hook.after_tool cannot be used: "result" has "for_llm" and no "result"; it was {"action":"modify","result":{"for_llm":"…"}}, expected {"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#
+        r#"the reply to hook.after_tool is invalid: "result" has "for_llm" instead of "result"; got {"action":"modify","result":{"for_llm":"…"}}, expected {"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#
     );
 }
 
@@ -317,7 +313,7 @@ fn contradictory_approval_denies_with_a_report() {
     ] {
         let result = format!(r#"{{"approved":true,"reason":"no",{says}}}"#);
         let report = format!(
-            r#"the reply to hook.approve_tool cannot be used: it approves, and says "{word}" against that, which denies; it was {{"approved":true,"reason":"…",{found}}}, expected {{"approved":true|false,"reason":"…"}}"#
+            r#"the reply to hook.approve_tool is invalid: "{word}" contradicts the approval, which denies; got {{"approved":true,"reason":"…",{found}}}, expected {{"approved":true|false,"reason":"…"}}"#
         );
         check_report(&call, &result, r#"Deny { reason: "no" }"#, &report);
     }
@@ -325,7 +321,7 @@ fn contradictory_approval_denies_with_a_report() {
 
 #[test]
 fn payload_applies_and_extra_verdict_is_reported() {
-    let report = "it says \"decision\" and no \"action\"";
+    let report = "\"decision\" without \"action\"";
     let modify = |payload: &str| format!(r#"{{"decision":"modify",{payload}}}"#);
     let decided =
         samples::after_tool().decide(&json(&modify(r#""result":{"result":{"for_llm":"x"}}"#))).unwrap();
@@ -340,6 +336,6 @@ fn payload_applies_and_extra_verdict_is_reported() {
     let found = r#"{"decision":"…","call":{"tool":"…"}}"#;
     check(&samples::before_tool(), &modify(r#""call":{"tool":"exec"}"#), Err((report, found)));
     let found = r#"{"block":true,"call":{}}"#;
-    let report = "it says \"block\" and no \"action\"";
+    let report = "\"block\" without \"action\"";
     check(&samples::before_tool(), r#"{"block":true,"call":{}}"#, Err((report, found)));
 }

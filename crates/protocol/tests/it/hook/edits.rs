@@ -137,7 +137,7 @@ fn a_long_conversation_is_compared_quickly() {
 
 #[test]
 fn system_prompt_cannot_change() {
-    let system = "the system prompt cannot be changed, so no message was";
+    let system = "a hook cannot change the system prompt; all changes of messages were ignored";
     let other = [message("system", "You are mine."), message("user", "x")];
     let decided = decide(&json!({ "model": "other", "messages": other }));
     let model = Some("other".to_owned());
@@ -147,7 +147,7 @@ fn system_prompt_cannot_change() {
     let decided = decide(&json!({ "messages": two }));
     assert_eq!((decided.decision, decided.reports), (LlmDecision::Continue, vec![system.to_owned()]));
     let decided = decide(&json!({ "messages": [] }));
-    let empty = "a request without messages cannot be sent, so none was taken away";
+    let empty = "a request needs messages; the removal of all messages was ignored";
     assert_eq!((decided.decision, decided.reports), (LlmDecision::Continue, vec![empty.to_owned()]));
 }
 
@@ -175,7 +175,7 @@ fn tools_can_be_added_but_not_changed() {
     check_tools(added, added, &[missing], &[]);
     let mut other = read;
     other.function.parameters = raw("{}");
-    check_tools(&[other, bash], &[], &["the tool \"read\" is offered as it was"], &[]);
+    check_tools(&[other, bash], &[], &["the tool \"read\" cannot be changed; the change was ignored"], &[]);
 }
 
 #[test]
@@ -186,15 +186,15 @@ fn invalid_tools_are_not_added() {
         check_tools(&said, &[tool("weather")], &[], &[why]);
     };
     let name = "a name is a letter and up to 63 letters, digits, _ and -";
-    check(tool("weather"), "the tool \"weather\" is not offered: it is there twice");
-    check(tool(""), &format!("the tool \"\" is not offered: {name}"));
-    check(tool("b\u{430}sh"), &format!("the tool \"b\u{430}sh\" is not offered: {name}"));
+    check(tool("weather"), "the tool \"weather\" was not added: the name occurs twice");
+    check(tool(""), &format!("the tool \"\" was not added: {name}"));
+    check(tool("b\u{430}sh"), &format!("the tool \"b\u{430}sh\" was not added: {name}"));
     let mut long = tool("long");
     long.function.description = "x".repeat(5000);
-    check(long, "the tool \"long\" is not offered: its description is longer than 4 KiB");
+    check(long, "the tool \"long\" was not added: its description is longer than 4 KiB");
     let mut long = tool("long");
     long.function.parameters = raw(&json!({ "a": "x".repeat(70_000) }).to_string());
-    check(long, "the tool \"long\" is not offered: its parameters are longer than 64 KiB");
+    check(long, "the tool \"long\" was not added: its parameters are longer than 64 KiB");
 }
 
 #[test]
@@ -203,5 +203,5 @@ fn number_of_tools_and_reports_is_limited() {
     let decided = decide(&json!({ "tools": many }));
     let LlmDecision::Modify(edit) = decided.decision else { panic!("some are added") };
     assert_eq!((edit.add_tools.len(), decided.reports.len()), (128, 8));
-    assert_eq!(decided.reports[0], "the tool \"t128\" is not offered: one hook can add 128 tools");
+    assert_eq!(decided.reports[0], "the tool \"t128\" was not added: one hook can add 128 tools");
 }

@@ -100,17 +100,17 @@ fn answer_at_the_wrong_level_is_rejected() {
     check(
         &after_llm(),
         r#"{"action":"modify","response":{"content":"x"}}"#,
-        Err((r#""response" has "content" and no "response""#, found)),
+        Err((r#""response" has "content" instead of "response""#, found)),
     );
     check(
         &after_llm(),
         r#"{"content":"x"}"#,
-        Err((r#""content" stands beside "response", not in it"#, r#"{"content":"…"}"#)),
+        Err((r#""content" must be inside "response""#, r#"{"content":"…"}"#)),
     );
     check(
         &after_llm(),
         r#"{"response":{"text":"x"}}"#,
-        Err((r#"nothing in "response" has a name that counts"#, r#"{"response":{"text":"…"}}"#)),
+        Err((r#""response" has no known field"#, r#"{"response":{"text":"…"}}"#)),
     );
 }
 

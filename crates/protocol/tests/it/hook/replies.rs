@@ -52,7 +52,7 @@ fn error_takes_precedence_over_result() {
 #[test]
 fn unrelated_lines_have_no_call() {
     let no_id = (None, "frame_invalid", "no id");
-    let bad_id = (None, "frame_invalid", "the id is no whole number above 0");
+    let bad_id = (None, "frame_invalid", "the id is not a whole number above 0");
     check_unread("starting …", (None, "frame_not_json", "not JSON: expected value"));
     check_unread("", (None, "frame_not_json", "not JSON: EOF while parsing a value"));
     check_unread("[1]", (None, "frame_not_object", "a frame is a JSON object"));
@@ -90,17 +90,14 @@ fn unreadable_reply_fails_its_call() {
     );
     check_unread(
         r#"{"id":3,"result":{},"Result":{}}"#,
-        (Some(3), "frame_duplicate_key", "\"result\" is there twice, once as \"Result\""),
+        (Some(3), "frame_duplicate_key", "\"result\" occurs twice, once as \"Result\""),
     );
     // A duplicate id counts as no id.
     check_unread(
         r#"{"id":3,"id":4}"#,
         (None, "frame_duplicate_key", "key \"id\" occurs twice in one object"),
     );
-    check_unread(
-        r#"{"id":3,"ID":4}"#,
-        (None, "frame_duplicate_key", "\"id\" is there twice, once as \"ID\""),
-    );
+    check_unread(r#"{"id":3,"ID":4}"#, (None, "frame_duplicate_key", "\"id\" occurs twice, once as \"ID\""));
 }
 
 #[test]
