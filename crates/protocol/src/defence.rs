@@ -1,9 +1,11 @@
-//! Names of the defences that the fault matrix removes to prove that each of its rows fails without them.
+//! Names of the defences that the fault matrix removes, to prove that each of its rows fails
+//! without them.
 //!
-//! This module is not part of the API. [`is_up`] is a constant: every defence is in place, in every build that cargo
-//! features can describe. The only exception is a build with the compiler flag `--cfg haft_undefended`, which no
-//! dependency can set; `cargo xtask faults --undefended` makes it, in a target directory of its own. Defences that
-//! configuration can remove (a limit, a timeout, the launcher) have no entry here.
+//! This module is not part of the API. [`is_up`] is a constant: every defence is in place, in every
+//! build that cargo features can describe. The only exception is a build with the compiler flag
+//! `--cfg haft_undefended`, which no dependency can set. `cargo xtask faults --undefended` makes
+//! that build in a separate target directory. Defences that configuration can remove (a limit, a
+//! timeout, the launcher) have no entry here.
 
 macro_rules! defences {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -21,139 +23,140 @@ macro_rules! defences {
 }
 
 defences! {
-    /// An answer counts only for a question of its kind.
+    /// Accepts a response only for a request of the same kind.
     AnswerKinds,
-    /// Arguments that do not fit a tool's schema do not reach it.
+    /// Rejects arguments that do not fit the schema of a tool.
     ArgumentSchema,
-    /// A file has its old content until it has the new one.
+    /// Keeps the old content of a file until the new content is complete.
     AtomicWrites,
-    /// Blank lines are no frames and no fault.
+    /// Skips blank lines without an error.
     BlankLines,
-    /// No program that runs an extension is found where others could have put it.
+    /// Ignores directories in which others could have placed a program that runs an extension.
     CleanPath,
-    /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
+    /// Names the extension in a prompt from its command, so that haft never parses the prompt as a
+    /// command.
     CommandOrigin,
-    /// A file is written where it was looked up, whatever is put in the way.
+    /// Writes a file to the path that was checked, even if the path has changed since.
     Containment,
-    /// A key that stands twice in one object is refused.
+    /// Rejects an object that contains a key twice.
     DuplicateKeys,
-    /// An extension gets only those variables of the host's environment that are on a list.
+    /// Passes only listed environment variables of the host to an extension.
     EnvironmentList,
-    /// The end of an extension's process is noticed by the system's word.
+    /// Detects the end of an extension's process through the operating system.
     ExitStatus,
-    /// What fails is reported as an event.
+    /// Reports each failure as an event.
     FaultReports,
-    /// Changes of one file wait for each other.
+    /// Serializes changes of the same file.
     FileQueue,
-    /// Whoever allowed earlier arguments is asked about the final ones.
+    /// Asks a gate about the final arguments even if it allowed earlier ones.
     FinalArguments,
-    /// `git` is called so that it starts nothing that the user's settings or a repository name.
+    /// Runs `git` so that it starts no program named by the user's settings or by a repository.
     HardenedGit,
-    /// Hello is the first frame, and the only one of its kind.
+    /// Requires `hello` as the first frame, exactly once.
     FirstFrame,
-    /// An extension that sends line after line that is no text is ended.
+    /// Ends an extension that sends many lines in a row that are not UTF-8.
     GarbledLines,
-    /// An answer about a tool call is held against the role and the tool that were asked about.
+    /// Validates a response about a tool call against the role and the tool of the request.
     GateAnswers,
-    /// A tool call whose gate fails is blocked.
+    /// Blocks a tool call if its gate fails.
     GateFailures,
-    /// What a gate guards does not happen when the gate fails.
+    /// Blocks every other guarded action if its gate fails.
     GatesFailClosed,
-    /// What nobody can see is taken out of texts for a model.
+    /// Removes invisible characters from texts for a model.
     HiddenText,
-    /// Images of results are looked at.
+    /// Checks the images of results.
     ImageCheck,
-    /// A tool that changed is not called with what was written for it as it was.
+    /// Rejects a call that was written for an earlier version of the tool.
     KnownSchema,
-    /// What an extension has the host do with a file ends with the extension, and after a while.
+    /// Ends host calls on files when the extension ends, and after a time limit.
     Leases,
-    /// A file that somebody else may have written approves no extension.
+    /// Ignores approvals in a lock file that other users can write.
     LockFile,
-    /// A manifest that holds what is not shown as it is is refused.
+    /// Rejects a manifest with text that is not displayed as it is.
     ManifestText,
-    /// A name that had to be mended is refused.
+    /// Rejects a name that had to be repaired.
     MendedNames,
-    /// What asks for more than it was granted does not run before somebody has agreed.
+    /// Asks the user before an extension with additional permissions runs.
     MoreAsked,
-    /// Names of tools and commands are made of few characters.
+    /// Limits the characters in names of tools and commands.
     Names,
-    /// An earlier extension keeps its name.
+    /// Keeps a name with the extension that registered it first.
     NamesTaken,
-    /// A reload that finds something broken leaves what works in its place.
+    /// Keeps working extensions if a reload finds an error.
     OldStays,
-    /// Reloads come one after the other.
+    /// Runs one reload at a time.
     OneReload,
-    /// Only regular files are read and written.
+    /// Reads and writes regular files only.
     OnlyFiles,
-    /// An extension runs in a session of its own, without a terminal.
+    /// Runs an extension in its own session, without a terminal.
     OwnSession,
-    /// The end of an extension's task is a failure of the extension.
+    /// Counts a panic of an extension's task as a failure of the extension.
     PanicsCount,
-    /// What is started of an approved extension is what was approved.
+    /// Runs only the approved files of an approved extension.
     PinnedCode,
-    /// Of an approved extension the manifest counts that was approved, and not what was read where it lies.
+    /// Uses the approved manifest of an approved extension, not the manifest in the install source.
     PinnedManifest,
-    /// A project that nobody trusts is not obeyed.
+    /// Ignores the contents of a project that the user does not trust.
     ProjectTrust,
-    /// What extensions add to the system prompt is cut, and stands in a fence.
+    /// Cuts and fences the text that extensions add to the system prompt.
     PromptFence,
-    /// An extension registers only what it was granted.
+    /// Limits the registrations of an extension to its grant.
     Permissions,
-    /// An extension that speaks another version of the protocol is refused.
+    /// Rejects an extension with another protocol version.
     ProtocolVersion,
-    /// A line that comes in pieces is one line.
+    /// Reassembles a line that arrives in pieces.
     Reassembly,
-    /// No extension gets a variable that has other code run.
+    /// Removes variables that would run other code from the environment of every extension.
     RefusedVariables,
-    /// The same mistake is reported a few times and then counted.
+    /// Reports the same mistake a few times, then counts it.
     ReportedOnce,
-    /// What a hook answers in the place of a tool counts only once whoever approves calls has approved the call.
+    /// Requires approval of the call before a hook can answer in place of the tool.
     ResponseApproval,
-    /// A result has a largest length.
+    /// Limits the length of a result.
     ResultLimits,
-    /// Every row of an extension's text begins with its name.
+    /// Begins every row of an extension's text with its name.
     RowPrefix,
-    /// A terminal is not sent what it would obey.
+    /// Removes control sequences from text for a terminal.
     Sanitiser,
-    /// A schema is looked at before it is used.
+    /// Checks a schema before haft uses it.
     SchemaWork,
-    /// An extension reaches no further through the host than it was granted.
+    /// Limits the host calls of an extension to its grant.
     ServiceGrants,
-    /// A session is written by one.
+    /// Allows one writer for each session.
     SessionLock,
-    /// Going on with a session reads the end of its file only.
+    /// Reads only the end of the file when a session is resumed.
     SessionTail,
-    /// An extension is installed from what is plainly a directory or the address of a repository.
+    /// Installs an extension only from a plain directory or a repository URL.
     SourceRules,
-    /// A file that changed since it was read is not changed before it is read again.
+    /// Requires a new read before a changed file is edited.
     StaleCheck,
-    /// An answer to no open question is reported.
+    /// Reports a response that belongs to no open request.
     StrayAnswers,
-    /// A line that is no frame is reported, and whoever waits for it is told.
+    /// Reports a line that is not a frame, and fails the request that waits for it.
     StrictFrames,
-    /// A tool whose texts are others than those that came with what was approved is locked.
+    /// Locks a tool whose texts differ from the approved ones.
     ToolTexts,
-    /// The torn end of a session file is cut off before the next line.
+    /// Cuts off an incomplete last line of a session file before the next write.
     TornTails,
-    /// A tree whose links lead out of it, or whose names are not what they seem, is not copied.
+    /// Rejects a tree with links that lead out of it or with misleading names.
     TreeRules,
-    /// A file that somebody else may have written says nothing about trust.
+    /// Ignores a trust file that other users can write.
     TrustFile,
-    /// Trust in a project ends when what lies in it changes.
+    /// Ends the trust in a project when its contents change.
     TrustedContent,
-    /// Trust is in one directory, and in none below it.
+    /// Limits trust to one directory, without its subdirectories.
     TrustedPath,
-    /// What was typed before a question does not answer it.
+    /// Ignores keys typed before a dialog appeared.
     TypeAhead,
-    /// No two questions have one id.
+    /// Gives every request a unique id.
     UniqueIds,
-    /// A frame of an unknown type does not end a connection.
+    /// Keeps a connection open after a frame of unknown type.
     UnknownTypes,
-    /// Code is in its place before anything says that it may run.
+    /// Installs the code before the lock file allows it to run.
     WholeInstalls,
 }
 
-/// True: every defence is in place.
+/// Returns `true`: every defence is in place.
 #[cfg(not(haft_undefended))]
 #[inline]
 pub const fn is_up(_: Defence) -> bool {
@@ -170,8 +173,9 @@ mod switches {
 
     use super::Defence;
 
-    /// The environment variable that lists the defences to take down at the start of a process, as [`taken_down`]
-    /// prints them: a row of the fault matrix sets it for the programs it starts. Debug builds only.
+    /// The environment variable that lists the defences to remove at the start of a process, in the
+    /// format of [`taken_down`]. A row of the fault matrix sets it for the programs it starts.
+    /// Debug builds only.
     pub const VARIABLE: &str = "HAFT_UNDEFENDED";
 
     static DOWN: LazyLock<Vec<AtomicBool>> = LazyLock::new(|| {
@@ -187,14 +191,14 @@ mod switches {
         !DOWN.get(defence as usize).is_some_and(|down| down.load(Ordering::Relaxed))
     }
 
-    /// Takes a defence down for the rest of this process.
+    /// Removes a defence for the rest of this process.
     pub fn take_down(defence: Defence) {
         if let Some(down) = DOWN.get(defence as usize) {
             down.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Lists the defences that are down in this process, for [`VARIABLE`] of another process.
+    /// Lists the removed defences of this process, for [`VARIABLE`] of another process.
     pub fn taken_down() -> String {
         let down = Defence::ALL.iter().filter(|defence| !is_up(**defence));
         down.map(|defence| format!("{defence:?}")).collect::<Vec<_>>().join(",")

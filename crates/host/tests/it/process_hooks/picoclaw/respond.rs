@@ -65,7 +65,7 @@ async fn hook_respond_without_a_result_blocks_and_is_reported() {
     assert_eq!(ran.executions, 0);
     let message = told.events.only_message();
     assert!(
-        message.contains(r#"respond without "result"; it was {"action":"respond"}, expected {"#),
+        message.contains(r#"respond without "result"; got {"action":"respond"}, expected {"#),
         "{message}"
     );
 }
