@@ -55,7 +55,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
     let seen = InstallationState::inspect(home, cwd);
     let findings = seen.findings();
-    let exit = if findings.iter().any(Finding::is_wrong) { Exit::Unwell } else { Exit::Ok };
+    let exit = if findings.iter().any(Finding::is_wrong) { Exit::ProblemsFound } else { Exit::Ok };
     match args.json {
         true => console::print(&as_json(&seen, &findings)?)?,
         false => console::print(&as_text(&seen, &findings))?,

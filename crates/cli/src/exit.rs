@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     SessionInUse = 10,
     Session = 11,
     Trust = 12,
-    Unwell = 13,
+    ProblemsFound = 13,
     Aborted = 130,
 }
 
@@ -38,7 +38,7 @@ impl Exit {
         Self::SessionInUse,
         Self::Session,
         Self::Trust,
-        Self::Unwell,
+        Self::ProblemsFound,
         Self::Aborted,
     ];
 
@@ -61,7 +61,7 @@ impl Exit {
             Self::SessionInUse => "the session is open in another process",
             Self::Session => "the session does not exist, or is read-only",
             Self::Trust => "the project cannot be trusted, or its digest differs from the given one",
-            Self::Unwell => "haft doctor found problems",
+            Self::ProblemsFound => "haft doctor found problems",
             Self::Aborted => "interrupted by the user or a signal",
         }
     }

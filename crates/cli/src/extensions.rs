@@ -58,11 +58,11 @@ pub(crate) fn check_named(search: &DiscoveryOptions, config: &Config) -> anyhow:
     if let Some(error) = found.errors.into_iter().next() {
         return Err(error).or_exit(Exit::RequiredExtension);
     }
-    found.specs.iter().for_each(|spec| note(&banner(spec, config)));
+    found.specs.iter().for_each(|spec| note(&banner_text(spec, config)));
     Ok(())
 }
 
-fn banner(spec: &ExtensionSpec, config: &Config) -> String {
+fn banner_text(spec: &ExtensionSpec, config: &Config) -> String {
     let granted = config.grant.get(spec.name.as_str()).and_then(|granted| granted.sandbox.as_ref());
     let how = match granted.map(|said| said.value) {
         None | Some(SandboxLevel::None) => "(not sandboxed, not approved)".to_owned(),

@@ -98,11 +98,11 @@ pub(crate) fn check_hook_names(
         return Err(error).or_exit(Exit::Configuration);
     }
     let named = hooks.iter().filter(|hook| matches!(hook.origin, SettingOrigin::Flag(_)));
-    named.for_each(|hook| note(&banner(hook, config)));
+    named.for_each(|hook| note(&banner_text(hook, config)));
     Ok(())
 }
 
-fn banner(hook: &ProcessHook, config: &Config) -> String {
+fn banner_text(hook: &ProcessHook, config: &Config) -> String {
     let how = match sandbox::level_of_hook(config, &hook.name) {
         None => "(not sandboxed, not approved)".to_owned(),
         Some(level) => format!("(sandbox {level}, not approved)"),

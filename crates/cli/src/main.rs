@@ -45,13 +45,13 @@ fn main() -> ExitCode {
     // Runs before any key is in memory. Each run repeats it when the log exists, to report failures.
     haft_launch::harden_self();
     let exit = match args::parse() {
-        Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
+        Ok(cli) => run_command(cli).unwrap_or_else(|error| report(&error)),
         Err(help) => args::print_clap_error(&help),
     };
     ExitCode::from(exit.code())
 }
 
-fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+fn run_command(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None if cli.run.mode.mode == Some(ServerMode::Rpc) => rpc::run(cli.run.into()),
         None if interactive::is_wanted(&cli.run) => interactive::run(cli.run),

@@ -24,7 +24,7 @@ pub(super) fn install(
     yes: bool,
 ) -> anyhow::Result<()> {
     let source = InstallSource::parse(source, cwd)?;
-    review_proposal(home, propose(store, &source)?, yes)
+    review_proposal(home, propose_install(store, &source)?, yes)
 }
 
 pub(super) fn trust(store: &ExtensionStore, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
@@ -91,7 +91,7 @@ fn update_one(
             return Ok(());
         }
     };
-    let proposal = propose(store, &source)?;
+    let proposal = propose_install(store, &source)?;
     anyhow::ensure!(
         proposal.name().as_str() == row.name,
         "the source now contains an extension of another name, {}; use `haft ext install` to install it",
@@ -100,7 +100,7 @@ fn update_one(
     review_proposal(home, proposal, yes)
 }
 
-fn propose(store: &ExtensionStore, source: &InstallSource) -> anyhow::Result<InstallProposal> {
+fn propose_install(store: &ExtensionStore, source: &InstallSource) -> anyhow::Result<InstallProposal> {
     if let InstallSource::Git(url) = source {
         note(&sanitize_line(&format!("cloning {url}")));
     }

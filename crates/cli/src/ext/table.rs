@@ -87,17 +87,19 @@ fn row_cells(listed: &ListedExtension, places: &PathShortener) -> [String; 6] {
 
 fn origin_text(ListedExtension { row, hook, .. }: &ListedExtension, places: &PathShortener) -> String {
     if let Some(HookListDetails { origin: SettingOrigin::File { path, line }, .. }) = hook {
-        return format!("{}:{line}", places.shorten(path));
+        return format!("{}:{line}", places.shorten_path(path));
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(InstallOrigin::Git { url, .. }) => url.clone(),
-        Some(InstallOrigin::Directory { path } | InstallOrigin::Placed { path, .. }) => places.shorten(path),
-        None => places.shorten(&row.dir),
+        Some(InstallOrigin::Directory { path } | InstallOrigin::Placed { path, .. }) => {
+            places.shorten_path(path)
+        }
+        None => places.shorten_path(&row.dir),
     }
 }
 
 impl PathShortener {
-    fn shorten(&self, path: &Path) -> String {
+    fn shorten_path(&self, path: &Path) -> String {
         if let Ok(below) = path.strip_prefix(&self.cwd) {
             return format!("./{}", below.display()).trim_end_matches('/').to_owned();
         }

@@ -67,12 +67,12 @@ impl SessionSource {
     ) -> Result<(RunSetup, RequestedSession), CommandFailure> {
         let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
         let read = move || {
-            let setup = RunSetup::read(&args).map_err(|error| failure(&error))?;
-            run::check_named(&setup).map_err(|error| failure(&error))?;
+            let setup = RunSetup::read(&args).map_err(|error| command_failure(&error))?;
+            run::check_named(&setup).map_err(|error| command_failure(&error))?;
             let wanted = select_session(which, &setup, &stored, records)?;
             Ok((setup, wanted))
         };
-        off_thread(read).await.map_err(|error| failure(&error))?
+        off_thread(read).await.map_err(|error| command_failure(&error))?
     }
 
     async fn parts(&self, setup: RunSetup, wanted: RequestedSession) -> anyhow::Result<RunParts> {
@@ -121,7 +121,7 @@ fn select_session(
         }
         SessionChoice::Stored(id) => {
             let found = stored.by_id(&id).map_err(|error| lookup_failure(&error))?;
-            let session = run::resume(&found, setup).map_err(|error| failure(&error))?;
+            let session = run::resume(&found, setup).map_err(|error| command_failure(&error))?;
             RequestedSession::Chosen(SelectedSession { session, resumed: true })
         }
         SessionChoice::Given(copy) => RequestedSession::Copy(copy),
@@ -150,17 +150,17 @@ impl haft_rpc::SessionProvider for SessionSource {
     ) -> Result<OpenedSession, CommandFailure> {
         let (setup, wanted) = self.resolve_request(which).await?;
         let opened = async { self.open_session(self.parts(setup, wanted).await?, screens).await };
-        opened.await.map_err(|error| failure(&error))
+        opened.await.map_err(|error| command_failure(&error))
     }
 
     async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         let stored = Arc::clone(&self.stored);
         let listed = off_thread(move || list_stored_sessions(&stored)).await;
-        listed.flatten().map_err(|error| failure(&error))
+        listed.flatten().map_err(|error| command_failure(&error))
     }
 
     async fn models(&self) -> Result<Vec<rpc::ModelInfo>, CommandFailure> {
-        let setup = self.setup().await.map_err(|error| failure(&error))?;
+        let setup = self.setup().await.map_err(|error| command_failure(&error))?;
         Ok(run::models_for_clients(&setup).await)
     }
 
@@ -203,7 +203,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failure(error: &anyhow::Error) -> CommandFailure {
+fn command_failure(error: &anyhow::Error) -> CommandFailure {
     let code = if Exit::from_error(error) == Exit::SessionInUse {
         ErrorCode::SessionLocked
     } else {
@@ -217,7 +217,7 @@ fn lookup_failure(error: &anyhow::Error) -> CommandFailure {
     if Exit::from_error(error) == Exit::Session {
         failure_with_code(ErrorCode::SessionNotFound, error)
     } else {
-        failure(error)
+        command_failure(error)
     }
 }
 
@@ -248,8 +248,11 @@ mod tests {
     #[test]
     fn derives_error_code_from_exit_code() {
         let error = |exit: Exit| exit.attach_to(anyhow::anyhow!("why"));
-        assert_eq!(failure(&error(Exit::SessionInUse)), CommandFailure::new(ErrorCode::SessionLocked, "why"));
-        assert_eq!(failure(&error(Exit::Session)).code, ErrorCode::Failed);
+        assert_eq!(
+            command_failure(&error(Exit::SessionInUse)),
+            CommandFailure::new(ErrorCode::SessionLocked, "why")
+        );
+        assert_eq!(command_failure(&error(Exit::Session)).code, ErrorCode::Failed);
         assert_eq!(lookup_failure(&error(Exit::Session)).code, ErrorCode::SessionNotFound);
         assert_eq!(lookup_failure(&error(Exit::SessionInUse)).code, ErrorCode::SessionLocked);
         let chain = Err::<(), _>(anyhow::anyhow!("why")).context("what").unwrap_err();

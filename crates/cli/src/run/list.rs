@@ -43,7 +43,9 @@ pub(super) async fn print_model_list(
     let pattern = pattern.unwrap_or_default().to_lowercase();
     let mut models = gather_models(setup).await;
     models.retain(|listed| {
-        only.is_none_or(|only| only == listed.provider) && listed.matches(&pattern) && !listed.deprecated
+        only.is_none_or(|only| only == listed.provider)
+            && listed.matches_pattern(&pattern)
+            && !listed.deprecated
     });
     let rows = match form {
         ModelListFormat::Json => models.iter().map(|listed| listed.to_json().to_string()).collect(),
@@ -108,7 +110,7 @@ impl ListedModel {
         self.provider == other.provider && self.model == other.model
     }
 
-    fn matches(&self, pattern: &str) -> bool {
+    fn matches_pattern(&self, pattern: &str) -> bool {
         let names = [Some(self.name()), self.facts.name.clone()];
         names.into_iter().flatten().any(|name| name.to_lowercase().contains(pattern))
     }

@@ -114,7 +114,7 @@ fn new_home_has_no_problems() {
 
     no problems found
     ");
-    assert!(!world.home().exists(), "it changes nothing");
+    assert!(!world.home().exists(), "doctor changes nothing");
 }
 
 /// Creates a home with most of the possible problems.
@@ -188,7 +188,7 @@ fn reports_problems_with_next_step() {
     6 problems found
     ");
     assert!(!ended.stdout.contains("sk-secret") && !ended.stdout.contains('\u{1b}'), "{ended:?}");
-    assert_eq!(files(&world.home()), before, "it changes nothing");
+    assert_eq!(files(&world.home()), before, "doctor changes nothing");
     let long = |line: &&str| line.chars().count() > 80 && !line.trim_start().starts_with('>');
     assert_eq!(ended.stdout.lines().filter(long).count(), 0, "{}", ended.stdout);
 }
@@ -250,7 +250,7 @@ fn reports_failed_extension_and_ended_trust() {
     let crash = find("extensions");
     assert_eq!((&crash["name"], &crash["next"]), (&"crash".into(), &"haft ext logs crash".into()));
     assert!(crash["text"].as_str().unwrap().contains("the project's, no sandbox"), "{crash}");
-    assert_eq!(started(), before, "nothing is started");
+    assert_eq!(started(), before, "doctor starts nothing");
 }
 
 /// A missing interpreter, and a sandbox on a machine without bubblewrap.
@@ -328,7 +328,9 @@ fn reports_lost_lock_file_with_its_extensions() {
     let told = doctor(&world, &[], &[]);
     let text = of_user(&told.stdout);
     assert!(
-        text.contains("The store contains the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "),
+        text.contains(
+            "The store contains the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "
+        ),
         "{text}"
     );
     let said = "approvals: are unknown until the lock file can be read";

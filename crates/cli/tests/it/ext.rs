@@ -128,13 +128,13 @@ fn lists_project_extension_with_its_scope() {
     assert_eq!(world.haft(&["ext", "disable", "hello"]).stderr, "hello is disabled\n");
     let copy =
         || std::fs::read_to_string(world.project().join(".haft/extensions/copy/extension.json")).unwrap();
-    assert_eq!(copy(), HELLO, "the user's own one was meant");
+    assert_eq!(copy(), HELLO, "the command applies to the user's extension");
 
     for command in [&["ext", "disable", "copy"][..], &["ext", "remove", "-y", "copy"]] {
         let ended = world.haft(command);
         assert_eq!(ended.code, 8, "{ended:?}");
         assert!(ended.stderr.contains("belongs to the project") && ended.stderr.contains("--scope project"));
-        assert_eq!(copy(), HELLO, "a repository's files are not changed unasked");
+        assert_eq!(copy(), HELLO, "files of a repository change only on request");
     }
     assert_eq!(world.haft(&["ext", "disable", "copy", "--scope", "project"]).code, 0);
     assert_ne!(copy(), HELLO);

@@ -105,7 +105,7 @@ fn unused_extension_with_activation_does_not_start() {
     scene.home_python_with("oracle", &uses(), TOOLBOX);
     for _ in 0..2 {
         scene.haft(&["-p", "go"]).expect(0);
-        assert_eq!(scene.marks().len(), 0, "nothing used it");
+        assert_eq!(scene.marks().len(), 0, "the extension is not started");
     }
     let requests = scene.server.requests();
     let offered = requests[0].body["tools"].to_string();
@@ -123,7 +123,7 @@ fn unused_extension_with_activation_does_not_start() {
     );
     assert!(ran.of("tool_result")[0].to_string().contains("found"));
     let after = scene.server.requests().last().unwrap().body["tools"].to_string();
-    assert_eq!(after, offered, "the model is told the same");
+    assert_eq!(after, offered, "the model receives the same tools");
 }
 
 #[test]

@@ -72,9 +72,9 @@ fn changed_gate_does_not_run_in_same_run() {
     assert!(results[3].contains("Tool execution denied by hook") && results[3].contains(told), "{results:?}");
     assert!(!scene.world.project().join("ran").exists(), "the call was made");
     assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
-    assert_eq!(scene.marks(), ["starts", "starts"], "what has not changed is started again");
+    assert_eq!(scene.marks(), ["starts", "starts"], "an unchanged gate is restarted");
     scene.haft(&["-p", "go"]).expect(0);
-    assert_eq!(scene.marks().len(), 3, "the next run starts it as it is then");
+    assert_eq!(scene.marks().len(), 3, "the next run starts the current version");
 }
 
 /// Runs a gate whose command runs `hooks/gate.py` of the project. An untrusted project must not decide about it.
@@ -85,7 +85,7 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
     gate(&scene, command, more);
     let ran = scene.haft(&["-p", "go"]);
     assert!(ran.stderr.contains("cannot be started") && ran.stderr.contains(told), "{}", ran.stderr);
-    assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "it was started");
+    assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "the gate was started");
     assert!(results(&scene)[0].contains(told), "{:?}", results(&scene));
     let listed = scene.world.haft(&["ext", "list"]);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

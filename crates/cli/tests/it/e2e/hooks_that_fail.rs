@@ -100,7 +100,7 @@ fn check_loosened(said: &str, runs: bool) {
     let asked = tried.find(|(scene, _)| scene.world.project().join("asked").exists());
     let (scene, ran) = asked.expect("the gate starts within its deadline");
     assert_eq!(has_run(&scene), runs, "{said}: {}", ran.stderr);
-    assert!(ran.stderr.contains("gate"), "nobody is told: {}", ran.stderr);
+    assert!(ran.stderr.contains("gate"), "the failure is not reported: {}", ran.stderr);
 }
 
 // Failures without a delay are tested in the host: `only_the_user_lets_a_timeout_pass`.

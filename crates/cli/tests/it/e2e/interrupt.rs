@@ -56,7 +56,7 @@ fn leaves_hanging_model() {
     ran.expect(130);
     assert_eq!(ran.of("turn_end")[0]["stop"], json!("aborted"));
     assert_eq!(ran.events().last().unwrap()["type"], "done");
-    assert!(scene.marks().contains(&"left".to_owned()), "the extension was asked to leave");
+    assert!(scene.marks().contains(&"left".to_owned()), "the extension received a shutdown");
     assert!(eventually(|| scene.server.disconnects() == 1));
     check_gone(&pids);
 }

@@ -59,11 +59,11 @@ fn rejected_key_is_saved_only_with_no_probe() {
     let (code, said) = haft(&world, &["login", "openai-chat"], &url, "sk-refused-1");
     assert!(code == 6 && said.contains("openai-chat refused the key (401)"), "{said}");
     assert_eq!(stored(&world), "");
-    let nobody = "http://127.0.0.1:1/v1";
-    let (code, said) = haft(&world, &["login", "openai"], nobody, "sk-refused-1");
+    let unreachable = "http://127.0.0.1:1/v1";
+    let (code, said) = haft(&world, &["login", "openai"], unreachable, "sk-refused-1");
     assert!(code == 5 && said.contains("--no-probe"), "{said}");
     assert_eq!(stored(&world), "");
-    let (code, said) = haft(&world, &["login", "openai", "--no-probe"], nobody, "sk-refused-1");
+    let (code, said) = haft(&world, &["login", "openai", "--no-probe"], unreachable, "sk-refused-1");
     assert_eq!(code, 0, "{said}");
     assert!(stored(&world).contains("sk-refused-1"));
 }

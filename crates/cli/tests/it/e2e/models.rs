@@ -39,7 +39,11 @@ fn custom_server_uses_configured_headers_levels_and_prices() {
     ran.expect(0);
     assert_eq!(ran.of("usage")[0]["cost_usd"], 2.0);
     assert_eq!(ran.of("usage")[0]["cumulative"]["cost_usd"], 2.0);
-    assert!(ran.stderr.contains("lab/small does not support thinking level medium; using high"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("lab/small does not support thinking level medium; using high"),
+        "{}",
+        ran.stderr
+    );
     let sent = &server.requests()[0];
     assert_eq!((sent.header("x-team"), &sent.body["reasoning_effort"]), (Some("blue-7"), &json!("high")));
     assert_eq!(sent.header("authorization"), Some(format!("Bearer {KEY}").as_str()));

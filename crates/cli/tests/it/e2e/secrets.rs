@@ -65,7 +65,7 @@ fn hides_secrets_from_extensions() {
         as_somebody(scene.command(&["-p", "hi"]), scene.world.project().parent().unwrap())
     else {
         eprintln!(
-            "SKIP hides_secrets_from_extensions: root sees everything, and nobody else can run this haft here"
+            "SKIP hides_secrets_from_extensions: root sees everything, and no other user can run haft here"
         );
         return;
     };

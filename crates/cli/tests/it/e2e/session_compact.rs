@@ -224,7 +224,7 @@ fn configuration_sets_trigger_and_kept_size() {
     };
     // 5,000 of 8,000 tokens exceed the limit only with a reserve of 3,500.
     configure(&scene, "reserve = 3500\nkeep = 500");
-    assert_eq!(prompts(&scene), 4, "one of them for the summary");
+    assert_eq!(prompts(&scene), 4, "including the one for the summary");
     let off = Scene::new([answers(), vec![Scenario::text("Three.")]].concat());
     configure(&off, "reserve = 3500\nauto = false");
     assert_eq!(prompts(&off), 3);

@@ -83,5 +83,9 @@ fn reports_failed_exports_and_imports() {
     check_refused(&world, &["session", "export", &id, "-o", "no/such/dir"], "cannot write no/such/dir");
     let dir = fs::read_dir(world.home().join("sessions")).unwrap().next().unwrap().unwrap().path();
     let own = dir.join(format!("{id}.jsonl"));
-    check_refused(&world, &["session", "export", &id, "-o", own.to_str().unwrap()], "is the file of the session");
+    check_refused(
+        &world,
+        &["session", "export", &id, "-o", own.to_str().unwrap()],
+        "is the file of the session",
+    );
 }

@@ -165,12 +165,12 @@ fn check(wire: WireFormat, model: &Value) -> Scene {
     let requests = scene.server.requests();
     let firsts: Vec<String> = requests.iter().map(first_of_user).collect();
     for summary in &summed.by_extension {
-        assert!(firsts.iter().any(|first| first.contains(summary)), "{summary:?} was sent to nobody");
+        assert!(firsts.iter().any(|first| first.contains(summary)), "{summary:?} was never sent");
     }
     check_files(requests.iter().rfind(|request| request.body["tools"].is_array()).unwrap(), turns);
     _ = writeln!(
         std::io::stderr(),
-        "{wire:?}, {turns} turns: {} requests, {} too long, summed up {} times, {} of them by the extension",
+        "{wire:?}, {turns} turns: {} requests, {} too long, compacted {} times, {} of them by the extension",
         requests.len(),
         scene.server.overflows(),
         summed.times,

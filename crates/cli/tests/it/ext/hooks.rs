@@ -122,7 +122,12 @@ fn doctor_checks_command_of_hook() {
     check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which does not exist");
     check_ready("['sh']", "dir = '/no/hooks'", true, "`dir` is not an existing directory: /no/hooks");
     check_ready("['./gate.sh']", "", true, "ROOT/home/./gate.sh is not executable (chmod +x)");
-    check_ready("['sh gate.sh']", "", true, "write each word as its own string: command = [\"sh\", \"gate.sh\"]");
+    check_ready(
+        "['sh gate.sh']",
+        "",
+        true,
+        "write each word as its own string: command = [\"sh\", \"gate.sh\"]",
+    );
     check_ready("['~/gate']", "", true, "`~` is not expanded in commands");
 }
 

@@ -97,10 +97,16 @@ fn rollback_discards_waiting_version() {
         r#"{"name":"hello","version":"3","exec":"./run","permissions":{"net":"all"}}"#,
     );
     let ended = world.haft(&["ext", "update", "hello"]);
-    assert!(ended.code == 8 && ended.stderr.contains("hello is disabled: its new version requests more"), "{ended:?}");
+    assert!(
+        ended.code == 8 && ended.stderr.contains("hello is disabled: its new version requests more"),
+        "{ended:?}"
+    );
     let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("its newer version, which waited for your approval, was discarded"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("its newer version, which waited for your approval, was discarded"),
+        "{ended:?}"
+    );
     let line = world.haft(&["ext", "list"]).stdout.lines().last().unwrap().to_owned();
     assert!(line.contains(" 1 ") && line.contains(" enabled "), "{line}");
 }
