@@ -1,4 +1,4 @@
-//! `haft config`: the settings as they hold, and where they come from.
+//! `haft config`: the settings in effect, and the source of each.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// Prints what holds; a file with a mistake is told and takes nothing of the others away.
+/// Prints the settings in effect. A file with a mistake is reported and does not hide the other files.
 fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
@@ -44,7 +44,7 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// A line for each file that becomes part of the system prompt, for each skill and each template.
+/// Returns a line for each file of the system prompt, each skill and each template.
 fn context_lines(resources: &PromptResources) -> anyhow::Result<String> {
     let system = resources.custom_system_prompt()?;
     let system = system.map(|file| format!("system prompt {}", file_size_line(&file)));
@@ -64,11 +64,11 @@ fn file_size_line(file: &ContextFile) -> String {
     let (path, bytes) = (file.path.display(), file.text.len());
     match file.cut {
         0 => format!("{path} ({bytes} bytes)"),
-        cut => format!("{path} ({bytes} bytes, {cut} cut)"),
+        cut => format!("{path} ({bytes} bytes, {cut} bytes left out)"),
     }
 }
 
-/// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
+/// Returns a line for each setting in the syntax of `config.toml`. Settings without a value are comments.
 fn as_text(rows: &[ConfigRow], origins: bool) -> String {
     let shown: Vec<(String, &SettingOrigin)> =
         rows.iter().map(|row| (setting_line(row), &row.origin)).collect();

@@ -1,4 +1,4 @@
-//! The terminal: everything that is shown goes through here, and through core's sanitiser.
+//! Terminal output. All text passes through the sanitizer of `haft_core`.
 
 pub(crate) mod notes;
 
@@ -12,10 +12,10 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::exit::{Exit, OrExit as _};
 
-/// The columns of a banner, on every terminal.
+/// The width of a banner in columns, on every terminal.
 pub(crate) const BANNER: usize = 80;
 
-/// A line for people, on standard error, or wherever [`notes`] sends it. Nobody to read it is no reason to fail.
+/// Prints a line for people on standard error, or where [`notes`] redirects it. Write errors are ignored.
 pub(crate) fn note(text: &str) {
     if !notes::try_redirect(text) {
         let _ = io::stderr().lock().write_all(terminal_line(text).as_bytes());
@@ -26,11 +26,11 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     write(terminal_line(text).as_bytes())
 }
 
-/// A line that was asked for and must not be overlooked, on standard output: it begins with `!`, and is red on a terminal.
+/// Prints a warning on standard output: the line begins with `!` and is red on a terminal.
 pub(crate) fn print_marked(text: &str) -> anyhow::Result<()> {
     let text = format!("! {}", text.trim_start());
     match io::stdout().is_terminal() {
-        // Nothing of the text reaches a terminal that was not made harmless first.
+        // Only sanitized text reaches the terminal.
         true => write(format!("\x1b[1;31m{}\x1b[0m\n", sanitize(&text)).as_bytes()),
         false => print(&text),
     }
@@ -40,22 +40,22 @@ pub(crate) fn terminal_line(text: &str) -> String {
     format!("{}\n", sanitize(text))
 }
 
-/// The columns of the terminal that people look at; none when there is no terminal.
+/// Returns the width of the terminal in columns; `None` without a terminal.
 pub(crate) fn terminal_width() -> Option<usize> {
     let columns = |size: (Width, Height)| usize::from(size.0.0);
     let (out, err) = (terminal_size_of(io::stdout()), terminal_size_of(io::stderr()));
     out.into_iter().chain(err).map(columns).min()
 }
 
-/// The columns of a list: those of the terminal, or 80 where there is none.
+/// Returns the width of a list in columns: that of the terminal, or 80.
 pub(crate) fn list_width() -> usize {
     terminal_width().unwrap_or(80)
 }
 
-/// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
-/// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
+/// Splits a text into rows, each with a prefix: `first` before the first row, `rest` before the others. With a width,
+/// rows end before the terminal would wrap them, so that every row on the screen has its prefix.
 pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
-    /// On a terminal as narrow as this there is no room for prefixes and text.
+    /// A narrower terminal has no room for prefixes and text.
     const NARROW: usize = 20;
     let prefix = first.width().max(rest.width());
     let room = width.filter(|width| *width >= prefix + NARROW).map(|width| width - prefix);
@@ -68,16 +68,16 @@ pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<u
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A line in pieces of at most `room` columns, cut between words where there are any, and long paths between their parts.
-/// Tabs become blanks: how far one goes only the terminal knows.
+/// Wraps a line to pieces of at most `room` columns, between words if possible; long paths are split between
+/// components. Tabs become spaces, because their width depends on the terminal.
 fn wrap_line(line: &str, room: usize) -> Vec<String> {
     let (mut rows, mut row, mut columns) = (Vec::new(), String::new(), 0);
     for c in line.replace('\t', "    ").chars() {
-        // Counted one by one, nothing is taken for narrower than any terminal takes it.
+        // Adding the widths of single characters never underestimates the width.
         let width = c.width().unwrap_or_default();
         if columns + width > room {
             if c == ' ' {
-                // It separates nothing there.
+                // A space at the beginning separates no words.
                 rows.push(std::mem::take(&mut row));
                 columns = 0;
                 continue;
@@ -93,18 +93,18 @@ fn wrap_line(line: &str, room: usize) -> Vec<String> {
     rows
 }
 
-/// Takes the word that a row ends with, unless it is all there is in it; then, of a path, the part that it ends with.
+/// Removes the last word of a row, unless it is the only one; of a path, the last component.
 fn split_off_last_word(row: &mut String) -> String {
     let has_text = |at: &usize| row.get(..*at).is_some_and(|before| !before.trim().is_empty());
     let at = row.rfind(' ').filter(has_text).or_else(|| row.rfind('/').filter(has_text));
     at.map_or_else(String::new, |at| row.split_off(at + 1))
 }
 
-/// Bytes that were asked for and that no terminal can mistake, on standard output.
+/// Writes bytes to standard output. The caller ensures that they are safe for a terminal.
 ///
 /// # Errors
-/// When they cannot be written. That the reader is gone, as with `haft … | head -1`, is an error that ends haft
-/// in silence.
+/// The write failed. If the reader closed the pipe, as in `haft … | head -1`, the error ends haft with code 0 and no
+/// message.
 pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
@@ -114,7 +114,7 @@ pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Asks on standard error and reads the answer from standard input; everything but a yes is a no.
+/// Asks on standard error and reads the answer from standard input. Every answer except yes is a no.
 pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     let question = sanitize_line(&format!("{question} [y/N] "));
     discard_typeahead();
@@ -126,24 +126,24 @@ pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks as [`confirm`] does.
+/// Asks like [`confirm`].
 ///
 /// # Errors
-/// When no person is at a terminal.
+/// Standard input or standard error is not a terminal.
 pub(crate) fn confirm_at_terminal(question: &str) -> anyhow::Result<bool> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stderr().is_terminal(),
-        "nobody to ask; look at what is shown, then use --yes"
+        "cannot ask for confirmation without a terminal; review the output above, then run again with --yes"
     );
     confirm(question)
 }
 
-/// Drops what was typed before the question was there: it was no answer to it.
+/// Discards input that was typed before the question appeared.
 fn discard_typeahead() {
     #[cfg(unix)]
     if is_up(Defence::TypeAhead) {
         use rustix::termios::{QueueSelector, tcflush};
-        // What is no terminal has nothing typed into it.
+        // Only terminals have typed input.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_its_prefix() {
+    fn prefixes_every_row() {
         check("one", None, "[x] one");
         check("", None, "[x] ");
         check("one\n\nAllow? [y]\n", None, "[x] one\n[x] \n[x] Allow? [y]");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_ends_before_the_terminal_ends_it() {
+    fn wraps_rows_before_terminal_does() {
         let blanks = format!("one{}Allow? [y]", " ".repeat(23));
         check(&blanks, Some(30), "[x] one                       \n[x] Allow? [y]");
         check(&"x".repeat(26), Some(30), &format!("[x] {}", "x".repeat(26)));

@@ -1,6 +1,6 @@
-//! `haft doctor`: what is trusted, approved, confined and failing, and the next step for each.
+//! `haft doctor`: checks trust, approvals, sandboxes and failures, and suggests a next step for each problem.
 //!
-//! It looks and changes nothing: no extension is started, no server is asked, nothing is written.
+//! The checks are read-only: they start no extension, send no request and write no file.
 
 mod extensions;
 mod files;
@@ -31,22 +31,22 @@ use crate::resources::PromptResources;
 use crate::{console, setup};
 use finding::{Finding, FindingArea, PathFormatter};
 
-/// Everything that is checked, read once.
+/// The state of the installation, read once.
 struct InstallationState {
     home: Home,
     path_formatter: PathFormatter,
     cwd: PathBuf,
     project: Project,
-    /// Why the project is not trusted any more.
+    /// The reason why the project is no longer trusted.
     distrust_reason: Option<String>,
     config: Config,
     auth: AuthFile,
     models: ModelsFile,
     extensions: Discovery,
     conflicting_hook: Option<ProcessHook>,
-    /// The user's approvals. Why it is not read is told of the file.
+    /// The approvals of the user; empty if the file cannot be read, which has a finding of its own.
     approved: LockFile,
-    /// Mistakes in files that were read: the file, and what.
+    /// Mistakes in files: the file and the message.
     mistakes: Vec<(PathBuf, String)>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
     let seen = InstallationState::inspect(home, cwd);
     let findings = seen.findings();
-    let exit = if findings.iter().any(Finding::is_wrong) { Exit::Unwell } else { Exit::Ok };
+    let exit = if findings.iter().any(Finding::is_wrong) { Exit::ProblemsFound } else { Exit::Ok };
     match args.json {
         true => console::print(&as_json(&seen, &findings)?)?,
         false => console::print(&as_text(&seen, &findings))?,
@@ -67,7 +67,7 @@ impl InstallationState {
     fn inspect(home: Home, cwd: PathBuf) -> Self {
         let words = PathFormatter::new(std::env::home_dir());
         let (project, told) = decide_trust(&home, cwd.clone());
-        // What is wrong with the environment is told by itself.
+        // The check of the environment reports errors.
         let env = ConfigLayer::from_env(|name| std::env::var(name).ok());
         let env = env.unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
         let flags = ConfigLayer::empty(LayerSource::Flags);
@@ -76,10 +76,10 @@ impl InstallationState {
         let mut extensions = Discovery::run(&search);
         let ambiguous = of_run::find_name_conflict(&extensions.specs, &config.hooks);
         let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
-        let ground =
+        let context =
             HookLaunchContext { home: home.clone(), cwd: cwd.clone(), is_trusted: project.is_trusted() };
-        extensions.specs = of_run::merge_specs(extensions.specs, &config.hooks, &ground).specs;
-        // Why it could not be read is told of the file.
+        extensions.specs = of_run::merge_specs(extensions.specs, &config.hooks, &context).specs;
+        // The checks of these files report errors.
         let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
         let approved = ApprovalStore::at(home.root()).load().unwrap_or_default();
         Self {
@@ -98,7 +98,8 @@ impl InstallationState {
         }
     }
 
-    /// All of them, in the order of the report; nobody who wrote a manifest or a file name writes to a terminal.
+    /// Returns all findings in the order of the report, sanitized: manifests and file names can contain control
+    /// sequences.
     fn findings(&self) -> Vec<Finding> {
         let all = files::check_home(self)
             .into_iter()
@@ -121,7 +122,7 @@ impl InstallationState {
 /// The indentation of a finding's text.
 const INDENT: &str = "         ";
 
-/// A section for each area, a paragraph for each finding, and how many are wrong.
+/// Renders the report: a section for each area, a paragraph for each finding, and the number of problems.
 fn as_text(seen: &InstallationState, findings: &[Finding]) -> String {
     let columns = list_width().min(BANNER);
     let mut parts = vec![format!(
@@ -138,14 +139,14 @@ fn as_text(seen: &InstallationState, findings: &[Finding]) -> String {
     }
     let wrong = findings.iter().filter(|finding| finding.is_wrong()).count();
     parts.push(match wrong {
-        0 => "\nnothing is wrong".to_owned(),
-        1 => "\none thing is wrong".to_owned(),
-        more => format!("\n{more} things are wrong"),
+        0 => "\nno problems found".to_owned(),
+        1 => "\n1 problem found".to_owned(),
+        more => format!("\n{more} problems found"),
     });
     parts.join("\n")
 }
 
-/// The next step is never broken, so that it can be copied.
+/// Renders a finding. The next step is never wrapped, so that it can be copied.
 fn format_finding(finding: &Finding, columns: usize) -> String {
     let Finding { name, state, text, next, .. } = finding;
     let first = format!("  {:<5}  ", state.label());
@@ -168,38 +169,46 @@ fn as_json(seen: &InstallationState, findings: &[Finding]) -> anyhow::Result<Str
     serde_json::to_string_pretty(&report).context("cannot write JSON")
 }
 
-/// Returns the project, and the reason why it is not trusted any more.
+/// Returns the project, and the reason why it is no longer trusted.
 fn decide_trust(home: &Home, cwd: PathBuf) -> (Project, Option<String>) {
     match TrustDecision::decide(home, cwd.clone(), TrustRequest::Nothing) {
         Ok(decision) => (decision.project, decision.distrust_reason),
-        // No digest was asked for that it could lack.
+        // Without a requested digest, only an unreadable trust file is an error.
         Err(error) => (Project { dir: cwd, trust: ProjectTrust::Untrusted }, Some(error.to_string())),
     }
 }
 
 fn check_project(seen: &InstallationState) -> Vec<Finding> {
     let name = seen.path_formatter.display_path(&seen.project.dir);
-    // What is wrong with the file is told of the file.
+    // The check of the file reports the error.
     let Ok(file) = TrustFile::load(&seen.home) else {
-        return vec![FindingArea::Project.note(name, "is not trusted, because trust.json is not read")];
+        return vec![FindingArea::Project.note(name, "is not trusted, because trust.json cannot be read")];
     };
+<<<<<<< HEAD
     if let Some(told) = &seen.distrust_reason {
         // The next step says the same better.
         let told = told.trim_end_matches("; run `haft trust` to review and trust it");
         return vec![FindingArea::Project.wrong(name, told, "haft trust")];
+=======
+    if let Some(reason) = &seen.distrust_reason {
+        // The next step of the finding replaces the one in the text.
+        let reason = crate::ext::problem::without_next_step(reason, "`haft trust`");
+        return vec![FindingArea::Project.wrong(name, reason, "haft trust")];
+>>>>>>> t-cli
     }
     if seen.project.is_trusted() {
         let since = file
             .record(&seen.project.dir)
             .map_or_else(String::new, |record| format!(" since {}", record.time));
-        let text = format!("is trusted{since}: its extensions run, its settings and texts are used");
+        let text =
+            format!("is trusted{since}: haft runs its extensions and uses its settings and instructions");
         return vec![FindingArea::Project.ok(name, text)];
     }
     let brings = unused_project_parts(seen);
     vec![match brings.is_empty() {
-        true => FindingArea::Project.ok(name, "brings nothing that haft would run or obey"),
+        true => FindingArea::Project.ok(name, "contains no extensions, settings or instructions for haft"),
         false => {
-            let text = format!("is not trusted, so this of it is not used: {}", brings.join(", "));
+            let text = format!("is not trusted; haft ignores: {}", brings.join(", "));
             FindingArea::Project.note(name, text).with_next_step("haft trust")
         }
     }]
@@ -222,12 +231,12 @@ fn check_machine(seen: &InstallationState) -> Vec<Finding> {
         sandbox_finding("sandbox strict", support.strict),
     ];
     let store = ExtensionStore::for_home(seen.home.root(), std::env::var_os("PATH"));
-    // The one that would be run, which is none that a project brought.
+    // `git` is looked up outside the project, because a project must not supply the program.
     findings.push(match (ExtensionStore { workspace: Some(seen.cwd.clone()), ..store }).find_git() {
         Some(git) => FindingArea::Machine.ok("git", git.display().to_string()),
         None => FindingArea::Machine.note(
             "git",
-            "is not in PATH, or only where others may put programs; `haft ext install URL` needs it",
+            "not found in PATH, or only in directories that other users can write; `haft ext install URL` needs git",
         ),
     });
     findings
@@ -239,8 +248,7 @@ fn sandbox_finding(name: &str, basis: Result<SandboxBasis, String>) -> Finding {
         Ok(SandboxBasis { means, gaps }) => {
             FindingArea::Machine.note(name, format!("{means}; {}", gaps.join("; ")))
         }
-        Err(why) => {
-            FindingArea::Machine.note(name, format!("cannot be had, so what wants it is not started: {why}"))
-        }
+        Err(why) => FindingArea::Machine
+            .note(name, format!("not available, so extensions that need it do not start: {why}")),
     }
 }

@@ -1,8 +1,8 @@
-//! The exit codes: one table, which `docs/exit-codes.md` repeats and `haft --help` shows.
+//! The exit codes. `docs/exit-codes.md` contains the same table, and `haft --help` shows it.
 
 use std::fmt;
 
-/// The exit code of haft. Programs rely on the numbers: one that was given away is never used for anything else.
+/// The exit code of haft. Programs rely on the numbers: a number never changes its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     SessionInUse = 10,
     Session = 11,
     Trust = 12,
-    Unwell = 13,
+    ProblemsFound = 13,
     Aborted = 130,
 }
 
@@ -38,7 +38,7 @@ impl Exit {
         Self::SessionInUse,
         Self::Session,
         Self::Trust,
-        Self::Unwell,
+        Self::ProblemsFound,
         Self::Aborted,
     ];
 
@@ -61,30 +61,34 @@ impl Exit {
             Self::SessionInUse => "the session is open in another process",
             Self::Session => "the session does not exist, or is read-only",
             Self::Trust => "the project cannot be trusted, or its digest differs from the given one",
+<<<<<<< HEAD
             Self::Unwell => "haft doctor found problems",
+=======
+            Self::ProblemsFound => "haft doctor found problems",
+>>>>>>> t-cli
             Self::Aborted => "interrupted by the user or a signal",
         }
     }
 
-    /// An error that ends haft with this code.
+    /// Returns the error with this exit code attached.
     pub(crate) fn attach_to(self, error: anyhow::Error) -> anyhow::Error {
         anyhow::Error::new(ExitCodeError { exit: self, error })
     }
 
-    /// Fails with a message for people, and ends haft with this code.
+    /// Fails with a message for people and this exit code.
     pub(crate) fn fail<T>(self, message: impl Into<String>) -> anyhow::Result<T> {
         Err(self.attach_to(anyhow::Error::msg(message.into())))
     }
 
-    /// The code an error was given by [`OrExit`].
+    /// Returns the exit code that was attached to an error, or [`Failure`](Self::Failure).
     pub(crate) fn from_error(error: &anyhow::Error) -> Self {
         error.downcast_ref::<ExitCodeError>().map_or(Self::Failure, |coded| coded.exit)
     }
 }
 
-/// Gives errors their exit code.
+/// Attaches exit codes to errors.
 pub(crate) trait OrExit<T> {
-    /// The same, with an error that ends haft with `exit`, unless it has a code already.
+    /// Attaches `exit` to the error, unless the error already has a code.
     fn or_exit(self, exit: Exit) -> anyhow::Result<T>;
 }
 
@@ -97,7 +101,7 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
     }
 }
 
-/// An error with its exit code; it reads like the error itself.
+/// An error with its exit code. It displays like the error itself.
 #[derive(Debug)]
 struct ExitCodeError {
     exit: Exit,
@@ -123,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_has_the_same_table() {
+    fn documentation_has_same_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exit-codes.md");
         let text = std::fs::read_to_string(path).unwrap();
         let documented: Vec<_> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_keeps_its_code_and_its_text() {
+    fn keeps_code_and_text_of_error() {
         let inner =
             std::fs::read("/no/such/file").or_exit(Exit::Configuration).context("reading").unwrap_err();
         assert_eq!(Exit::from_error(&inner), Exit::Configuration);

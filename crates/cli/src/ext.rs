@@ -1,4 +1,4 @@
-//! `haft ext`: a thin shell around the host's store of extensions.
+//! `haft ext`: the command line of the extension store.
 
 mod approve;
 mod hook;
@@ -30,12 +30,13 @@ use list::ProjectStatus;
 
 pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let cwd =
-        std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
+    let cwd = std::env::current_dir()
+        .context("cannot determine the current directory")
+        .or_exit(Exit::Extensions)?;
     let decision = TrustDecision::decide(&home, cwd.clone(), TrustRequest::Nothing).or_exit(Exit::Trust)?;
     let TrustDecision { project, distrust_reason: told, .. } = decision;
     let seen = ProjectStatus { cwd: cwd.clone(), trusted: project.is_trusted(), distrust_reason: told };
-    // In the user's own home directory the project's place can be the global one.
+    // In the user's home directory, the project's directory can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = ExtensionStore {
         global: home.extensions_dir(),
@@ -66,7 +67,7 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
 }
 
-/// An error of what shall be installed begins with its stable name, if it has one.
+/// Adds the error code of an installation error, if it has one.
 fn with_error_code(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<InstallError>().and_then(InstallError::code) {
         Some(code) => error.context(code),
@@ -76,22 +77,24 @@ fn with_error_code(error: anyhow::Error) -> anyhow::Error {
 
 fn remove(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, yes: bool) -> anyhow::Result<Exit> {
     let row = find_extension(store, which).or_exit(Exit::Extensions)?;
-    // What lies in the store has no place that anybody knows.
+    // Installed extensions have a name only; the user never sees their directory.
     let what = match row.entry.as_ref().map(|entry| &entry.source) {
         Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => row.name.clone(),
         Some(InstallOrigin::Placed { .. }) | None => row.dir.display().to_string(),
     };
     if !yes && !io::stdin().is_terminal() {
-        return Exit::Extensions.fail(format!("nobody to ask whether to remove {what}; use --yes"));
+        return Exit::Extensions.fail(format!(
+            "cannot ask whether to remove {what}: standard input is not a terminal; use --yes to remove it"
+        ));
     }
     if !yes && !confirm(&format!("remove {what}?")).or_exit(Exit::Extensions)? {
-        note("nothing removed");
+        note("nothing was removed");
         return Ok(Exit::Ok);
     }
     let removed = store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {what}")));
     if let Some(PreservedPath { to, .. }) = &removed.kept {
-        note(&sanitize_line(&format!("what lay there and was never approved is kept in {}", to.display())));
+        note(&sanitize_line(&format!("files that were never approved are kept in {}", to.display())));
     }
     print_warnings(&removed.warnings);
     forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.runs_in);
@@ -99,12 +102,12 @@ fn remove(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, yes: b
     for data in
         [Some(home.data_dir().join(&row.name)), beside].into_iter().flatten().filter(|dir| dir.exists())
     {
-        note(&sanitize_line(&format!("its data is still in {}", data.display())));
+        note(&sanitize_line(&format!("its data stays in {}", data.display())));
     }
     Ok(Exit::Ok)
 }
 
-/// Prints warnings about what could not be done.
+/// Prints warnings.
 fn print_warnings(warnings: &[String]) {
     for warning in warnings {
         note(&sanitize_line(&format!("warning: {warning}")));
@@ -133,10 +136,10 @@ fn find_extension(store: &ExtensionStore, which: &ExtensionSelector) -> anyhow::
         ExtensionScope::Project => ExtensionOrigin::Project,
     });
     let row = store.find(&which.name, origin)?;
-    // Files of a repository are not changed unasked: they are other people's as well.
+    // Project files belong to the whole team, so they change only on request.
     anyhow::ensure!(
         row.origin != ExtensionOrigin::Project || origin == Some(ExtensionOrigin::Project),
-        "{} belongs to the project, in {}; add --scope project to change it there",
+        "{} belongs to the project (in {}); add --scope project to change it",
         row.name,
         row.dir.display()
     );

@@ -1,7 +1,7 @@
 //! The interactive mode: the agent and its extensions on one thread, the screen on another.
 //!
-//! The screen is a client of the agent's side as any other program is: it says commands of the protocol of programs and is
-//! told its lines. A terminal that takes nothing holds up the screen's thread and nobody else.
+//! The screen is a client like any other program: it sends commands of the RPC protocol and receives its lines. A
+//! terminal that blocks therefore blocks only the thread of the screen.
 
 mod desk;
 mod screen;
@@ -37,10 +37,10 @@ use crate::setup::RunSetup;
 use desk::{OpenSessions, RunningShells, UiBackend, UiContext};
 use screen::{ScreenOptions, ScreenThread};
 
-/// The number of lines that may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
+/// The maximum number of lines that wait for the screen. Further lines wait in haft-rpc, which drops droppable lines.
 const LINES: usize = 256;
 
-/// True if a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
+/// True if the command line starts the interactive mode: no other mode is requested, and a terminal is available.
 pub(crate) fn is_wanted(args: &RunArgs) -> bool {
     let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
     allows_interactive(args) && is_terminal()
@@ -51,7 +51,7 @@ fn allows_interactive(args: &RunArgs) -> bool {
 }
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
-    // What is said before the screen is there would be gone when it comes.
+    // Notes printed before the screen opens would disappear behind it.
     notes::hold();
     let outcome = run_with_setup(args);
     notes::release();
@@ -72,13 +72,13 @@ fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
         SessionOpenOutcome::Session(chosen) => chosen,
         SessionOpenOutcome::Nothing(exit) => return Ok(exit),
     };
-    // Front ends are told with an event what is not used because the project is not trusted.
+    // Front ends receive ignored project settings as an event.
     args.json = true;
     setup.print_other_notes();
     check_named(&setup)?;
     let unopened = Arc::new(Mutex::new(Some(chosen.session.clone())));
     let outcome = run_to_completion(serve_screen(args, setup, chosen, start, Arc::clone(&unopened)));
-    // What was mended of its file, where nobody has told it.
+    // Reports repairs of the session file that no front end reported.
     if let Some(session) = take_once(&unopened) {
         RunOutput::report_repairs(false, &session);
     }
@@ -93,13 +93,13 @@ fn screen_mode(args: &RunArgs) -> Option<&'static str> {
     }
 }
 
-/// Takes the prompt of the command line.
+/// Takes the prompt from the command line.
 fn take_prompt(prompt: &mut Vec<String>) -> Option<String> {
     let prompt = std::mem::take(prompt).join(" ");
     (!prompt.trim().is_empty()).then_some(prompt)
 }
 
-/// True if the person wants to choose a session first. There has to be one.
+/// True if the user wants to choose a session first. Fails if there is none.
 fn wants_session_picker(args: &mut RunArgs, setup: &RunSetup) -> anyhow::Result<bool> {
     if args.session.resume.as_deref() != Some("") {
         return Ok(false);
@@ -109,8 +109,7 @@ fn wants_session_picker(args: &mut RunArgs, setup: &RunSetup) -> anyhow::Result<
     Ok(true)
 }
 
-/// Serves the screen until the person, a signal or a failure ends it. Whatever it is, the screen is left before anything
-/// else is said.
+/// Serves the screen until the user, a signal or a failure ends it. The screen is closed before any further output.
 async fn serve_screen(
     args: RunArgs,
     setup: RunSetup,
@@ -118,27 +117,27 @@ async fn serve_screen(
     start: ScreenOptions,
     unopened: Arc<Mutex<Option<Session>>>,
 ) -> anyhow::Result<Exit> {
-    let ground = ui_context(&args, &setup);
+    let context = ui_context(&args, &setup);
     let (results, open, shells) =
-        (setup.home.results_dir(), Arc::clone(&ground.open), Arc::new(RunningShells::default()));
-    let desk = UiBackend { runtime: Handle::current(), context: ground, shells: Arc::clone(&shells) };
-    let (lines, told) = mpsc::channel(LINES);
+        (setup.home.results_dir(), Arc::clone(&context.open), Arc::new(RunningShells::default()));
+    let backend = UiBackend { runtime: Handle::current(), context, shells: Arc::clone(&shells) };
+    let (lines, screen_lines) = mpsc::channel(LINES);
     let (ready, is_ready) = oneshot::channel();
     let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
-    let program = SessionSource::new(args, is_recorded(&desk.context.args), setup, chosen)
+    let program = SessionSource::new(args, is_recorded(&backend.context.args), setup, chosen)
         .with_open_listener(move |session| {
             opens.add(session);
             drop(take_once(&unopened));
-            // Nobody waits for the second one.
+            // Only the first session has a receiver.
             take_once(&ready).map(|ready| ready.send(()));
         });
     let mut screen = None;
     let served = serve_client(program, lines, is_ready, |lines, requests| {
         notes::show(screen::notes_as_lines(lines));
-        Ok(screen.insert(ScreenThread::begin(start, desk, requests, told)?))
+        Ok(screen.insert(ScreenThread::begin(start, backend, requests, screen_lines)?))
     });
     let served = AssertUnwindSafe(served).catch_unwind().await;
-    // With that nobody has anything to tell the screen any more.
+    // After this, no task sends lines to the screen.
     notes::hold();
     shells.stop_all();
     let shown = match screen {
@@ -148,7 +147,7 @@ async fn serve_screen(
     haft_tools::clear_results(&results, SystemTime::now());
     print_resume_hint(&open);
     let served = served.unwrap_or_else(|panic| resume_unwind(panic));
-    // The system tells both threads that haft shall end, and either may have heard it first.
+    // A signal reaches both threads, in any order.
     if let Some(terminal::ExitReason::Signal(_)) = shown? { Ok(Exit::Aborted) } else { served }
 }
 
@@ -174,7 +173,7 @@ async fn serve_client<'s>(
         end = &mut serving => return exit_for_end(end),
         Ok(()) = is_ready => {}
     }
-    // From here on Ctrl-C is a key, and when another program has the terminal, that one's.
+    // From now on Ctrl-C is a key of the interface, or belongs to another program in the foreground.
     let mut interrupts = InterruptListener::listen_for_end()?;
     let screen = begin(lines, requests)?;
     loop {
@@ -188,7 +187,7 @@ async fn serve_client<'s>(
             }
             () = screen.wait_until_over(), if !cancel.is_cancelled() => cancel.cancel(),
             end = &mut serving => return match end {
-                // It was the person who left.
+                // The user quit.
                 Ok(EndReason::Cancelled) if !interrupts.has_received_any() => Ok(Exit::Ok),
                 end => exit_for_end(end),
             },
@@ -212,11 +211,11 @@ fn is_recorded(args: &RunArgs) -> bool {
 fn print_resume_hint(open: &OpenSessions) {
     let Some(session) = open.current() else { return };
     if session.path().is_some_and(|path| path.exists()) && !session.branch().is_empty() {
-        note(&sanitize_line(&format!("haft --resume {} goes on with this session", short_id(session.id()))));
+        note(&sanitize_line(&format!("resume this session with: haft --resume {}", short_id(session.id()))));
     }
 }
 
-/// Takes the content, once.
+/// Takes the content of the slot.
 fn take_once<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -226,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asks_for_something_else_gets_that() {
+    fn stays_noninteractive_for_other_modes() {
         assert!(allows_interactive(&RunArgs::default()));
         assert!(allows_interactive(&RunArgs { prompt: vec!["fix it".into()], ..RunArgs::default() }));
         for args in [
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_one_prompt() {
+    fn joins_words_to_prompt() {
         assert_eq!(take_prompt(&mut vec!["fix".into(), "it".into()]).as_deref(), Some("fix it"));
         assert_eq!(take_prompt(&mut vec![" ".into()]), None);
         assert_eq!(take_prompt(&mut Vec::new()), None);

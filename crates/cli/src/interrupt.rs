@@ -1,21 +1,21 @@
-//! Interrupts: the first asks to stop, the second stops at once.
+//! Interrupts: the first requests a stop, the second stops immediately.
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 
-/// Interrupts of this process, in order: Ctrl-C, and on Unix a polite request to end or a closed terminal.
+/// The interrupts of this process, in order: Ctrl-C, and on Unix SIGTERM or SIGHUP.
 pub(crate) struct InterruptListener {
     arrived: mpsc::UnboundedReceiver<()>,
     received: usize,
 }
 
 impl InterruptListener {
-    /// Begins to listen; from here on an interrupt no longer ends the process by itself.
+    /// Listens for interrupts. From now on, an interrupt no longer ends the process.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         Self::listen_to(forward)
     }
 
-    /// The same without Ctrl-C, which is somebody else's.
+    /// Listens without Ctrl-C, which another program handles.
     pub(crate) fn listen_for_end() -> anyhow::Result<Self> {
         Self::listen_to(forward_end)
     }
@@ -33,7 +33,7 @@ impl InterruptListener {
         self.received += 1;
     }
 
-    /// True if nothing is to be waited for any more.
+    /// True after the second interrupt: waiting must end.
     pub(crate) fn is_immediate(&self) -> bool {
         self.received >= 2
     }
@@ -50,7 +50,7 @@ impl InterruptListener {
         }
     }
 
-    /// Works on after one interrupt, but not after two, those heard before included.
+    /// Continues the work after the first interrupt, but not after the second. Earlier interrupts count.
     pub(crate) async fn run_until_second(&mut self, work: impl Future<Output = ()>) {
         tokio::pin!(work);
         while !self.is_immediate() {
@@ -95,7 +95,7 @@ fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Nothing else is told here. The sender stays, so that nobody takes its end for an interrupt.
+/// Receives no signals on this platform. The sender stays open, because its end would count as an interrupt.
 #[cfg(not(unix))]
 fn forward_end(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
     tokio::spawn(async move { sender.closed().await });
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_the_second_whatever_was_under_way_at_the_first() {
+    fn counts_interrupts_across_waits() {
         let (sender, arrived) = mpsc::unbounded_channel();
         let mut interrupts = InterruptListener { arrived, received: 0 };
         sender.send(()).unwrap();
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(interrupts.run_until_second(pending()).now_or_never(), None);
         sender.send(()).unwrap();
         assert_eq!(interrupts.run_until_second(pending()).now_or_never(), Some(()));
-        // From here on nothing is waited for, without a third.
+        // After the second interrupt, nothing waits.
         assert_eq!(interrupts.run_until_second(pending()).now_or_never(), Some(()));
     }
 }

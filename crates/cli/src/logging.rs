@@ -1,4 +1,4 @@
-//! The only subscriber: a file below `$HAFT_HOME/logs`, or standard error when `HAFT_LOG` asks for it.
+//! Logging: to a file in `$HAFT_HOME/logs`, or to standard error if `HAFT_LOG` is set.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
@@ -12,16 +12,16 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::exit::{Exit, OrExit as _};
 
-/// The variable with the filter for standard error.
+/// The environment variable with the filter for standard error.
 const VARIABLE: &str = "HAFT_LOG";
 
-/// A log longer than this, in bytes, is begun anew at the next start; the old one is kept beside it.
+/// The size in bytes at which the next start rotates the log; the old log is kept.
 const MAX_FILE: u64 = 10 * 1024 * 1024;
 
-/// Starts logging. A log file that cannot be written is no reason not to work; nothing is logged then.
+/// Starts logging. If the log file cannot be written, nothing is logged.
 ///
 /// # Errors
-/// When the filter in `HAFT_LOG` cannot be understood.
+/// The filter in `HAFT_LOG` is invalid.
 pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
     match filter_from_env()? {
         Some(filter) => start(filter, || SanitizingWriter(io::stderr())),
@@ -30,10 +30,10 @@ pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same beside a screen that standard error would be written over: then all of it goes into the file.
+/// Starts logging while a screen covers standard error: everything is written to the file.
 ///
 /// # Errors
-/// When the filter in `HAFT_LOG` cannot be understood.
+/// The filter in `HAFT_LOG` is invalid.
 pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
     if !io::stderr().is_terminal() {
         return init(home);
@@ -48,9 +48,9 @@ fn filter_from_env() -> anyhow::Result<Option<EnvFilter>> {
         return Ok(None);
     };
     let filter = EnvFilter::try_new(&filter)
-        .with_context(|| format!("{VARIABLE}={filter:?} cannot be used"))
+        .with_context(|| format!("{VARIABLE}={filter:?} is not a valid filter"))
         .or_exit(Exit::Configuration)?;
-    // At trace level the provider's library writes down whole conversations.
+    // At trace level, the provider library logs whole conversations.
     let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
     Ok(Some(filter.add_directive(quiet)))
 }
@@ -65,7 +65,7 @@ fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
 }
 
-/// Lines that quote what extensions and models said, for whoever looks at them in a terminal.
+/// Sanitizes log lines, which can quote extensions and models.
 pub(crate) struct SanitizingWriter<W>(pub(crate) W);
 
 impl<W: io::Write> io::Write for SanitizingWriter<W> {

@@ -1,4 +1,4 @@
-//! `haft login` and `haft logout`: keys in `auth.json`.
+//! `haft login` and `haft logout`: API keys in `auth.json`.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
@@ -21,10 +21,10 @@ use crate::interrupt::InterruptListener;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
 
-/// The longest key, in bytes.
+/// The maximum size of a key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
 
-/// Stores a key, once its provider has taken it. Whoever interrupts that finds the terminal as it was.
+/// Verifies a key with the provider and stores it. An interrupt restores the terminal.
 pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
     let terminal = SavedTerminal::save_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -34,7 +34,7 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
         let mut work = tokio::task::spawn_blocking(move || log_in(args));
         let done = match interrupts.run_until_first(&mut work).await {
             Some(done) => Some(done),
-            // The prompt makes the terminal what it found, which is silent: the last word is not its.
+            // The prompt restores the terminal with the echo off, so the terminal is restored again below.
             None => tokio::time::timeout(PROMPT_END, work).await.ok(),
         };
         terminal.restore();
@@ -42,15 +42,15 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
             Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
             Some(Ok(Ok(exit))) => Ok(exit),
             Some(Ok(Err(error))) if !is_interrupt(&error) => Err(error),
-            Some(Ok(Err(_))) | None => Exit::Aborted.fail("interrupted; nothing was stored"),
+            Some(Ok(Err(_))) | None => Exit::Aborted.fail("interrupted; nothing was saved"),
         }
     });
-    // Whoever waits for a key or for a server is left behind.
+    // A thread that waits for a key or a server is left behind.
     runtime.shutdown_background();
     exit
 }
 
-/// True if this is the prompt's way to say that it was interrupted.
+/// True if the prompt reported an interrupt.
 fn is_interrupt(error: &anyhow::Error) -> bool {
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     kind == Some(io::ErrorKind::Interrupted)
@@ -68,14 +68,14 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
     if !args.no_probe {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the runtime")?;
-        let hint = "nothing was stored; check the key, or --no-probe stores it unasked";
+        let hint = "the key was not saved; check the key, or save it unverified with --no-probe";
         runtime.block_on(verify_key(&home, &provider, &key, &models, note)).context(hint)?;
     }
-    store(&home, &provider, &key, &models)?.iter().for_each(|told| note(told));
+    store(&home, &provider, &key, &models)?.iter().for_each(|message| note(message));
     Ok(Exit::Ok)
 }
 
-/// Stores a key; what people are told of that.
+/// Stores a key, and returns messages for the user.
 pub(crate) fn store(
     home: &Home,
     provider: &str,
@@ -85,9 +85,9 @@ pub(crate) fn store(
     let KeyLocation { stored_as, variable } = require_key_home(provider, models)?;
     let file = home.auth_file();
     AuthFile::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
-    let stored = format!("stored the key of {stored_as} in {}", file.display());
+    let stored = format!("saved the key of {stored_as} in {}", file.display());
     let stronger =
-        filter_set_variable(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
+        filter_set_variable(variable).map(|variable| format!("{variable} is also set and takes precedence"));
     Ok(std::iter::once(stored).chain(stronger).collect())
 }
 
@@ -102,14 +102,14 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
         Some(name) => name,
         None => only_stored_provider(&AuthFile::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
     };
-    remove(&home, named, &models)?.iter().for_each(|told| note(told));
+    remove(&home, named, &models)?.iter().for_each(|message| note(message));
     Ok(Exit::Ok)
 }
 
-/// Removes a stored key; what people are told of that.
+/// Removes a stored key, and returns messages for the user.
 pub(crate) fn remove(home: &Home, named: String, models: &ModelsFile) -> anyhow::Result<Vec<String>> {
     let file = home.auth_file();
-    // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
+    // An unknown provider can have a key: haft may no longer know it, or a user edited the file.
     let (stored_as, variable) = match key_location(&named, models) {
         Some(KeyLocation { stored_as, variable }) => (stored_as, variable),
         None => (named.clone(), None),
@@ -121,11 +121,11 @@ pub(crate) fn remove(home: &Home, named: String, models: &ModelsFile) -> anyhow:
         }
     }
     let Some(provider) = removed else {
-        anyhow::bail!("no key of {stored_as} is stored in {}", file.display());
+        anyhow::bail!("no key of {stored_as} is saved in {}", file.display());
     };
     let removed = format!("removed the key of {provider} from {}", file.display());
-    let stays = filter_set_variable(variable)
-        .map(|variable| format!("{variable} is still set and goes on being used"));
+    let stays =
+        filter_set_variable(variable).map(|variable| format!("{variable} is still set and remains in use"));
     Ok(std::iter::once(removed).chain(stays).collect())
 }
 
@@ -135,7 +135,7 @@ fn require_key_home(name: &str, models: &ModelsFile) -> anyhow::Result<KeyLocati
             let known: Vec<&str> =
                 PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers()).collect();
             let unknown = anyhow::anyhow!(
-                "unknown provider {name:?}; choose one of {}, or name it in models.json",
+                "unknown provider {name:?}; use one of {}, or add it to models.json",
                 known.join(", ")
             );
             Err(unknown).or_exit(Exit::Usage)
@@ -146,7 +146,7 @@ fn require_key_home(name: &str, models: &ModelsFile) -> anyhow::Result<KeyLocati
 
 fn ask_provider(models: &ModelsFile) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
-        return Exit::Usage.fail("whose key is it? name the provider: haft login PROVIDER");
+        return Exit::Usage.fail("no provider given; run: haft login PROVIDER");
     }
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     note(&format!("providers: {}", names.collect::<Vec<_>>().join(", ")));
@@ -162,23 +162,23 @@ fn ask_provider(models: &ModelsFile) -> anyhow::Result<String> {
 fn only_stored_provider(auth: &AuthFile) -> anyhow::Result<String> {
     let stored: Vec<&str> = auth.providers().collect();
     match stored.as_slice() {
-        [] => anyhow::bail!("no key is stored"),
+        [] => anyhow::bail!("no key is saved"),
         [only] => Ok((*only).to_owned()),
-        many => Exit::Usage.fail(format!("which one? stored are keys of {}", many.join(", "))),
+        many => Exit::Usage.fail(format!("several keys are saved; name the provider: {}", many.join(", "))),
     }
 }
 
-/// The key: typed without being shown, or read from a pipe.
+/// Reads the key from the terminal without echo, or from a pipe.
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
-        let prompt = format!("key of {provider} (it is not shown): ");
+        let prompt = format!("API key of {provider} (not shown): ");
         prompt_secret(&prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
         let read = io::stdin().lock().take(MAX_KEY + 1).read_to_string(&mut text);
         let read = read.context("cannot read the key from standard input")?;
         if u64::try_from(read).is_ok_and(|read| read > MAX_KEY) {
-            let long = anyhow::anyhow!("the key is longer than 64 KiB; nothing was stored");
+            let long = anyhow::anyhow!("the key is longer than 64 KiB; nothing was saved");
             return Err(long).or_exit(Exit::Usage);
         }
         text
@@ -186,21 +186,20 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     parse_key(&text)
 }
 
-/// A key without what stands around it.
+/// Parses a key; surrounding whitespace is removed.
 pub(crate) fn parse_key(text: &str) -> anyhow::Result<SecretString> {
     let text = text.trim();
     let unusable = text.chars().any(|c| c.is_whitespace() || c.is_control());
     if text.is_empty() || unusable {
-        let what =
-            if unusable { "the key has blanks or control characters in it" } else { "no key was given" };
-        return Exit::Usage.fail(format!("{what}; nothing was stored"));
+        let what = if unusable { "the key contains spaces or control characters" } else { "no key given" };
+        return Exit::Usage.fail(format!("{what}; nothing was saved"));
     }
     Ok(SecretString::from(text))
 }
 
-/// The address at which a run would ask this provider, where the user's settings name one.
+/// Returns the address of the provider in the user's settings.
 fn configured_address(home: &Home, provider: &str, models: &ModelsFile) -> anyhow::Result<Option<String>> {
-    // A key is not sent where a project says, whoever trusts it.
+    // A project must not choose the server that receives a key, even if it is trusted.
     let project =
         Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: ProjectTrust::Untrusted };
     let files = ConfigFiles::read(home, &project).or_exit(Exit::Configuration)?;
@@ -212,7 +211,7 @@ fn configured_address(home: &Home, provider: &str, models: &ModelsFile) -> anyho
     Ok(base_url.map(|set| set.value))
 }
 
-/// Asks the provider whether it takes a key; `asking` is told whom.
+/// Verifies a key with the provider. `asking` receives a message with the server.
 pub(crate) async fn verify_key(
     home: &Home,
     provider: &str,
@@ -223,14 +222,14 @@ pub(crate) async fn verify_key(
     let base_url = configured_address(home, provider, models)?;
     let machine = SystemProbe::default();
     if let Some(server) = key_server(provider, base_url.as_deref(), models, &machine) {
-        asking(&format!("asking {server} whether it takes the key"));
+        asking(&format!("verifying the key with {server}"));
     }
     let checked = check_key(provider, base_url.as_deref(), key.clone(), models, &machine).await;
     let refused = matches!(checked, Err(KeyError::Refused { .. }));
     checked.or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
 }
 
-/// The former state of the terminal of standard input; none where it is not one, or cannot be changed.
+/// The saved state of the terminal; `None` if standard input is not a terminal.
 #[derive(Debug, Clone)]
 pub(crate) struct SavedTerminal {
     #[cfg(unix)]
@@ -252,7 +251,7 @@ impl SavedTerminal {
         }
     }
 
-    /// From here on what is typed is not shown. What was typed before is dropped: it was no answer.
+    /// Turns the echo off and discards input that was typed earlier.
     fn disable_echo(&self) {
         #[cfg(unix)]
         if let Some(before) = &self.before {
@@ -265,7 +264,7 @@ impl SavedTerminal {
 
 fn prompt_secret(prompt: &str) -> io::Result<String> {
     let terminal = SavedTerminal::save_stdin();
-    // Before the prompt: what is typed or pasted at once would be shown.
+    // The echo is off before the prompt appears, because pasted text can arrive immediately.
     terminal.disable_echo();
     let typed = rpassword::prompt_password(prompt);
     terminal.restore();

@@ -1,4 +1,4 @@
-//! The `haft` binary: parse, wire up, print.
+//! The `haft` binary: parses the command line, builds the parts, prints the output.
 
 mod args;
 mod config;
@@ -33,8 +33,8 @@ use std::process::ExitCode;
 use args::{Cli, CliCommand, ServerMode};
 use exit::Exit;
 
-/// The first argument of this program when it is to start an extension and guard it. No command of the command line:
-/// nothing else has run by then, because it is done for every extension.
+/// The first argument of this program in the role of the guardian, which starts an extension. It is not a command of
+/// the command line, so that no other code runs first.
 const LAUNCHER_ROLE: &str = "__launch";
 
 fn main() -> ExitCode {
@@ -42,16 +42,16 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|role| role == LAUNCHER_ROLE) {
         return haft_launch::launcher_main(args);
     }
-    // Before any key is in memory. A run does it again, when there is a log that can say what failed.
+    // Runs before any key is in memory. Each run repeats it when the log exists, to report failures.
     haft_launch::harden_self();
     let exit = match args::parse() {
-        Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
+        Ok(cli) => run_command(cli).unwrap_or_else(|error| report(&error)),
         Err(help) => args::print_clap_error(&help),
     };
     ExitCode::from(exit.code())
 }
 
-fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+fn run_command(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None if cli.run.mode.mode == Some(ServerMode::Rpc) => rpc::run(cli.run.into()),
         None if interactive::is_wanted(&cli.run) => interactive::run(cli.run),
@@ -72,11 +72,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     }
 }
 
-/// Says what went wrong, unless nobody listens any more.
+/// Prints an error, unless the reader of the output is gone.
 fn report(error: &anyhow::Error) -> Exit {
     let exit = Exit::from_error(error);
     if exit != Exit::Ok {
-        // It may quote others, so only its first row says that it is haft's.
+        // The message can quote other programs, so only its first row has the prefix of haft.
         console::note(&console::prefixed_rows(
             "haft: ",
             "  | ",

@@ -1,4 +1,4 @@
-//! Pages that are generated from the command line's definition: completions and the manual page.
+//! Pages that are generated from the definition of the command line: completions and the manual page.
 
 use clap_mangen::roff::{Roff, bold, roman};
 
@@ -32,7 +32,7 @@ pub(crate) fn print_manual() -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// All commands below one. They have no pages of their own, so they are named as they are typed.
+/// Writes all subcommands. They have no pages of their own, so their full names are shown.
 fn write_subcommands(page: &mut Roff, above: &str, command: &clap::Command) {
     let shown = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
     for sub in command.get_subcommands().filter(shown) {
@@ -44,7 +44,7 @@ fn write_subcommands(page: &mut Roff, above: &str, command: &clap::Command) {
     }
 }
 
-/// The tables below `haft --help`, each a section whose lines stay as they are.
+/// Writes the tables below `haft --help`, each as a section with unfilled lines.
 fn write_sections(page: &mut Roff, text: &str) {
     for line in text.lines() {
         match line.strip_suffix(':').filter(|line| !line.starts_with(' ')) {

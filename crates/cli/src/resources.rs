@@ -1,4 +1,4 @@
-//! Texts of the user and the project for the model: system prompt, context files, skills, templates.
+//! Texts of the user and the project for the model: system prompt, context files, skills, prompt templates.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use haft_tools::SkillSource;
 use crate::args::AgentArgs;
 use crate::exit::{Exit, OrExit as _};
 
-/// All of it, as it was when the run began.
+/// The texts, as they were when the run began.
 #[derive(Debug, Default)]
 pub(crate) struct PromptResources {
     pub(crate) context: ContextFiles,
@@ -23,7 +23,7 @@ pub(crate) struct PromptResources {
 }
 
 impl PromptResources {
-    /// Looks at all places; context files only where they are wanted.
+    /// Finds all texts; context files only if `context_files` is true.
     pub(crate) fn find(home: &Home, project: &Project, context_files: bool) -> Self {
         Self {
             context: if context_files { ContextFiles::find(home, project) } else { ContextFiles::default() },
@@ -33,7 +33,7 @@ impl PromptResources {
         }
     }
 
-    /// Returns the names that are not used, because the project is not trusted.
+    /// Returns the texts of an untrusted project, which are not used.
     pub(crate) fn untrusted_items(&self) -> impl Iterator<Item = UntrustedItem> {
         let system = self.project.as_ref().and_then(UntrustedItem::system_prompt);
         let templates = self.home.as_ref().zip(self.project.as_ref());
@@ -42,7 +42,7 @@ impl PromptResources {
         system.into_iter().chain(found).chain(templates)
     }
 
-    /// Returns the problems of files that could not be used as they are.
+    /// Returns the problems of files that are not usable or only partly usable.
     pub(crate) fn problems(&self) -> impl Iterator<Item = &str> {
         self.context.problems.iter().chain(&self.skills.problems).map(String::as_str)
     }
@@ -71,7 +71,7 @@ impl PromptResources {
         })
     }
 
-    /// The file that replaces haft's own system prompt, if there is one.
+    /// Returns the file that replaces haft's system prompt, if there is one.
     pub(crate) fn custom_system_prompt(&self) -> anyhow::Result<Option<ContextFile>> {
         let Some((home, project)) = self.home.as_ref().zip(self.project.as_ref()) else { return Ok(None) };
         find_system_prompt(home, project)
@@ -79,13 +79,13 @@ impl PromptResources {
             .or_exit(Exit::Configuration)
     }
 
-    /// Where the skill tool loads from; none where there are no skills.
+    /// Returns the source of the skill tool; `None` without skills.
     pub(crate) fn skill_source(&self) -> Option<Arc<dyn SkillSource>> {
         let skills = self.skills.skills.clone();
         (!skills.is_empty()).then(|| Arc::new(SkillLoader { skills }) as Arc<dyn SkillSource>)
     }
 
-    /// The templates. Looked for when a prompt looks like a command, and not before.
+    /// Returns the prompt templates. They are read on the first use.
     pub(crate) fn find_templates(&self) -> TemplateSet {
         match (&self.home, &self.project) {
             (Some(home), Some(project)) => TemplateSet::find(home, project),
@@ -113,7 +113,7 @@ impl SkillSource for SkillLoader {
     }
 }
 
-/// A path as people write it: below the home directory with `~`.
+/// Returns a path for people: below the home directory with `~`.
 pub(crate) fn display_path(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) => format!("~/{}", below.display()),

@@ -1,4 +1,4 @@
-//! `haft rpc`: another program drives sessions, by lines of JSON.
+//! `haft rpc`: a server for programs that drive sessions with lines of JSON.
 
 mod program;
 
@@ -22,12 +22,12 @@ use crate::{logging, token};
 pub(crate) use program::SessionSource;
 
 pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
-    // Before anything starts that could read it, too.
+    // Runs before any process starts that could read the variable.
     let token = token::token_from_env(|name| std::env::var_os(name))?;
     let (records, args) = (args.records_sessions(), RunArgs::from(args));
     if args.session.resume.as_deref() == Some("") {
         return Exit::Usage
-            .fail("nobody can choose a session here; name one with --resume ID, or take the latest with -c");
+            .fail("cannot show a list of sessions here; use --resume ID, or -c for the most recent session");
     }
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
@@ -37,7 +37,9 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     };
     setup.print_notes();
     if std::io::stdin().is_terminal() {
-        note("haft: reads commands, a line of JSON each (docs/rpc-protocol.md); Ctrl-D ends");
+        note(
+            "haft: reading commands from standard input, one JSON object per line (see docs/rpc-protocol.md); Ctrl-D ends",
+        );
     }
     let first = chosen.session.clone();
     let outcome = check_named(&setup).and_then(|()| {
@@ -51,12 +53,13 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
             exit
         })
     });
-    // What was mended of its file, and no run has told. To people: nothing but lines of the protocol is for the client.
+    // Reports repairs of the session file that no run reported. They go to standard error, because standard output
+    // carries only the protocol.
     RunOutput::report_repairs(false, &first);
     outcome
 }
 
-/// Serves until the client or a person has enough.
+/// Serves until the client disconnects or a signal arrives.
 async fn serve(program: SessionSource, options: ServeOptions) -> anyhow::Result<Exit> {
     let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();
@@ -78,12 +81,11 @@ pub(crate) fn exit_for_end(end: Result<EndReason, ServeError<anyhow::Error>>) ->
     match end {
         Ok(EndReason::Input | EndReason::Requested | EndReason::Gone) => Ok(Exit::Ok),
         Ok(EndReason::Cancelled) => Ok(Exit::Aborted),
-        Ok(EndReason::Refused) => Err(anyhow::anyhow!(
-            "the client did not show the token that {} has",
-            token::VARIABLES.join(" or ")
-        )),
+        Ok(EndReason::Refused) => {
+            Err(anyhow::anyhow!("the client did not send the token in {}", token::VARIABLES.join(" or ")))
+        }
         Ok(EndReason::Stopped) => Exit::RequiredExtension.fail(
-            "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do",
+            "a gate of the session keeps failing, so the session stopped; run `haft doctor` for details",
         ),
         Err(ServeError::First(error)) => Err(error),
         Err(error) => Err(error.into()),
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_end_has_its_code() {
+    fn maps_every_end_to_exit_code() {
         for (end, expect) in [
             (EndReason::Input, Exit::Ok),
             (EndReason::Requested, Exit::Ok),

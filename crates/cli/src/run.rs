@@ -57,7 +57,7 @@ fn run_prompt(args: RunArgs) -> anyhow::Result<Exit> {
     };
     if prompt.is_none() && !chosen.resumed {
         return Exit::Usage.fail(
-            "nothing to do; give a prompt with -p, or start haft on a terminal; haft demo shows a whole turn",
+            "no prompt given; use -p PROMPT, or start haft in a terminal (`haft demo` shows an example turn)",
         );
     }
     let output = match (args.json, args.verbose) {
@@ -77,31 +77,31 @@ fn run_prompt(args: RunArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// Sums up a session: `haft session compact`.
+/// Compacts a session: `haft session compact`.
 pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
     let json = args.json;
     run_compaction(args).inspect_err(|error| RunOutput::report_failure(json, error))
 }
 
 fn run_compaction(args: CompactArgs) -> anyhow::Result<Exit> {
-    let (id, wish) = (args.which.id.clone(), CompactOptions::from(&args));
+    let (id, options) = (args.which.id.clone(), CompactOptions::from(&args));
     let args = RunArgs::from(args);
     let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     let found = SessionFinder::new(&setup.home, &setup.cwd).find(&id)?;
     let chosen = SelectedSession { session: resume(&found, &setup)?, resumed: true };
-    let output = if wish.json { RunOutput::json() } else { RunOutput::answer() };
-    with_repair_report(wish.json, chosen.session.clone(), || {
+    let output = if options.json { RunOutput::json() } else { RunOutput::answer() };
+    with_repair_report(options.json, chosen.session.clone(), || {
         check_setup(&setup)?;
         run_to_completion(async move {
             let parts = build_parts(&args, setup, chosen).await?;
-            drive::drive(parts, RunTask::Compact(wish), output).await
+            drive::drive(parts, RunTask::Compact(options), output).await
         })
     })
 }
 
-/// Works in a session, and tells behind that what was mended of its file and no run has told. Opening has mended it
-/// already: what is not told now, nobody ever hears of.
+/// Works in a session, then reports repairs of its file that no run reported. Opening the session repaired the file, so
+/// the repairs are reported now or never.
 fn with_repair_report(
     json: bool,
     session: Session,
@@ -112,7 +112,7 @@ fn with_repair_report(
     outcome
 }
 
-/// Says what is not used, and makes sure that all that is named can be started.
+/// Prints notes about ignored files, and checks that the extensions and hooks of the command line can start.
 fn check_setup(setup: &RunSetup) -> anyhow::Result<()> {
     setup.print_notes();
     check_named(setup)
@@ -133,7 +133,7 @@ pub(crate) async fn build_parts(
     Ok(RunParts { thinking, ..RunParts::new(args, setup, model, chosen.session)? })
 }
 
-/// The same for a copy of a conversation that goes on in this process, which began with the model `first`.
+/// Builds the parts for a copy of a conversation in this process, which began with the model `first`.
 pub(crate) async fn build_parts_for_copy(
     args: &RunArgs,
     setup: RunSetup,
@@ -147,7 +147,7 @@ pub(crate) async fn build_parts_for_copy(
     Ok(if names_tools { RunParts { tools: ToolChoice::All, ..parts } } else { parts })
 }
 
-/// Works on one prompt with parts that are chosen already: what the demo does.
+/// Works on one prompt with the given parts, as in the demo.
 pub(crate) fn run_with_parts(parts: RunParts, prompt: String, output: RunOutput) -> anyhow::Result<Exit> {
     let json = matches!(output, RunOutput::Json(_));
     with_repair_report(json, parts.session.clone(), || {
@@ -155,20 +155,20 @@ pub(crate) fn run_with_parts(parts: RunParts, prompt: String, output: RunOutput)
     })
 }
 
-/// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between
-/// threads; and the agent is a task like theirs, so that an answer wakes it without another turn of the driver.
+/// Runs the work to its end. One thread runs the agent and all extensions, which avoids thread switches. The agent is a
+/// task, so that an answer of an extension wakes it directly.
 pub(crate) fn run_to_completion(
     work: impl Future<Output = anyhow::Result<Exit>> + Send + 'static,
 ) -> anyhow::Result<Exit> {
-    haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "not hardened"));
+    haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "cannot harden the process"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
     let exit = runtime.block_on(async { tokio::spawn(work).await });
-    // A read that hangs in the kernel must not hold up the end, and that of a panic neither.
+    // A read that blocks in the kernel must not delay the end, even after a panic.
     runtime.shutdown_background();
-    // Nobody ends the task before its time: what ended it is a panic.
+    // The task is never aborted, so the error is a panic.
     exit.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_hangs_holds_up_no_panic() {
+    fn propagates_panic_despite_blocked_read() {
         let (holds, hangs) = mpsc::channel::<()>();
         let work = async move {
             let (begun, has_begun) = oneshot::channel();
@@ -192,7 +192,7 @@ mod tests {
             });
             has_begun.await.unwrap();
             drop(read);
-            panic!("as it was told to");
+            panic!("expected panic");
         };
         assert!(catch_unwind(AssertUnwindSafe(|| run_to_completion(work))).is_err());
         drop(holds);

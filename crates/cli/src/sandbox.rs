@@ -1,4 +1,4 @@
-//! The sandboxes that `[grant.NAME]` asks for.
+//! The sandboxes that `[grant.NAME]` configures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,11 @@ use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
 
-/// By the names of the extensions; those of which nothing is said are left out.
+/// Returns the configured sandboxes by extension name; `None` turns the sandbox of an extension off. Extensions without
+/// configuration are absent.
 ///
 /// # Errors
-/// Where in which file a path stands that names no place, or a grant that nothing would confine.
+/// An invalid path, or limits without a sandbox.
 pub(crate) fn sandbox_grants(
     config: &Config,
 ) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
@@ -35,7 +36,7 @@ pub(crate) fn sandbox_grants(
     Ok(all)
 }
 
-/// The level that an extension is to run at: what the user grants it, else its own.
+/// Returns the sandbox level of an extension: the user's grant, otherwise its own.
 pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<ConfinementLevel> {
     match config.grant.get(spec.name.as_str()) {
         Some(granted) if granted.sandbox.is_some() => granted_level(granted),
@@ -43,7 +44,7 @@ pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<Confinem
     }
 }
 
-/// The level that a process hook is to run at: what the user grants it.
+/// Returns the sandbox level of a process hook: the user's grant.
 pub(crate) fn level_of_hook(config: &Config, name: &str) -> Option<ConfinementLevel> {
     config.grant.get(name).and_then(granted_level)
 }
@@ -86,7 +87,7 @@ fn sandbox_grant(
     })
 }
 
-/// Whoever lists what an extension may believes it confined.
+/// Rejects limits without a sandbox: their author would believe that the extension is sandboxed.
 fn refuse_unbounded(name: &str, granted: &GrantSettings) -> anyhow::Result<()> {
     let paths = [("read", &granted.read), ("write", &granted.write), ("exec", &granted.exec)];
     let paths = paths.into_iter().filter_map(|(key, said)| Some((key, &said.as_ref()?.origin)));
@@ -94,8 +95,8 @@ fn refuse_unbounded(name: &str, granted: &GrantSettings) -> anyhow::Result<()> {
     match paths.chain(net).next() {
         None => Ok(()),
         Some((key, origin)) => Err(anyhow::anyhow!(
-            "{origin}: grant.{name}.{key} bounds nothing without a sandbox; add sandbox = \"standard\" to [grant.{name}], \
-             or remove it"
+            "{origin}: grant.{name}.{key} has no effect without a sandbox; add sandbox = \"standard\" to [grant.{name}], \
+             or remove the key"
         )),
     }
 }
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_granted_and_nothing_else() {
+    fn grants_exactly_the_configured_sandboxes() {
         let text = "[grant.a]\nsandbox = 'standard'\n[grant.b]\nsandbox = 'none'\n[grant.c]\nenv = []\n\
                     [grant.d]\nsandbox = 'strict'\nread = ['/r']\nwrite = ['$DATA/w']\nexec = ['/e']\nnet = 'loopback'\n";
         let all = granted_by(text).unwrap();
@@ -149,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn reports_mistakes_with_line() {
         check_mistake(
             "[grant.a]\nsandbox = 'standard'\nread = ['/x', 'maps']",
             &["config.toml:3: grant.a.read", "\"maps\" is not absolute"],
         );
-        check_mistake("[grant.a]\nread = ['/x']", &["config.toml:2: grant.a.read bounds nothing"]);
+        check_mistake("[grant.a]\nread = ['/x']", &["config.toml:2: grant.a.read has no effect"]);
         check_mistake(
             "[grant.a]\nsandbox = 'none'\nnet = 'none'",
-            &["config.toml:3: grant.a.net bounds nothing"],
+            &["config.toml:3: grant.a.net has no effect"],
         );
         check_mistake(
             "[grant.a]\nsandbox = 'standard'\nnet = 'loopback'",

@@ -1,4 +1,4 @@
-//! `haft session`: what can be done with sessions beside going on with one; here, what changes one.
+//! `haft session`: all operations on sessions except continuing them.
 
 mod export;
 mod find;
@@ -30,7 +30,7 @@ pub(crate) use text::{
     SessionRow, age_text, cost_text, explain_error, id_digits, short_id, truncate, usage_text,
 };
 
-/// Runs one of the subcommands. A compaction is a run, which `compact` does.
+/// Runs a subcommand. A compaction is a run, which `compact` starts.
 pub(crate) fn run(
     args: SessionCommandArgs,
     compact: impl FnOnce(CompactArgs) -> anyhow::Result<Exit>,
@@ -58,7 +58,7 @@ pub(crate) fn run(
     .map(|()| Exit::Ok)
 }
 
-/// Prints the id of the copy, and nothing else on standard output.
+/// Copies a session. Standard output contains only the id of the copy.
 fn fork(found: &SessionFile, at: Option<&str>) -> anyhow::Result<()> {
     let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     if read.header.is_some_and(|header| header.format_version > FORMAT_VERSION) {
@@ -79,7 +79,7 @@ fn label_entry(found: &SessionFile, prefix: &str, label: Option<String>) -> anyh
     append(found, Label { target, label })
 }
 
-/// Adds words to those that the session has, or takes some away.
+/// Adds tags to a session, or removes some.
 fn change_tags(found: &SessionFile, changed: &[String], remove: bool) -> anyhow::Result<()> {
     let mut tags = found.summary().map_err(|error| explain_error(error, found.id))?.tags;
     tags.retain(|tag| !changed.contains(tag));
@@ -93,7 +93,7 @@ fn append(found: &SessionFile, body: impl Into<EntryBody>) -> anyhow::Result<()>
     add_entry(found, body, note)
 }
 
-/// Adds an entry to a session that is not open; what had to be mended of it is told, as one line each.
+/// Adds an entry to a session that is not open. Each repair of its file is reported in a line.
 pub(crate) fn add_entry(
     found: &SessionFile,
     body: impl Into<EntryBody>,
@@ -111,10 +111,10 @@ pub(crate) fn add_entry(
 fn remove(found: SessionFile, yes: bool) -> anyhow::Result<()> {
     let (id, short) = (found.id, short_id(found.id));
     if !yes && !io::stdin().is_terminal() {
-        return Exit::Usage.fail(format!("nobody to ask whether to delete session {short}; use --yes"));
+        return Exit::Usage.fail(format!("cannot ask whether to delete session {short}: standard input is not a terminal; use --yes to delete it"));
     }
-    if !yes && !confirm(&format!("delete session {short} ({}) for good?", session_title(&found)))? {
-        note("nothing deleted");
+    if !yes && !confirm(&format!("delete session {short} ({}) permanently?", session_title(&found)))? {
+        note("nothing was deleted");
         return Ok(());
     }
     found.remove().map_err(|error| explain_error(error, id))?;

@@ -1,4 +1,4 @@
-//! The setup of a run before anything starts: files, settings, keys, where to look for extensions.
+//! The setup of a run: files, settings, keys and the places of extensions.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -21,16 +21,16 @@ use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
 use crate::resources::PromptResources;
 
-/// The settings of flags, environment and files together.
+/// The merged settings of flags, environment and files.
 #[derive(Debug)]
 pub(crate) struct RunSetup {
     pub(crate) home: Home,
-    /// Where the agent works, absolute.
+    /// The absolute working directory of the agent.
     pub(crate) cwd: PathBuf,
     pub(crate) project: Project,
-    /// True if it was said why it is not trusted any more.
+    /// True if a note reported why the project is no longer trusted.
     distrust_reported: bool,
-    /// The code that may run, as it was when it was read.
+    /// The digest of the code that may run, as it was when it was read.
     code: Option<ProjectDigest>,
     /// All settings, each with its origin.
     pub(crate) config: Config,
@@ -43,7 +43,7 @@ pub(crate) struct RunSetup {
 }
 
 impl RunSetup {
-    /// Reads everything; nothing is started but the reading of the catalogue, beside the rest.
+    /// Reads the setup. Starts only the background read of the model catalog.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = working_directory(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
@@ -77,25 +77,25 @@ impl RunSetup {
         })
     }
 
-    /// Provider, model and the like, each with its origin.
+    /// Returns the settings of provider, model and agent, each with its origin.
     pub(crate) fn settings(&self) -> &Settings {
         &self.config.settings
     }
 
-    /// Looks whether extensions of the project are still what the user trusts; none where nobody looked at them.
+    /// Returns a check that the project's code is unchanged since it was trusted; `None` without trusted code.
     pub(crate) fn project_check(&self) -> Option<ProjectCheck> {
         let (home, dir, trusted) = (self.home.clone(), self.project.dir.clone(), self.code?);
         Some(ProjectCheck::new(move || match Snapshot::take(&home, &dir) {
             Ok(now) if now.code_digest() == trusted => Ok(()),
             Ok(_) => Err(
-                "what the project runs has changed since the run began; `haft trust` shows what, and asks"
+                "the project's code has changed since the run began; run `haft trust` to review and trust it"
                     .to_owned(),
             ),
-            Err(error) => Err(format!("what the project runs cannot be looked at: {error}")),
+            Err(error) => Err(format!("cannot verify the project's code: {error}")),
         }))
     }
 
-    /// Returns the event about parts of the project that the user does not trust. Looks for extensions once more.
+    /// Returns the event about ignored parts of an untrusted project. Searches for extensions again.
     pub(crate) fn trust_required_event(&self) -> Option<AgentEvent> {
         if self.project.is_trusted() {
             return None;
@@ -108,8 +108,8 @@ impl RunSetup {
         let all = unused.map(|unused| shown(&unused.path));
         let skipped: Vec<_> =
             all.chain(skipped.map(|skipped| format!("extension {}", skipped.name))).collect();
-        let message = "the project is not trusted, so this is not used; `haft trust` shows and allows it, \
-                       --trust-project=DIGEST allows it for one run";
+        let message = "the project is not trusted, so these parts are ignored; run `haft trust` to review and trust it, \
+                       or trust it for one run with --trust-project=DIGEST";
         (!skipped.is_empty()).then(|| AgentEvent::TrustRequired {
             project: dir.display().to_string(),
             skipped,
@@ -117,18 +117,19 @@ impl RunSetup {
         })
     }
 
-    /// Says what [`tell`](Self::tell) does, but for what [`trust_required_event`](Self::trust_required_event) tells.
+    /// Prints the notes of [`print_notes`](Self::print_notes) that [`trust_required_event`](Self::trust_required_event)
+    /// does not report.
     pub(crate) fn print_other_notes(&self) {
         print_other_notes(&self.config, &self.resources, Vec::new());
     }
 
-    /// Says what is not used, and what could not be.
+    /// Prints notes about ignored and invalid settings and files.
     pub(crate) fn print_notes(&self) {
         print_notes(&self.config, &self.resources, &self.project, self.distrust_reported);
     }
 }
 
-/// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
+/// Prints a line for each file or setting that is ignored because of missing trust, missing rights or a mistake.
 pub(crate) fn print_notes(config: &Config, resources: &PromptResources, project: &Project, was_said: bool) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.untrusted_items()).collect();
     print_other_notes(
@@ -144,7 +145,7 @@ fn print_other_notes(config: &Config, resources: &PromptResources, told: Vec<Str
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
 
-/// Settings and models of all files that can be read, and what is wrong with the others: the file, and what.
+/// Reads settings and models of all valid files; returns the mistakes of the others with their files.
 pub(crate) fn read_leniently(
     home: &Home,
     project: &Project,
@@ -162,15 +163,15 @@ pub(crate) fn read_leniently(
     (files.merge_unchecked(flags, env, &apart), models, mistakes)
 }
 
-/// Where the agent works, absolute: `--cwd`, or the directory of the process.
+/// Returns the absolute working directory: `--cwd`, or that of the process.
 pub(crate) fn working_directory(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let dir = named.unwrap_or_else(|| ".".into());
-    let dir = std::path::absolute(&dir).context("cannot tell the current directory")?;
-    anyhow::ensure!(dir.is_dir(), "--cwd: there is no directory {}", dir.display());
+    let dir = std::path::absolute(&dir).context("cannot determine the current directory")?;
+    anyhow::ensure!(dir.is_dir(), "--cwd: the directory {} does not exist", dir.display());
     Ok(dir)
 }
 
-/// The project in a directory, and whether it is trusted. Says why it no longer is, before anything is read of it.
+/// Returns the project in a directory and its trust. If it is no longer trusted, prints the reason.
 pub(crate) fn decide_trust(
     home: &Home,
     dir: PathBuf,
@@ -206,14 +207,14 @@ pub(crate) fn extension_search(
     }
 }
 
-/// Reads the catalogue of models on another thread, where a model of the settings needs it: reading takes longer than
-/// all other work before the first request. Ollama's API and scripts do without the catalogue.
+/// Reads the model catalog on another thread if the settings need it, because it takes longer than all other work
+/// before the first request. Ollama and scripts need no catalog.
 fn preload_catalog(settings: &Settings) {
     const WITHOUT: [&str; 2] = ["scripted", "ollama"];
     let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
     let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
     if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
-        // Without a thread the first request reads it itself.
-        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload_catalog);
+        // If the thread cannot start, the first request reads the catalog.
+        let _ = thread::Builder::new().name("catalog".to_owned()).spawn(haft_providers::preload_catalog);
     }
 }

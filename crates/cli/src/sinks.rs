@@ -1,8 +1,6 @@
-//! Every way by which text of an extension, a tool, a model or a file reaches a terminal, against a parser of what
-//! terminals obey.
+//! Tests all ways from extensions, tools, models and files to a terminal, against a parser of control sequences.
 //!
-//! `HAFT_TERMINAL_TEXTS` sets how many random texts are tried beside the listed ones; `docs/testing.md` has the
-//! command for the full count.
+//! `HAFT_TERMINAL_TEXTS` sets the number of random texts besides the listed ones; see `docs/testing.md`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -24,7 +22,8 @@ use crate::run::output::rendered_event;
 use crate::run::queue::event_queue;
 use crate::{args, console, ext, logging};
 
-/// Random texts of an ordinary run. The sanitizer itself is tested with more: `crates/core/tests/it/sanitize.rs`.
+/// The number of random texts of an ordinary test run. `crates/core/tests/it/sanitize.rs` tests the sanitizer with
+/// more.
 const TEXTS: u64 = 2_000;
 
 const COLUMNS: Option<usize> = Some(80);
@@ -57,14 +56,14 @@ fn panel(text: &str) -> Vec<u8> {
     bytes(&events.try_recv().unwrap())
 }
 
-/// Returns the text that an extension's command puts into an editor.
+/// Returns the text that an extension's command inserts.
 fn insertion(text: &str) -> Vec<u8> {
     let (sender, mut events) = event_queue();
     PrintingFrontend::new(sender).insert(&name("x"), text);
     bytes(&events.try_recv().unwrap())
 }
 
-/// A failure, which quotes what an extension printed.
+/// Returns a failure that quotes the output of an extension.
 fn error(text: &str) -> Vec<u8> {
     let fault = ExtensionFault {
         extension: name("x"),
@@ -92,7 +91,7 @@ fn run_error(text: &str) -> Vec<u8> {
     [bytes(&repaired), bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }
 
-/// A name that got past every check, where names are shown.
+/// Returns texts with the name of an extension that passed every check.
 fn owner(text: &str) -> Vec<u8> {
     let (extension, message) = (name(text), "hello".to_owned());
     let blocked = AgentEvent::ToolBlocked { id: ToolCallId::new("1"), by: text.into(), reason: text.into() };
@@ -164,7 +163,7 @@ fn listed(text: &str) -> ext::listed::ListedExtension {
     }
 }
 
-/// The same after it failed.
+/// Returns the same extension after a failure.
 fn failed(text: &str) -> ext::listed::ListedExtension {
     let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
@@ -172,7 +171,7 @@ fn failed(text: &str) -> ext::listed::ListedExtension {
     listed
 }
 
-/// `haft ext list`, from a manifest and a failure.
+/// Returns `haft ext list` of a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
     let told = |listed: &ext::listed::ListedExtension| {
         ext::list::problem_lines(listed, SystemTime::now()).join("\n")
@@ -186,13 +185,13 @@ fn list(text: &str) -> Vec<u8> {
     )
 }
 
-/// `haft ext list --json`, from the same.
+/// Returns `haft ext list --json` of the same.
 fn list_json(text: &str) -> Vec<u8> {
     let line = |listed: &ext::listed::ListedExtension| ext::listed::json_line(listed, SystemTime::now());
     [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 
-/// `haft ext logs`, line by line as the file is read.
+/// Returns `haft ext logs`, line by line.
 fn log(text: &str) -> Vec<u8> {
     let mut sanitizer = Sanitizer::default();
     let lines = text.split_inclusive('\n');
@@ -201,7 +200,7 @@ fn log(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// A question to the person, which names something.
+/// Returns a question that quotes a text.
 fn prompt(text: &str) -> Vec<u8> {
     sanitize_line(&format!("remove {text} ? [y/N] ")).into_bytes()
 }
@@ -212,10 +211,10 @@ fn own_log(text: &str) -> Vec<u8> {
     out.0
 }
 
-/// A complaint about the command line, which quotes it.
+/// Returns an error about the command line, which quotes it.
 fn usage(text: &str) -> Vec<u8> {
     let error = args::command().error(clap::error::ErrorKind::InvalidValue, text);
-    // What quotes nothing harmful is printed as the parser of arguments would.
+    // Texts without control sequences are printed by clap.
     args::sanitized_error_text(&error).unwrap_or_else(|| error.render().to_string()).into_bytes()
 }
 
@@ -237,7 +236,7 @@ const SINKS: &[TextSink<'_>] = &[
 ];
 
 #[test]
-fn nothing_that_a_terminal_obeys_gets_out() {
+fn emits_no_control_sequences() {
     let texts = std::env::var("HAFT_TERMINAL_TEXTS").map_or(TEXTS, |count| count.parse().unwrap());
     let seed = 0x5eed;
     let report = survey(texts, seed, SINKS);
@@ -247,7 +246,7 @@ fn nothing_that_a_terminal_obeys_gets_out() {
 }
 
 #[test]
-fn a_line_of_json_holds_no_control_character() {
+fn json_lines_contain_no_control_characters() {
     for (what, attack) in ATTACKS {
         let event = AgentEvent::ExtDisplay { extension: name(attack), text: (*attack).into() };
         let line = haft_rpc::line(&event).unwrap();
@@ -260,7 +259,7 @@ fn a_line_of_json_holds_no_control_character() {
     }
 }
 
-/// Every row of what is sent begins with who says it.
+/// Checks that every row begins with its source.
 #[track_caller]
 fn check_rows(sent: &[u8], first: &str, rest: &str) {
     let text = String::from_utf8_lossy(sent);
@@ -271,7 +270,7 @@ fn check_rows(sent: &[u8], first: &str, rest: &str) {
 }
 
 #[test]
-fn no_row_of_an_extension_is_without_its_name() {
+fn every_row_of_extension_has_its_name() {
     let fakes = [
         "done\nhaft: Allow? [y/N]".to_owned(),
         "done\r\n\r\nhaft: Allow? [y/N]".to_owned(),

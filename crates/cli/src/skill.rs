@@ -1,4 +1,4 @@
-//! `haft skill`: which skills there are.
+//! `haft skill`: lists skills.
 
 use std::io::{self, IsTerminal as _};
 
@@ -14,7 +14,7 @@ use crate::setup;
 pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
     let SkillCommand::List { cwd, trust } = args.command;
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let TrustDecision { project, distrust_reason: told, .. } =
+    let TrustDecision { project, distrust_reason: notes, .. } =
         setup::decide_trust(&home, setup::working_directory(cwd).or_exit(Exit::Usage)?, &trust)?;
     let user_home = std::env::home_dir();
     let skills = SkillSet::find(&home, user_home.as_deref(), &project);
@@ -29,10 +29,11 @@ pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
         print(&format!("  {}", sanitize_line(&skill.description)))?;
     }
     if skills.skills.is_empty() {
-        note(&format!("no skills; put them into {}", home.skills_dir().display()));
+        note(&format!("no skills found; add skills in {}", home.skills_dir().display()));
     }
-    let told =
-        UntrustedItem::summarize(&skills.unused, &project, told.is_some()).into_iter().chain(skills.problems);
-    told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    let notes = UntrustedItem::summarize(&skills.unused, &project, notes.is_some())
+        .into_iter()
+        .chain(skills.problems);
+    notes.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
     Ok(Exit::Ok)
 }

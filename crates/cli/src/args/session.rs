@@ -1,4 +1,4 @@
-//! The command line of sessions: which one a run goes on with, and `haft session`.
+//! The command line of sessions: the session that a run continues, and `haft session`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use haft_config::SecretString;
 
 use super::{AgentArgs, ExtensionArgs, ModelArgs, ProviderValueParser, RunArgs};
 
-/// Which session a run goes on with.
+/// The session that a run continues.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
@@ -43,7 +43,8 @@ pub(crate) struct SessionCommandArgs {
     pub(crate) command: SessionCommand,
 }
 
-/// The commands of `haft session`. An ID is the beginning of one, a file, or `last`: the latest of this directory.
+/// The commands of `haft session`. An ID is the beginning of an id, a file, or `last`: the most recent session of this
+/// directory.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// List the sessions of this directory, the latest first
@@ -52,7 +53,7 @@ pub(crate) enum SessionCommand {
         /// Include all directories
         #[arg(long)]
         all: bool,
-        /// Print a line of JSON for each
+        /// Print a line of JSON for each session
         #[arg(long)]
         json: bool,
     },
@@ -78,7 +79,7 @@ pub(crate) enum SessionCommand {
     Rename {
         #[command(flatten)]
         which: SessionSelector,
-        /// The name
+        /// Set this name
         #[arg(value_hint = ValueHint::Other)]
         name: String,
     },
@@ -89,7 +90,7 @@ pub(crate) enum SessionCommand {
         /// Name the entry by its id in `haft session tree`
         #[arg(value_hint = ValueHint::Other)]
         entry: String,
-        /// The mark
+        /// Set this label
         #[arg(value_hint = ValueHint::Other)]
         label: Option<String>,
     },
@@ -97,7 +98,7 @@ pub(crate) enum SessionCommand {
     Tag {
         #[command(flatten)]
         which: SessionSelector,
-        /// The words
+        /// Add these tags
         #[arg(required = true, value_name = "TAG", value_hint = ValueHint::Other)]
         tags: Vec<String>,
         /// Remove these tags instead
@@ -106,11 +107,11 @@ pub(crate) enum SessionCommand {
     },
     /// Write a session to a shareable file or an HTML page
     ///
-    /// Your paths are left out of the file.
+    /// The exported file does not contain your paths.
     Export(ExportArgs),
     /// Import a session of haft, pi or zot, and print its id
     ///
-    /// Nothing in the file is run.
+    /// haft runs nothing from the file.
     Import(ImportArgs),
     /// Summarize a session to free context
     Compact(Box<CompactArgs>),
@@ -124,10 +125,12 @@ pub(crate) enum SessionCommand {
     },
 }
 
-/// Which session is meant.
+/// The selected session.
 #[derive(Debug, Args)]
 pub(crate) struct SessionSelector {
-    /// The beginning of its id, its file, or `last` for the latest of this directory
+    /// Name the session by id prefix, file path, or `last`
+    ///
+    /// `last` is the most recent session of this directory.
     #[arg(value_name = "ID", value_hint = ValueHint::FilePath)]
     pub(crate) id: String,
 }
@@ -156,7 +159,7 @@ pub(crate) struct ExportArgs {
 pub(crate) struct ImportArgs {
     /// Read this file; `-` is standard input
     ///
-    /// It is an export or a session file of haft, a session file of pi, or a .zotsession.
+    /// The file is an export or a session file of haft, a session file of pi, or a .zotsession.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Set the name of the session
@@ -175,7 +178,7 @@ pub(crate) struct CompactArgs {
     /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to work: the `--cwd` of all that `haft session` does.
+    /// The working directory: `--cwd` of `haft session`.
     #[arg(skip)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
@@ -184,13 +187,13 @@ pub(crate) struct CompactArgs {
     ext: ExtensionArgs,
 }
 
-/// Which model writes the summary.
+/// The model that writes the summary.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 struct SummaryModelArgs {
     /// Select the provider of the model that writes the summary
     ///
-    /// By default, the session's model writes it; the session keeps its model.
+    /// By default, the session's model writes the summary. The flag does not change the session's model.
     #[arg(long, value_name = "NAME", value_parser = ProviderValueParser, hide_possible_values = true)]
     provider: Option<String>,
     /// Select the model by its id, or as PROVIDER/ID
@@ -204,14 +207,14 @@ struct SummaryModelArgs {
     /// Use the provider at this address
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     base_url: Option<String>,
-    /// Ask these models when the first fails; comma-separated
+    /// Fall back to these models in order; comma-separated
     ///
-    /// They are asked while the first one is at its limit, down, or rejects its key.
+    /// haft asks them while the first model is at its rate limit or down, or rejects the key.
     #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
     fallback: Option<Vec<String>>,
 }
 
-/// The arguments of the run that the compaction is.
+/// Converts the arguments into those of the run that compacts the session.
 impl From<CompactArgs> for RunArgs {
     fn from(args: CompactArgs) -> Self {
         let SummaryModelArgs { provider, model, api_key, base_url, fallback } = args.model;

@@ -1,4 +1,4 @@
-//! Each extension: where it comes from, what confines it, and whether it can run.
+//! Checks each extension: origin, sandbox, and obstacles to its start.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -30,7 +30,7 @@ pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
             .chain(configuration_notes(seen, spec))
     };
     let mut findings: Vec<Finding> = specs.flat_map(of).collect();
-    // The lock file is among haft's own.
+    // The check of haft's own files reports the lock file.
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken_finding(seen, error)));
     findings.extend(found.skipped.iter().filter_map(|one| skipped_finding(seen, one)));
@@ -39,26 +39,25 @@ pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
     }
     findings.extend(unused_grant_findings(seen));
     findings.extend(seen.conflicting_hook.as_ref().map(|hook| {
-        let text =
-            format!("{} has the name of an extension; no run begins until one has another", hook.origin);
+        let text = format!(
+            "{} has the same name as an extension, so no run can start; rename the hook",
+            hook.origin
+        );
         let file = editor_command(&seen.path_formatter.shell_word(&seen.home.config_file()));
         FindingArea::Extensions.wrong(hook.name.clone(), text, file)
     }));
     if findings.is_empty()
         && found.errors.iter().any(|error| matches!(error.kind, DiscoveryErrorKind::Lock(_)))
     {
-        findings.push(
-            FindingArea::Extensions.note("nothing", "is approved as long as the lock file cannot be used"),
-        );
+        findings
+            .push(FindingArea::Extensions.note("approvals", "are unknown until the lock file can be read"));
     }
     let config = seen.home.config_file();
     if seen.mistakes.iter().any(|(path, _)| *path == config) {
-        findings.push(
-            FindingArea::Extensions.note("hooks", "are not known as long as config.toml cannot be used"),
-        );
+        findings.push(FindingArea::Extensions.note("hooks", "are unknown until config.toml can be read"));
     }
     if findings.is_empty() {
-        let text = "no extension is installed; `haft ext install DIR` installs one";
+        let text = "no extensions installed; `haft ext install DIR` installs one";
         findings.push(FindingArea::Extensions.ok("none", text));
     }
     findings
@@ -69,7 +68,7 @@ fn run_finding(seen: &InstallationState, spec: &ExtensionSpec) -> Finding {
     if let Some((why, next)) = start_obstacle(seen, spec) {
         return FindingArea::Extensions.wrong(
             name,
-            format!("{}, cannot run: {why}", describe_extension(seen, spec)),
+            format!("{}, cannot start: {why}", describe_extension(seen, spec)),
             next,
         );
     }
@@ -98,14 +97,14 @@ fn run_finding(seen: &InstallationState, spec: &ExtensionSpec) -> Finding {
     }
 }
 
-/// Returns the tools that the user has to approve before the model is offered them.
+/// Returns a finding for each locked tool. The model does not see locked tools until the user approves them.
 fn locked_tool_findings(seen: &InstallationState, spec: &ExtensionSpec) -> Vec<Finding> {
     let (name, held) = (spec.name.as_str(), lock_entry(seen, spec));
     let locked = held.map(|entry| tools::locked_tool_problems(name, entry)).unwrap_or_default().into_iter();
     locked.map(|one| FindingArea::Extensions.wrong(name, one.text, one.next.unwrap_or_default())).collect()
 }
 
-/// Returns the settings that let pass what it would stop; and the missing files of a hook's command.
+/// Returns notes about settings that weaken a gate, and about missing files of a hook's command.
 fn configuration_notes(seen: &InstallationState, spec: &ExtensionSpec) -> Vec<Finding> {
     let of_grant = GateRelaxation {
         allows_on_timeout: grant_allows_on_timeout(&seen.config, spec.name.as_str()),
@@ -116,7 +115,7 @@ fn configuration_notes(seen: &InstallationState, spec: &ExtensionSpec) -> Vec<Fi
     let note = |line| FindingArea::Extensions.note(spec.name.as_str(), line);
     let missing = hook_config(seen, spec).map(|_| hooks::missing_files(spec)).unwrap_or_default().into_iter();
     let missing = missing
-        .map(|word| format!("its command names {}, which is not there", spec.dir.join(word).display()));
+        .map(|word| format!("its command names {}, which does not exist", spec.dir.join(word).display()));
     loosened.warning_lines().into_iter().chain(missing).map(note).collect()
 }
 
@@ -134,13 +133,13 @@ fn describe_extension(seen: &InstallationState, spec: &ExtensionSpec) -> String 
         .map(|entry| format!(", approved {}", date_part(&entry.approved.at)))
         .unwrap_or_default();
     let level = match level_of(&seen.config, spec) {
-        None => "no sandbox: it has your rights".to_owned(),
+        None => "not sandboxed: runs with your rights".to_owned(),
         Some(level) => format!("sandbox {level}"),
     };
     format!("{version}{whose}{approved}, {level}")
 }
 
-/// Returns the configuration of it, if it is a process hook.
+/// Returns the configuration of a process hook; `None` for an extension.
 fn hook_config<'a>(seen: &'a InstallationState, spec: &ExtensionSpec) -> Option<&'a ProcessHook> {
     let of_hook = (spec.origin == ExtensionOrigin::Hook).then_some(&seen.config.hooks)?;
     of_hook.iter().find(|hook| hook.name == spec.name.as_str())
@@ -154,7 +153,7 @@ fn definition_path(seen: &InstallationState, spec: &ExtensionSpec) -> PathBuf {
     }
 }
 
-/// Returns the approval of it, if it runs as approved.
+/// Returns the approval of an extension that runs as approved.
 fn lock_entry<'a>(seen: &'a InstallationState, spec: &ExtensionSpec) -> Option<&'a LockEntry> {
     spec.pin.as_ref().and_then(|_| seen.approved.find(spec.name.as_str())).map(|(_, entry)| entry)
 }
@@ -163,7 +162,7 @@ fn date_part(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }
 
-/// Where its sandbox lets it read beside its own directory; nothing where it has none.
+/// Returns the directories that a sandboxed extension can read besides its own; `None` without a sandbox.
 fn readable_dirs(seen: &InstallationState, spec: &ExtensionSpec) -> Option<Vec<PathBuf>> {
     let granted = crate::sandbox::sandbox_grants(&seen.config).ok()?;
     let grant = granted.get(&spec.name)?.as_ref()?;
@@ -187,7 +186,7 @@ fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(Str
         LaunchPlan::Impossible { why } => return Some((why.clone(), next)),
     };
     match held {
-        // Its copy may be made at the start only.
+        // haft may create the copy only at the start.
         Some(entry) => {
             let wrong = check_approved(&ApprovalStore::at(seen.home.root()), entry);
             if !wrong.is_empty() {
@@ -196,7 +195,7 @@ fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(Str
         }
         None => {
             if let Some(missing) = started_by(program).into_iter().find(|file| !file.exists()) {
-                return Some((format!("{} is not there", missing.display()), next));
+                return Some((format!("{} does not exist", missing.display()), next));
             }
         }
     }
@@ -207,22 +206,24 @@ fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(Str
     };
     let why = basis.err()?;
     let config = editor_command(&seen.path_formatter.shell_word(&seen.home.config_file()));
-    Some((format!("level {level} cannot be had: {why}"), config))
+    Some((format!("sandbox level {level} is not available: {why}"), config))
 }
 
-/// One that cannot be used. What a project brings that nobody trusts would not run anyway.
+/// Returns a finding about an extension that cannot be loaded. For an extension of an untrusted project, the finding is
+/// a note.
 fn broken_finding(seen: &InstallationState, error: &DiscoveryError) -> Finding {
-    // What is meant is a file at times.
+    // The error may be about a file instead of a directory.
     let file = if error.dir.is_file() { error.dir.clone() } else { error.dir.join("extension.json") };
     let manifest = editor_command(&seen.path_formatter.shell_word(&file));
-    let text = format!("cannot be used: {}", error_chain_text(&error.kind));
+    let text = format!("cannot be loaded: {}", error_chain_text(&error.kind));
     match error.origin == ExtensionOrigin::Project && !seen.project.is_trusted() {
         true => FindingArea::Extensions.note(error.name.clone(), text),
         false => FindingArea::Extensions.wrong(error.name.clone(), text, manifest),
     }
 }
 
-/// One that is there and does not run. Those of a project that is not trusted are told of the project.
+/// Returns a finding about an extension that does not run. The finding about the project covers extensions of an
+/// untrusted project.
 fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Option<Finding> {
     let name = skipped.name.as_str();
     if skipped.reason == SkipReason::Untrusted {
@@ -231,7 +232,7 @@ fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Opti
     let held = seen.approved.find(name).map(|(_, entry)| entry);
     if skipped.reason == SkipReason::Disabled {
         if held.is_some_and(|entry| entry.waiting.is_some()) {
-            let text = "is disabled until you agree: its new version asks for more than was granted";
+            let text = "is disabled: its new version requests more permissions than you granted";
             return Some(
                 FindingArea::Extensions.note(name, text).with_next_step(format!("haft ext update {name}")),
             );
@@ -244,15 +245,15 @@ fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Opti
         );
     }
     let text =
-        format!("in {} is not run: {}", seen.path_formatter.display_path(&skipped.dir), skipped.reason);
-    // What a run reports as a fault is one here, too.
+        format!("in {} does not run: {}", seen.path_formatter.display_path(&skipped.dir), skipped.reason);
+    // Reasons that a run reports as errors are problems here too.
     Some(match skipped.reason.code() {
         Some(_) => FindingArea::Extensions.wrong(name, text, reapproval_step(name, held).0),
         None => FindingArea::Extensions.note(name, text).with_next_step("haft ext list"),
     })
 }
 
-/// A grant is for the name that a manifest bears; one for no extension confines nobody.
+/// Returns findings about grants with a sandbox for names that no extension has.
 fn unused_grant_findings(seen: &InstallationState) -> Vec<Finding> {
     let found = &seen.extensions;
     let specs = found.specs.iter().map(|spec| spec.name.as_str());
@@ -261,10 +262,10 @@ fn unused_grant_findings(seen: &InstallationState) -> Vec<Finding> {
         granted.sandbox.as_ref().is_some_and(|said| said.value != SandboxLevel::None)
     };
     let grants = seen.config.grant.iter().filter(|(_, granted)| confines(granted));
-    let nobody = grants.filter(|(name, _)| !names.contains(&name.as_str()));
-    nobody
+    let unused = grants.filter(|(name, _)| !names.contains(&name.as_str()));
+    unused
         .map(|(name, _)| {
-            let text = "confines nobody: there is no extension of exactly this name here";
+            let text = "has no effect: no extension has exactly this name";
             FindingArea::Extensions.note(format!("[grant.{name}]"), text).with_next_step("haft ext list")
         })
         .collect()

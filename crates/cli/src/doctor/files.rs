@@ -1,4 +1,4 @@
-//! `$HAFT_HOME`: what is there, who may change it, and whether sessions can be recorded and read.
+//! Checks `$HAFT_HOME`: its files, their permissions, and the sessions.
 
 use std::path::Path;
 
@@ -10,23 +10,23 @@ use haft_packages::install::{LostExtension, lost_extensions};
 use super::InstallationState;
 use super::finding::{Finding, FindingArea};
 
-/// Files that say what is run or sent where; whoever may change them decides about that.
+/// Files that decide what haft runs and where it sends data.
 const FILES: &[&str] = &["config.toml", "models.json", "SYSTEM.md", "AGENTS.md"];
 
-/// Directories with code, keys beside them, and what is told to models.
+/// Directories with code, and with texts for models.
 const DIRS: &[&str] = &["extensions", "store", "copies", "data", "state", "sessions", "skills", "prompts"];
 
 pub(super) fn check_home(seen: &InstallationState) -> Vec<Finding> {
     let root = seen.home.root();
     let shown = seen.path_formatter.display_path(root);
     if !root.exists() {
-        return vec![FindingArea::Home.note(shown, "is not there yet; the first run makes it")];
+        return vec![FindingArea::Home.note(shown, "does not exist yet; the first run creates it")];
     }
     let mut findings = vec![match changed_by_others(root) {
-        None if root.is_dir() => FindingArea::Home.ok(shown, "is yours alone to change"),
+        None if root.is_dir() => FindingArea::Home.ok(shown, "only you can change it"),
         None => {
             let word = seen.path_formatter.shell_word(root);
-            FindingArea::Home.wrong(shown, "is no directory", format!("mv {word} {word}.old"))
+            FindingArea::Home.wrong(shown, "is not a directory", format!("mv {word} {word}.old"))
         }
         Some(what) => FindingArea::Home.wrong(
             shown,
@@ -58,10 +58,10 @@ fn check_auth_file(seen: &InstallationState) -> Option<Finding> {
     let word = seen.path_formatter.shell_word(&path);
     Some(match AuthFile::load(&path) {
         Ok(auth) => FindingArea::Home
-            .ok("auth.json", format!("is read by you alone; keys: {}", auth.providers().count())),
+            .ok("auth.json", format!("only you can read it; keys: {}", auth.providers().count())),
         Err(AuthError::Exposed { mode, .. }) => FindingArea::Home.wrong(
             "auth.json",
-            format!("can be read by other users (mode {mode:03o}), so its keys are not used"),
+            format!("is readable by other users (mode {mode:03o}), so haft does not use its keys"),
             format!("chmod 600 {word}"),
         ),
         Err(error) => FindingArea::Home.wrong("auth.json", error_chain_text(&error), editor_command(&word)),
@@ -76,10 +76,10 @@ fn check_trust_file(seen: &InstallationState) -> Option<Finding> {
     let word = seen.path_formatter.shell_word(&path);
     Some(match TrustFile::load(&seen.home) {
         Ok(file) => {
-            FindingArea::Home.ok("trust.json", format!("projects you trust: {}", file.records().count()))
+            FindingArea::Home.ok("trust.json", format!("trusted projects: {}", file.records().count()))
         }
         Err(error) => {
-            // One that others could write may hold what they wrote.
+            // A file that other users could write may contain their records.
             FindingArea::Home.wrong("trust.json", error_chain_text(&error), format!("mv {word} {word}.old"))
         }
     })
@@ -93,26 +93,34 @@ fn check_lock_file(seen: &InstallationState) -> Vec<Finding> {
     let word = seen.path_formatter.shell_word(&path);
     match loaded {
         Ok(file) if path.symlink_metadata().is_ok() => {
-            let text = format!("extensions you approved: {}", file.extensions.len());
+            let text = format!("approved extensions: {}", file.extensions.len());
             let found = FindingArea::Home.ok("extensions.lock.json", text);
             std::iter::once(found).chain(lost.iter().map(|lost| lost_extension_finding(seen, lost))).collect()
         }
         Ok(_) => lost.iter().map(|lost| lost_extension_finding(seen, lost)).collect(),
         Err(error) => {
-            // Moved away, it takes with it what was approved.
+            // Moving the file away would lose the approvals.
             let next = match matches!(error, LockError::Damaged { .. }) {
                 _ if error.is_writable_by_others() => format!("chmod 600 {word}"),
                 true => editor_command(&word),
                 false => format!("ls -l {word}"),
             };
-            let why = error_chain_text(&error).replace(" (`haft doctor` names it)", "");
+            let why = without_doctor_hint(&error_chain_text(&error));
             let text = format!("{why}{}", lost_extension_names(&lost));
             vec![FindingArea::Home.wrong("extensions.lock.json", text, next)]
         }
     }
 }
 
-/// Returns the names that the lock file should have, as the store still has them.
+/// Removes the hint to run `haft doctor` from an error.
+fn without_doctor_hint(text: &str) -> String {
+    match text.split_once(" (`haft doctor`") {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after)),
+        None => crate::ext::problem::without_next_step(text, "`haft doctor`").to_owned(),
+    }
+}
+
+/// Returns the names of extensions that are in the store but not in the lock file.
 fn lost_extension_names(lost: &[LostExtension]) -> String {
     if lost.is_empty() {
         return String::new();
@@ -123,18 +131,18 @@ fn lost_extension_names(lost: &[LostExtension]) -> String {
     };
     let mut all: Vec<_> = lost.iter().map(title).collect();
     all.dedup();
-    format!(". The store holds the code of {}", all.join(", "))
+    format!(". The store contains the code of {}", all.join(", "))
 }
 
-/// One that does not run any more, and nobody has taken it away.
+/// Returns a finding about an extension in the store that the lock file no longer lists.
 fn lost_extension_finding(seen: &InstallationState, lost: &LostExtension) -> Finding {
     let word = seen.path_formatter.shell_word(&lost.dir);
-    let what = "its code is in the store, and no lock file says that you approved it, so it does not run";
-    let drop = format!("`chmod -R u+w {word} && rm -r {word}` drops it");
+    let what = "does not run: its code is in the store, but the lock file does not list it as approved";
+    let drop = format!("`chmod -R u+w {word} && rm -r {word}` deletes the code");
     let next = format!("haft ext install {word}");
     match lost.required {
         true => {
-            let text = format!("{what} and, though it is required, guards nothing; {drop}");
+            let text = format!("{what}; it is required and guards nothing now; {drop}");
             FindingArea::Home.wrong(&lost.title, text, next)
         }
         false => FindingArea::Home.note(&lost.title, format!("{what}; {drop}")).with_next_step(next),
@@ -160,7 +168,7 @@ fn changed_by_others(path: &Path) -> Option<String> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         Some("belongs to another user".to_owned())
     } else if mode & 0o022 != 0 {
-        Some(format!("can be changed by other users (mode {mode:03o})"))
+        Some(format!("is writable by other users (mode {mode:03o})"))
     } else {
         None
     }
@@ -171,18 +179,22 @@ fn changed_by_others(_: &Path) -> Option<String> {
     None
 }
 
-/// The most sessions that are read, the newest ones.
+/// The maximum number of sessions that are read, newest first.
 const READ: usize = 50;
 
 pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
     let dir = seen.home.sessions_dir();
     let name = seen.path_formatter.display_path(&dir);
     if !dir.exists() {
-        return vec![FindingArea::Sessions.ok(name, "is not there yet; the first session makes it")];
+        return vec![FindingArea::Sessions.ok(name, "does not exist yet; the first session creates it")];
     }
     if !may_write(&dir) {
         let next = format!("chmod u+rwx {}", seen.path_formatter.shell_word(&dir));
-        return vec![FindingArea::Sessions.wrong(name, "cannot be written, so no session is recorded", next)];
+        return vec![FindingArea::Sessions.wrong(
+            name,
+            "is not writable, so sessions are not recorded",
+            next,
+        )];
     }
     let all = match SessionStore::new(&dir).list_all() {
         Ok(all) => all,
@@ -191,8 +203,7 @@ pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
             return vec![FindingArea::Sessions.wrong(name, error_chain_text(&error), next)];
         }
     };
-    let mut findings =
-        vec![FindingArea::Sessions.ok(name, format!("can be written; sessions: {}", all.len()))];
+    let mut findings = vec![FindingArea::Sessions.ok(name, format!("is writable; sessions: {}", all.len()))];
     for found in all.iter().take(READ) {
         if let Err(error) = found.summary() {
             let next = format!("ls -la {}", seen.path_formatter.shell_word(&found.path));

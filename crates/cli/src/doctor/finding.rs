@@ -1,4 +1,4 @@
-//! One thing that was looked at, and the words that all of them use.
+//! A finding of the report, and the spelling of paths.
 
 use std::path::{Path, PathBuf};
 
@@ -20,23 +20,23 @@ pub(super) enum FindingArea {
 pub(super) enum FindingStatus {
     Ok,
     Note,
-    /// Something does not work, or is not what the user decided.
+    /// A problem: something does not work, or differs from the user's decision.
     Wrong,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) area: FindingArea,
     pub(super) name: String,
     pub(super) state: FindingStatus,
     pub(super) text: String,
-    /// The next step, as it is typed into a shell.
+    /// The next step, as a shell command.
     pub(super) next: Option<String>,
 }
 
 impl FindingArea {
-    /// All of them, in the order of the report.
+    /// All areas, in the order of the report.
     pub(super) const ALL: &[Self] = &[
         Self::Home,
         Self::Settings,
@@ -79,7 +79,7 @@ impl FindingArea {
         self.make_finding(FindingStatus::Note, name, text, None)
     }
 
-    /// `next` is what to do about it.
+    /// Returns a problem; `next` is the step that fixes it.
     pub(super) fn wrong(
         self,
         name: impl Into<String>,
@@ -101,7 +101,7 @@ impl FindingArea {
 }
 
 impl FindingStatus {
-    /// As the report shows it.
+    /// Returns the label in the report.
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -112,7 +112,7 @@ impl FindingStatus {
 }
 
 impl Finding {
-    /// With what can be done about it.
+    /// Adds a next step.
     pub(super) fn with_next_step(self, next: impl Into<String>) -> Self {
         Self { next: Some(next.into()), ..self }
     }
@@ -127,7 +127,7 @@ impl Finding {
     }
 }
 
-/// The spelling of paths.
+/// Formats paths.
 #[derive(Debug)]
 pub(super) struct PathFormatter {
     user_home: Option<PathBuf>,
@@ -138,7 +138,7 @@ impl PathFormatter {
         Self { user_home: user_home.filter(|home| home.components().count() > 1) }
     }
 
-    /// For people: below the home directory with `~`.
+    /// Returns a path for people: below the home directory with `~`.
     pub(super) fn display_path(&self, path: &Path) -> String {
         match self.user_home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", below.display()),
@@ -153,7 +153,7 @@ impl PathFormatter {
         text.strip_prefix(&below).map(|rest| format!("~/{rest}")).unwrap_or(text)
     }
 
-    /// For a shell: a word of a command.
+    /// Returns a path as one word of a shell command.
     pub(super) fn shell_word(&self, path: &Path) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
         let shown = self.display_path(path);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_can_be_read_and_typed() {
+    fn formats_paths_for_people_and_shells() {
         check("/u/me/.local/x", "~/.local/x", "~/.local/x");
         check("/srv/x", "/srv/x", "/srv/x");
         check("/u/me/a b", "~/a b", "'/u/me/a b'");

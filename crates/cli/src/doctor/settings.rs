@@ -1,4 +1,4 @@
-//! The files with settings, the environment, and which providers have a key. No key is ever shown.
+//! Checks settings files, the environment, and the providers' keys. Keys are never shown.
 
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
@@ -24,25 +24,25 @@ fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     ))
 }
 
-/// Names in `tui.approve` that guard nothing. What extensions have is known only once they run, so where there are any,
-/// only a name that nearly is a built-in tool's is told of.
+/// Returns a note about names in `tui.approve` that match no tool. The tools of extensions are unknown before they run,
+/// so with extensions only a near miss of a built-in tool is reported.
 fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
     const KEY: &str = "tui.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
     let known = |name: &str| name == "*" || name == SKILL_TOOL || haft_tools::NAMES.contains(&name);
     let wrong = names.iter().filter(|name| !known(name));
-    let told = wrong.filter_map(|name| {
+    let mistakes = wrong.filter_map(|name| {
         let meant = haft_tools::NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
         match meant {
-            Some(meant) => Some(format!("{name} is no tool, {meant} is")),
-            None => seen.extensions.specs.is_empty().then(|| format!("{name} is no tool")),
+            Some(meant) => Some(format!("{name} is not a tool (did you mean {meant}?)")),
+            None => seen.extensions.specs.is_empty().then(|| format!("{name} is not a tool")),
         }
     });
-    let told = told.collect::<Vec<_>>().join("; ");
-    let text = format!("{told}: nothing is asked for it");
+    let mistakes = mistakes.collect::<Vec<_>>().join("; ");
+    let text = format!("{mistakes}; unknown names have no effect");
     let file = seen.path_formatter.shell_word(&seen.home.config_file());
-    (!told.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))
+    (!mistakes.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))
 }
 
 pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
@@ -81,10 +81,8 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     if findings.is_empty() {
         let name = seen.path_formatter.display_path(&file);
         findings.push(match file.exists() {
-            true => FindingArea::Settings
-                .ok(name, "is read, without a mistake")
-                .with_next_step("haft config show --origin"),
-            false => FindingArea::Settings.ok(name, "is not there; everything is as haft has it"),
+            true => FindingArea::Settings.ok(name, "is valid").with_next_step("haft config show --origin"),
+            false => FindingArea::Settings.ok(name, "does not exist; defaults are in effect"),
         });
     }
     findings
@@ -99,8 +97,8 @@ pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
     let all: Vec<String> = stored.chain(variables).collect();
     let mut findings = Vec::new();
     if all.is_empty() {
-        let text = "there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` \
-                    keeps one";
+        let text = "no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` \
+                    saves a key";
         findings.push(FindingArea::Keys.note("providers", text).with_next_step("haft login anthropic"));
     } else {
         findings.push(FindingArea::Keys.ok("providers", all.join(", ")));
@@ -109,7 +107,8 @@ pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
     findings
 }
 
-/// The provider that the settings name has a key, if it wants one; a server at an address of one's own may want none.
+/// Returns a finding if the configured provider needs a key and has none. A server at the user's own address may need
+/// no key.
 fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
     let settings = &seen.config.settings;
     let name = settings.provider.as_ref()?.value.as_str();
@@ -119,8 +118,7 @@ fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -
     let variable = home.variable.filter(|_| !wants_none)?;
     let has = settings.base_url.is_some() || set(&variable) || seen.auth.key(&home.stored_as).is_some();
     (!has).then(|| {
-        let text =
-            format!("is the provider of your settings, and has no key: neither {variable} nor auth.json");
+        let text = format!("is the provider in your settings, but has no key in {variable} or auth.json");
         FindingArea::Keys.wrong(name, text, format!("haft login {name}"))
     })
 }

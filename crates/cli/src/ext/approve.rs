@@ -1,4 +1,4 @@
-//! `haft ext install`, `trust`, `update` and `rollback`: everything is shown, then asked, then done.
+//! `haft ext install`, `trust`, `update` and `rollback`: show the effect, ask, apply.
 
 use std::path::Path;
 
@@ -24,23 +24,23 @@ pub(super) fn install(
     yes: bool,
 ) -> anyhow::Result<()> {
     let source = InstallSource::parse(source, cwd)?;
-    review_proposal(home, propose(store, &source)?, yes)
+    review_proposal(home, propose_install(store, &source)?, yes)
 }
 
 pub(super) fn trust(store: &ExtensionStore, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(ExtensionOrigin::Global))?;
-    // Other code that is approved is asked about its texts anew, so nobody need agree to these first.
+    // If the code changed too, approving the code also asks about the texts of its tools.
     if !matches!(row.state, InstallStatus::Changed(_)) && tools::unlock(store, &row, yes)? {
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
         None => review_proposal(home, store.propose_in_place(&row.dir)?, yes),
-        // Where it was approved, also when it is not there any more.
+        // The path of the approval, even if it no longer exists.
         Some(InstallOrigin::Placed { path, .. }) => review_proposal(home, store.propose_in_place(path)?, yes),
-        // Nothing of it can have changed but where it came from, and its interpreter.
+        // The copy in the store cannot change.
         Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => {
             note(&format!(
-                "{} was installed; `haft ext update {0}` fetches it again",
+                "{} was installed from a source; run `haft ext update {0}` to fetch it again",
                 sanitize_line(&row.name)
             ));
             Ok(())
@@ -64,12 +64,12 @@ pub(super) fn update(
     let mut failed = 0_usize;
     for row in &rows {
         if let Err(error) = update_one(store, home, row, yes) {
-            // One that cannot be fetched keeps no other one from being so.
+            // A failure does not keep the other extensions from being updated.
             note(&sanitize_line(&format!("{}: {error:#}", row.name)));
             failed += 1;
         }
     }
-    anyhow::ensure!(failed == 0, "{failed} of {} could not be updated", rows.len());
+    anyhow::ensure!(failed == 0, "{failed} of {} extensions could not be updated", rows.len());
     Ok(())
 }
 
@@ -84,23 +84,23 @@ fn update_one(
         Some(InstallOrigin::Directory { path }) => InstallSource::Directory(path.clone()),
         None | Some(InstallOrigin::Placed { .. }) => {
             note(&sanitize_line(&format!(
-                "{} lies in {}, where you put it; `haft ext trust {0}` approves what changed there",
+                "{} is in your extensions directory, {}; run `haft ext trust {0}` to approve changes there",
                 row.name,
                 row.dir.display()
             )));
             return Ok(());
         }
     };
-    let proposal = propose(store, &source)?;
+    let proposal = propose_install(store, &source)?;
     anyhow::ensure!(
         proposal.name().as_str() == row.name,
-        "what it came from is now an extension of another name, {}; `haft ext install` installs that one",
+        "the source now contains an extension of another name, {}; use `haft ext install` to install it",
         proposal.name()
     );
     review_proposal(home, proposal, yes)
 }
 
-fn propose(store: &ExtensionStore, source: &InstallSource) -> anyhow::Result<InstallProposal> {
+fn propose_install(store: &ExtensionStore, source: &InstallSource) -> anyhow::Result<InstallProposal> {
     if let InstallSource::Git(url) = source {
         note(&sanitize_line(&format!("cloning {url}")));
     }
@@ -112,23 +112,23 @@ fn review_proposal(home: &Home, proposal: InstallProposal, yes: bool) -> anyhow:
     if proposal.is_approved() {
         let source = sanitize_line(&proposal.entry().source.to_string());
         match proposal.record_origin()? {
-            true => note(&format!("{name} is approved already, exactly as it is; it came from {source} now")),
-            false => note(&format!("{name} is approved already, exactly as it is; nothing was changed")),
+            true => note(&format!("{name} is already approved and unchanged; its source is now {source}")),
+            false => note(&format!("{name} is already approved and unchanged; nothing was changed")),
         }
         return Ok(());
     }
     print_lines(&proposal.lines())?;
     let unconfined = proposal.entry().sandbox.is_none() && proposal.manifest().exec.is_some();
     let question = match unconfined {
-        true => format!("let {name} run UNCONFINED, with all your rights?"),
+        true => format!("let {name} run NOT SANDBOXED, with all your rights?"),
         false => format!("approve {name}?"),
     };
     let agreed = if yes { Ok(true) } else { confirm_at_terminal(&question) };
     if !matches!(agreed, Ok(true)) {
         match proposal.decline()? {
             true => note(&format!(
-                "{name} is disabled until you agree: its new version asks for more than was granted. `haft ext update \
-                 {name}` shows it again, `haft ext enable {name}` goes on with the old one"
+                "{name} is disabled: its new version requests more permissions than you granted. `haft ext update \
+                 {name}` shows it again; `haft ext enable {name}` keeps the old version"
             )),
             false => note(&format!("nothing was changed: {name} was not approved")),
         }
@@ -152,23 +152,23 @@ fn review_proposal(home: &Home, proposal: InstallProposal, yes: bool) -> anyhow:
 }
 
 fn disabled_note(name: &str) -> String {
-    format!("it is disabled; `haft ext enable {name}` lets it run")
+    format!("{name} is disabled; `haft ext enable {name}` enables it")
 }
 
-/// Goes back to the version before.
+/// Rolls an extension back to its previous version.
 pub(super) fn roll_back(store: &ExtensionStore, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(ExtensionOrigin::Global))?;
     let name = sanitize_line(&row.name);
     let older = store.find_rollback_target(&row)?;
     let now = row.entry.as_ref();
     let is_now = now.map(describe_approval).unwrap_or_default();
-    print(&sanitize_line(&format!("{name} is now {is_now}")))?;
+    print(&sanitize_line(&format!("current version of {name}: {is_now}")))?;
     for UnusableVersion { entry, why } in &older.unusable_versions {
-        print(&sanitize_line(&format!("passed over {}: {why}", describe_approval(entry))))?;
+        print(&sanitize_line(&format!("skipped {}: {why}", describe_approval(entry))))?;
     }
-    print(&sanitize_line(&format!("it would be {}", describe_approval(&older.entry))))?;
+    print(&sanitize_line(&format!("previous version: {}", describe_approval(&older.entry))))?;
     print_lines(&now.map(|now| older.entry.excess_rights(now)).unwrap_or_default())?;
-    if !yes && !confirm_at_terminal(&format!("go back to that version of {name}?"))? {
+    if !yes && !confirm_at_terminal(&format!("roll back {name} to the previous version?"))? {
         note("nothing was changed");
         return Ok(());
     }
@@ -176,10 +176,10 @@ pub(super) fn roll_back(store: &ExtensionStore, home: &Home, name: &str, yes: bo
     let known = ExtensionName::new(row.name.as_str());
     forget_failure(&home.state_dir(), &known, &store.approved.run_dir(&known, &back.entry));
     note_moved_files(&back.kept);
-    note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
+    note(&format!("rolled back {name} to the previous version; `haft ext rollback {name}` undoes this"));
     if now.is_some_and(|now| now.waiting.is_some()) {
         note(&format!(
-            "its newer version that waits for an answer is dropped; `haft ext update {name}` shows it again"
+            "its newer version, which waited for your approval, was discarded; `haft ext update {name}` shows it again"
         ));
     }
     if !back.entry.enabled {
@@ -189,12 +189,12 @@ pub(super) fn roll_back(store: &ExtensionStore, home: &Home, name: &str, yes: bo
     Ok(())
 }
 
-/// Names the files of an extension that were moved aside.
+/// Reports files of an extension that were moved aside.
 fn note_moved_files(kept: &[PreservedPath]) {
     for PreservedPath { from, to } in kept {
         let (from, to) = (from.display(), to.display());
         note(&sanitize_line(&format!(
-            "kept what the extension wrote to {from}, where this version has its own: it is {to} now"
+            "this version brings its own {from}; the file that the extension wrote there is now {to}"
         )));
     }
 }
@@ -203,7 +203,7 @@ fn describe_approval(entry: &LockEntry) -> String {
     format!("{} from {}, approved at {}", entry.tree.short_hex(), entry.source, entry.approved.at)
 }
 
-/// Prints lines; those that must not be overlooked are marked, and red on a terminal.
+/// Prints lines. Important lines are marked, and red on a terminal.
 pub(super) fn print_lines(lines: &[ApprovalLine]) -> anyhow::Result<()> {
     for line in lines {
         let text = sanitize_line(&line.text);

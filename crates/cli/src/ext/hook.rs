@@ -13,22 +13,22 @@ use haft_packages::{ExtensionOrigin, ExtensionSpec};
 use crate::args::ExtCommand;
 use crate::hooks::{self, GateRelaxation, HookLaunchContext};
 
-/// The facts of a process hook in a list.
+/// The details of a process hook in a list.
 #[derive(Debug, Clone)]
 pub(crate) struct HookListDetails {
     pub(crate) origin: SettingOrigin,
-    /// Where it is asked, and whether it is told what happens; empty for one that does not run.
+    /// The hook points and events of the hook; empty if it does not run.
     pub(crate) hook_points: String,
-    /// A lower one is asked first; none for one that does not run.
+    /// The priority, lowest first; `None` if the hook does not run.
     pub(crate) priority: Option<i32>,
-    /// As a run would start it; none for one that does not run.
+    /// The specification with which a run starts the hook; `None` if it does not run.
     pub(crate) spec: Option<ExtensionSpec>,
-    /// The degree to which it is loosened; none, if it does not run.
+    /// The relaxations of the gate; `None` if the hook does not run.
     pub(crate) relaxation: GateRelaxation,
 }
 
-/// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's. And which
-/// files cannot be read.
+/// Returns all configured hooks, and the files that cannot be read. Hooks of the project are included as if it were
+/// trusted; its trust decides which of two hooks of one name wins.
 pub(crate) fn list_hooks(
     home: &Home,
     cwd: &Path,
@@ -41,17 +41,17 @@ pub(crate) fn list_hooks(
         ConfigLayer::empty(LayerSource::Env),
         &|_, _| None,
     );
-    let ground = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
+    let context = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
         let of = HookListDetails {
             origin: hook.origin.clone(),
             hook_points: hooks::hook_points_text(hook),
             priority: Some(hook.priority),
-            spec: Some(hooks::hook_spec(hook, &ground)),
+            spec: Some(hooks::hook_spec(hook, &context)),
             relaxation: GateRelaxation::for_hook(&config, hook),
         };
         let row = hook_row(&hook.name, hook.owner, cwd, Some(hook));
-        match ground.start_refusal(hook) {
+        match context.start_refusal(hook) {
             None => (row, of),
             Some(why) => (InstalledExtension { state: InstallStatus::Broken(why), ..row }, of),
         }
@@ -71,10 +71,10 @@ pub(crate) fn list_hooks(
     (all, mistakes)
 }
 
-/// Makes sure that what a command is about is no hook: what is written of one in `config.toml` is the user's to change.
+/// Rejects commands about a process hook: only the user edits hooks, in `config.toml`.
 ///
 /// # Errors
-/// Where the hook is named, and what to change there.
+/// The place where the hook is configured, and the change to make there.
 pub(super) fn reject_hook_names(
     store: &ExtensionStore,
     home: &Home,
@@ -103,11 +103,11 @@ pub(super) fn reject_hook_names(
     match list_hooks(home, cwd, true).0.into_iter().find(|(row, _)| row.name == *name) {
         None => Ok(()),
         Some((_, HookListDetails { origin, .. })) if !is_switched => anyhow::bail!(
-            "{name} is a process hook, which nobody installs or approves: what it runs stands in its \
-             [hooks.processes.{name}], {origin}; `haft doctor` looks at that"
+            "{name} is a process hook, which is configured instead of installed or approved; see \
+             [hooks.processes.{name}], {origin}, and run `haft doctor` to check it"
         ),
         Some((_, HookListDetails { origin, .. })) => anyhow::bail!(
-            "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"
+            "{name} is a process hook; edit or remove [hooks.processes.{name}], {origin} (`enabled` turns it on and off)"
         ),
     }
 }

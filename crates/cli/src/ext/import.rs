@@ -1,4 +1,4 @@
-//! `haft ext import`: hooks of another program become hooks of the user's.
+//! `haft ext import`: adds the hooks of another program to the user's configuration.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use super::approve::print_lines;
 use crate::console::{confirm_at_terminal, note, prefixed_rows, terminal_width};
 use crate::hooks::{self, GateRelaxation};
 
-/// Shows what the hooks of a PicoClaw `config.json` would run, asks, and writes them into the user's `config.toml`.
+/// Shows the hooks of a PicoClaw `config.json`, asks, and writes them to the user's `config.toml`.
 pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()> {
     let file = HooksFile::load(path)?;
     let all = &file.content().processes;
-    anyhow::ensure!(!all.is_empty(), "{} names no process hooks", path.display());
+    anyhow::ensure!(!all.is_empty(), "{} contains no process hooks", path.display());
     let config = load_user_config(home)?;
     let line = |(text, red)| ApprovalLine { text, red };
     print_lines(
@@ -32,7 +32,7 @@ pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Re
     if !off.is_empty() {
         print_lines(&[ApprovalLine { text: format!("not enabled: {}", off.join(", ")), red: false }])?;
     }
-    // These would count as soon as the user enables one.
+    // These settings take effect as soon as the user enables the hook.
     let loosened = gate_relaxations(&file);
     let of_off = loosened.iter().filter(|(name, _)| !runs(name));
     print_lines(&of_off.map(|(name, text)| line((format!("{name}: {text}"), true))).collect::<Vec<_>>())?;
@@ -40,8 +40,8 @@ pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Re
     let shown = target.display();
     let unconfined = file.hooks().iter().any(|hook| hooks::sandbox_text(&config, &hook.name).1);
     let question = match unconfined {
-        true => format!("write them into {shown}, and let them run UNCONFINED, with all your rights?"),
-        false => format!("write them into {shown}?"),
+        true => format!("write these hooks to {shown} and let them run NOT SANDBOXED, with all your rights?"),
+        false => format!("write these hooks to {shown}?"),
     };
     if !yes && !confirm_at_terminal(&question)? {
         note("nothing was changed");
@@ -49,20 +49,20 @@ pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Re
     }
     add_hooks(&target, file.content())?;
     let names: Vec<_> = all.keys().map(String::as_str).collect();
-    note(&sanitize_line(&format!("wrote {} into {shown}; `haft ext list` shows them", names.join(", "))));
+    note(&sanitize_line(&format!("wrote {} to {shown}; `haft ext list` lists them", names.join(", "))));
     if yes {
-        // Nobody was asked, and the file is another program's.
+        // With --yes, the user has not reviewed these settings.
         let warnings = loosened.iter().map(|(name, text)| format!("warning: {name}: {text}"));
         warnings.for_each(|text| note(&prefixed_rows("", "  ", &sanitize_line(&text), terminal_width())));
     }
     import_notes(&file).iter().for_each(|text| note(&sanitize_line(text)));
     if config.hooks_off {
-        note("no process hook runs: [hooks] there says enabled = false");
+        note("process hooks are off: [hooks] in config.toml has enabled = false");
     }
     Ok(())
 }
 
-/// Returns the settings of the file that let pass what a hook would stop, with the hook's name.
+/// Returns the settings of the file that weaken a gate, each with the hook's name.
 fn gate_relaxations(file: &HooksFile) -> Vec<(&str, String)> {
     let of = |(name, process)| {
         let lines = GateRelaxation::from_process(process).warning_lines().into_iter();
@@ -71,7 +71,7 @@ fn gate_relaxations(file: &HooksFile) -> Vec<(&str, String)> {
     file.content().processes.iter().map(|(name, process)| (name.as_str(), process)).flat_map(of).collect()
 }
 
-/// The user's settings, without any project's.
+/// Loads the user's settings, without those of a project.
 fn load_user_config(home: &Home) -> anyhow::Result<Config> {
     let nowhere = Project { dir: home.root().into(), trust: ProjectTrust::Untrusted };
     let files = ConfigFiles::read(home, &nowhere)?;
@@ -82,15 +82,17 @@ fn load_user_config(home: &Home) -> anyhow::Result<Config> {
     ))
 }
 
-/// Returns the differences from the program that the hooks came from.
+/// Returns the differences to the behavior in the other program.
 fn import_notes(file: &HooksFile) -> Vec<String> {
     let is_relative = |hook: &&haft_config::ProcessHook| {
         let program = hook.command.first().map(String::as_str).unwrap_or_default();
         let near = hook.dir.as_ref().is_none_or(|dir| dir.is_relative());
         near && (hook.dir.is_some() || program.contains('/') && Path::new(program).is_relative())
     };
-    let relative = file.hooks().iter().find(is_relative).map(|hook| {
-        format!("{}: its path is relative, and begins in the directory that haft works in", hook.name)
-    });
+    let relative = file
+        .hooks()
+        .iter()
+        .find(is_relative)
+        .map(|hook| format!("{}: its path is relative to haft's working directory", hook.name));
     relative.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! `haft ext list`: what is there, in which state, and what is wrong with whom.
+//! `haft ext list`: the extensions, their states and their problems.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ use crate::console::{
 use crate::exit::Exit;
 use crate::extensions::unmatched_grants;
 
-/// The project that is listed beside what is the user's own.
+/// The project whose extensions are listed with the user's.
 #[derive(Debug)]
 pub(super) struct ProjectStatus {
     pub(super) cwd: PathBuf,
     pub(super) trusted: bool,
-    /// Why it is not trusted any more.
+    /// The reason why the project is no longer trusted.
     pub(super) distrust_reason: Option<String>,
 }
 
@@ -42,13 +42,13 @@ pub(super) fn print(
     let (rows, error) = store.list();
     seen.distrust_reason.iter().for_each(|told| print_note(&format!("haft: {told}")));
     let (hooks, mistakes) = hook::list_hooks(home, &seen.cwd, seen.trusted);
-    // What an untrusted project says is not used, so it keeps nothing from being listed.
+    // The settings of an untrusted project are not used, so their mistakes do not matter.
     let counts = |mistake: &ConfigError| seen.trusted || mistake.path() == home.config_file();
     let mistakes: Vec<_> =
         mistakes.iter().filter(|mistake| counts(mistake)).map(ToString::to_string).collect();
     let is_all = error.is_none() && mistakes.is_empty();
     print_rows(store, home, seen, args, (rows, hooks), is_all)?;
-    // What is listed is what is there; nobody knows what of it is approved.
+    // Without the lock file, the list shows no approvals.
     error.map_or(Ok(()), Err)?;
     match mistakes.is_empty() {
         true => Ok(()),
@@ -64,7 +64,7 @@ fn print_rows(
     (rows, hooks): (Vec<InstalledExtension>, Vec<(InstalledExtension, HookListDetails)>),
     is_all: bool,
 ) -> anyhow::Result<()> {
-    // Why it cannot be read is told with the other mistakes.
+    // The mistakes that are reported later include the one of this file.
     let grants = ParsedConfigFile::load(&home.config_file()).map(|file| file.content.grant).ok();
     let state = home.state_dir();
     let look = |(row, hook)| inspect_extension(store, row, hook, &state, seen.trusted, grants.as_ref());
@@ -91,14 +91,14 @@ fn print_rows(
             show(&table::render_table(&listed, &places, list_width()))?;
         }
     }
-    // Of those that are not trusted one line is enough.
+    // One line covers all extensions of an untrusted project.
     let each = listed.iter().filter(|listed| !listed.is_untrusted());
     each.flat_map(|listed| problem_lines(listed, now)).for_each(|text| print_note(&text));
     print_further_notes(&listed, grants.as_ref(), seen);
     Ok(())
 }
 
-/// Returns the problems of one, each in a line that is safe to be shown.
+/// Returns the problems of an extension, each as a sanitized line.
 pub(crate) fn problem_lines(listed: &ListedExtension, now: SystemTime) -> Vec<String> {
     let line =
         |problem: ExtensionProblem| sanitize_line(&format!("{}: {}", listed.row.name, problem.sentence()));
@@ -114,7 +114,9 @@ fn print_further_notes(
     let granted = grants.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
     unmatched_grants(granted, &names).iter().for_each(|(text, _)| print_note(text));
     if listed.iter().any(ListedExtension::is_untrusted) && seen.distrust_reason.is_none() {
-        print_note("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
+        print_note(
+            "the project is not trusted, so its extensions do not run; run `haft trust` to review and trust it",
+        );
     }
 }
 
@@ -122,7 +124,7 @@ fn print_note(text: &str) {
     note(&rows_of("", "  ", &sanitize_line(text), width_of_terminal()));
 }
 
-/// Lists an extension; one that cannot run now has no failure of its last run.
+/// Inspects an extension. The last failure is `None` if the extension cannot run now.
 fn inspect_extension(
     store: &ExtensionStore,
     mut row: InstalledExtension,
@@ -165,12 +167,12 @@ fn pin_mismatch(store: &ExtensionStore, row: &InstalledExtension) -> Option<Stri
     (!wrong.is_empty()).then(|| format!("{}; `{next}` {does}", wrong.join("; ")))
 }
 
-/// True if a failure is told: what is as it was approved is not otherwise any more.
+/// True if a failure still applies: a pin mismatch ends when the files match again.
 pub(crate) fn is_current_failure(failure: &LastFailure, entry: Option<&LockEntry>) -> bool {
     entry.is_none() || failure.code != "pin_mismatch"
 }
 
-/// Of the project's, those whose names the user's own have do not run.
+/// Marks extensions of the project that have the name of a user's extension; they do not run.
 fn mark_shadowed(listed: &mut [ListedExtension]) {
     let own = listed.iter().filter(|listed| listed.row.origin != ExtensionOrigin::Project);
     let own: BTreeMap<String, PathBuf> =

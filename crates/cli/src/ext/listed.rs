@@ -1,4 +1,4 @@
-//! An extension or a process hook, with all that the forms of `haft ext list` show of it.
+//! An extension or a process hook with the details that `haft ext list` shows.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -16,20 +16,20 @@ use super::problem::{ExtensionProblem, failure_problem, reapproval_step, slow_st
 use super::tools;
 use crate::hooks::GateRelaxation;
 
-/// An extension, how it failed when it last ran, and what confines it.
+/// An extension with its last failure and its sandbox.
 pub(crate) struct ListedExtension {
     pub(crate) row: InstalledExtension,
     pub(crate) failure: Option<LastFailure>,
-    /// True if a start does not wait for it, because it did not say hello in time.
+    /// True if a run does not wait for the extension, because it was slow to send `hello`.
     pub(crate) is_slow: bool,
-    /// Where the user's own lies that has its name, and comes first.
+    /// The directory of the user's extension that has the same name and precedence.
     pub(crate) shadowed_by: Option<PathBuf>,
     pub(crate) trusted: bool,
-    /// The level that it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
+    /// The sandbox level that the extension runs at; `None` if the user's settings cannot be read.
     pub(crate) sandbox: Option<SandboxLevel>,
-    /// The settings that let pass what it would stop.
+    /// The settings that weaken the gate.
     pub(crate) relaxation: GateRelaxation,
-    /// The facts of a process hook; none for an extension.
+    /// The details of a process hook; `None` for an extension.
     pub(crate) hook: Option<HookListDetails>,
 }
 
@@ -47,7 +47,7 @@ impl ListedExtension {
         }
     }
 
-    /// True if it would run, if only its project were trusted.
+    /// True if only the missing trust in the project keeps the extension from running.
     pub(super) fn is_untrusted(&self) -> bool {
         self.row.state == InstallStatus::Enabled
             && self.row.origin == ExtensionOrigin::Project
@@ -76,33 +76,33 @@ impl ListedExtension {
         let (name, held) = (&row.name, row.entry.as_ref());
         if self.is_untrusted() {
             return vec![ExtensionProblem::new(
-                "is not run, because the project is not trusted",
+                "does not run, because the project is not trusted",
                 "haft trust",
-                "shows and allows it",
+                "reviews and trusts it",
             )];
         }
         if let Some(first) = self.shadowed_by.as_ref().filter(|_| row.state == InstallStatus::Enabled) {
-            let text = format!("is not run: {} has the same name, and comes first", first.display());
+            let text = format!("does not run: {} has the same name and takes precedence", first.display());
             return vec![ExtensionProblem::without_step(text)];
         }
         if held.is_some_and(|entry| entry.waiting.is_some()) {
-            let text = "is disabled, because its new version asks for more than was granted";
+            let text = "is disabled, because its new version requests more permissions than you granted";
             return vec![ExtensionProblem::new(
                 text,
                 format!("haft ext update {name}"),
-                "shows it, and asks",
+                "shows the new version and asks",
             )];
         }
         let state = match &row.state {
             InstallStatus::Broken(why) => Some(ExtensionProblem::without_step(why)),
-            // That says already what to do.
+            // The reason already contains the next step.
             InstallStatus::Changed(why) => {
                 Some(ExtensionProblem::new(why, reapproval_step(name, held).0, ""))
             }
             InstallStatus::NotApproved => Some(ExtensionProblem::new(
-                "is not run, because it was not approved",
+                "does not run, because it is not approved",
                 format!("haft ext trust {name}"),
-                "shows it, and asks",
+                "shows it and asks",
             )),
             InstallStatus::Enabled => {
                 failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now))
@@ -119,12 +119,12 @@ impl ListedExtension {
     }
 }
 
-/// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
+/// Returns the JSON line of an extension. Manifests can contain control sequences; JSON escapes them.
 pub(crate) fn json_line(listed: &ListedExtension, now: SystemTime) -> String {
     format!("{}\n", escape_control_chars(as_json(listed, now).to_string()))
 }
 
-/// Returns one extension as programs read it. Keys are added at most, and none changes its meaning.
+/// Returns an extension as JSON. Keys may be added; existing keys keep their meaning.
 fn as_json(listed: &ListedExtension, now: SystemTime) -> Value {
     let ListedExtension { row, failure, sandbox, relaxation: loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();
@@ -194,7 +194,7 @@ fn detail_lines(listed: &ListedExtension) -> Vec<String> {
     let row = &listed.row;
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut lines = vec![format!("{}{version}", row.name)];
-    lines.extend(row.description.iter().map(|text| format!("  says of itself: {text}")));
+    lines.extend(row.description.iter().map(|text| format!("  description: {text}")));
     lines.push(format!("  scope: {}", listed.scope()));
     lines.push(format!("  state: {}", listed.status_word()));
     lines.push(format!("  sandbox: {}", sandbox_line(listed)));
@@ -202,12 +202,12 @@ fn detail_lines(listed: &ListedExtension) -> Vec<String> {
         (Some(entry), _) => lines.push(format!("  from: {}", entry.source)),
         (None, Some(hook)) => {
             lines.push(format!("  process hook of: {}", hook.origin));
-            lines.extend((!hook.hook_points.is_empty()).then(|| format!("  asked: {}", hook.hook_points)));
             lines.extend(
-                hook.priority.map(|priority| format!("  priority: {priority}, the lowest is asked first")),
+                (!hook.hook_points.is_empty()).then(|| format!("  hook points: {}", hook.hook_points)),
             );
+            lines.extend(hook.priority.map(|priority| format!("  priority: {priority} (lowest first)")));
         }
-        (None, None) => lines.push(format!("  lies in: {}", row.dir.display())),
+        (None, None) => lines.push(format!("  directory: {}", row.dir.display())),
     }
     lines.extend(listed.relaxation.warning_lines().into_iter().map(|line| format!("  {line}")));
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
@@ -223,9 +223,9 @@ fn detail_lines(listed: &ListedExtension) -> Vec<String> {
 fn sandbox_line(listed: &ListedExtension) -> String {
     let level = listed.sandbox.map_or("unknown: config.toml cannot be read", SandboxLevel::name);
     match (&listed.row.exec, listed.can_run()) {
-        (None, _) => "no program is run".to_owned(),
+        (None, _) => "no program".to_owned(),
         (Some(_), true) => level.to_owned(),
-        (Some(_), false) => format!("not run; {level}, once it is"),
+        (Some(_), false) => format!("{level} (does not run now)"),
     }
 }
 
@@ -251,7 +251,7 @@ pub(super) fn approval_line(LockEntry { approved: Approval { at, how, haft }, ..
     format!("  approved: {at} {how}, haft {haft}")
 }
 
-/// A line for each version that was approved before.
+/// Returns a line for each earlier approved version.
 pub(super) fn previous_version_lines(entry: &LockEntry) -> impl Iterator<Item = String> {
     entry
         .previous

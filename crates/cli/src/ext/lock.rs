@@ -1,4 +1,4 @@
-//! `haft ext lock` and `haft ext verify`: what is approved, and whether it still is what it was.
+//! `haft ext lock` and `haft ext verify`: the approvals, and whether the files still match them.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(super) fn print(store: &ExtensionStore, json: bool) -> anyhow::Result<()> {
         return show(&serde_json::to_string_pretty(&file).context("cannot write JSON")?);
     }
     if file.extensions.is_empty() {
-        note("no extension is approved");
+        note("no extensions approved");
     }
     for (name, entry) in &file.extensions {
         for line in entry_lines(store, name, entry) {
@@ -48,17 +48,17 @@ fn entry_lines(store: &ExtensionStore, name: &ExtensionName, entry: &LockEntry) 
     lines
 }
 
-/// Reads everything again.
+/// Verifies the files of approved extensions.
 ///
 /// # Errors
-/// When anything is not as it was approved.
+/// The files of an extension differ from its approval.
 pub(super) fn verify(store: &ExtensionStore, name: Option<&str>, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     let wanted = |known: &ExtensionName| name.is_none_or(|name| known.as_str().eq_ignore_ascii_case(name));
     let entries: Vec<_> = file.extensions.iter().filter(|(known, _)| wanted(known)).collect();
     match name {
-        Some(name) if entries.is_empty() => anyhow::bail!("no extension {name:?} is approved"),
-        None if entries.is_empty() && !json => note("no extension is approved"),
+        Some(name) if entries.is_empty() => anyhow::bail!("the extension {name:?} is not approved"),
+        None if entries.is_empty() && !json => note("no extensions approved"),
         Some(_) | None => {}
     }
     let mut broken = 0_usize;
@@ -76,7 +76,7 @@ pub(super) fn verify(store: &ExtensionStore, name: Option<&str>, json: bool) -> 
     }
     anyhow::ensure!(
         broken == 0,
-        "{broken} of {} are not as they were approved, and are not run",
+        "{broken} of {} extensions differ from their approval and do not run",
         entries.len()
     );
     Ok(())
@@ -84,18 +84,18 @@ pub(super) fn verify(store: &ExtensionStore, name: Option<&str>, json: bool) -> 
 
 fn verification_line(name: &ExtensionName, entry: &LockEntry, wrong: &[String]) -> String {
     let text = match wrong.is_empty() {
-        true => format!("{name}: as approved"),
+        true => format!("{name}: unchanged"),
         false => {
             let (next, does) = reapproval_step(name.as_str(), Some(entry));
-            format!("{name}: NOT as approved: {}; `{next}` {does}", wrong.join("; "))
+            format!("{name}: CHANGED since approval: {}; `{next}` {does}", wrong.join("; "))
         }
     };
     sanitize_line(&text)
 }
 
-/// Returns a line about files beside the code where it runs: nobody approved it, and nobody takes it away.
+/// Returns a line about unapproved files in the directory where the extension runs. haft keeps such files.
 fn extra_files_line(store: &ExtensionStore, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
-    /// As many are named.
+    /// The maximum number of names.
     const NAMED: usize = 8;
     let names: Vec<_> = beside.iter().take(NAMED).map(|path| path.display().to_string()).collect();
     let more = match beside.len().saturating_sub(NAMED) {

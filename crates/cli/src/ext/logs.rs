@@ -1,4 +1,4 @@
-//! `haft ext logs`: what an extension wrote to its standard error.
+//! `haft ext logs`: the standard error output of an extension.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -14,11 +14,11 @@ use haft_protocol::ids::ExtensionName;
 use crate::console;
 use crate::timeouts::FOLLOW_POLL;
 
-/// Prints the log, and with `follow` what is added to it until the user stops.
+/// Prints the log. With `follow`, prints additions until the user interrupts.
 pub(super) fn print(store: &ExtensionStore, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
     let path = log_path(&home.logs_dir(), &manifest_name(store, name)?);
     if !path.is_file() {
-        bail!("no log for {name:?} at {}; it is written when the extension runs", path.display());
+        bail!("no log of {name:?} in {}; haft writes it when the extension runs", path.display());
     }
     let mut tail = LogTail::open(&path)?;
     loop {
@@ -31,7 +31,8 @@ pub(super) fn print(store: &ExtensionStore, home: &Home, name: &str, follow: boo
     }
 }
 
-/// Logs are named after manifests. One that was run by `--ext` is not installed, but has a log all the same.
+/// Returns the name in the manifest, which names the log. An extension of `--ext` has a log although it is not
+/// installed.
 fn manifest_name(store: &ExtensionStore, name: &str) -> anyhow::Result<ExtensionName> {
     match store.find(name, None) {
         Ok(row) => Ok(ExtensionName::new(row.name)),
@@ -44,7 +45,7 @@ pub(crate) fn sanitize_log_line(sanitizer: &mut Sanitizer, line: &[u8]) -> Strin
     sanitizer.push(&String::from_utf8_lossy(line))
 }
 
-/// A file that is read as it grows.
+/// A file that is read while it grows.
 struct LogTail {
     file: BufReader<File>,
     read: u64,

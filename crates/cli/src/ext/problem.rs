@@ -8,14 +8,14 @@ use haft_packages::install::lock::{InstallOrigin, LockEntry};
 
 use crate::session::age_text;
 
-/// One thing that is wrong. Nothing in it is safe to be shown as it is.
+/// A problem of an extension. The texts are not sanitized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExtensionProblem {
     /// The problem, without the extension's name.
     pub(crate) text: String,
-    /// The next step, as it is typed into a shell; none where the text says all there is to say.
+    /// The next step as a shell command; `None` if the text is complete.
     pub(crate) next: Option<String>,
-    /// The effect of the next step; empty where the text says it.
+    /// The effect of the next step; empty if the text states it.
     effect: &'static str,
 }
 
@@ -36,10 +36,16 @@ impl ExtensionProblem {
     }
 }
 
-/// It did not say hello in time.
+/// Returns a message without its last clause if that clause contains `step`.
+pub(crate) fn without_next_step<'a>(message: &'a str, step: &str) -> &'a str {
+    let clauses = message.rsplit_once("; ").filter(|(_, last)| last.contains(step));
+    clauses.map_or(message, |(problem, _)| problem)
+}
+
+/// Returns the problem of an extension that was slow to send `hello`.
 pub(crate) fn slow_start_problem(name: &str) -> ExtensionProblem {
-    let text = "was slow to start, so a run does not wait for it: its tools come late, or not at all";
-    ExtensionProblem::new(text, format!("haft ext logs {name}"), "shows all it printed")
+    let text = "starts slowly, so haft does not wait for it: its tools are available late or not at all";
+    ExtensionProblem::new(text, format!("haft ext logs {name}"), "shows its output")
 }
 
 pub(crate) fn failure_problem(
@@ -52,33 +58,35 @@ pub(crate) fn failure_problem(
     let text = format!("failed {} ({code}): {message}", age_text(now, *at));
     match code.as_str() {
         "pin_mismatch" if origin == ExtensionOrigin::Project => {
-            ExtensionProblem::new(text, "haft trust", "shows what changed, and asks")
+            ExtensionProblem::new(text, "haft trust", "shows the changes and asks")
         }
         "pin_mismatch" => {
             let (next, does) = reapproval_step(name, held);
-            // The next step says the same better.
-            ExtensionProblem::new(text.trim_end_matches("; install or approve it again"), next, does)
+            // The next step of the problem replaces the one in the message.
+            ExtensionProblem::new(without_next_step(&text, "approve it again"), next, does)
         }
-        "sandbox_unavailable" => ExtensionProblem::new(text, "haft doctor", "tells what this machine can do"),
+        "sandbox_unavailable" => {
+            ExtensionProblem::new(text, "haft doctor", "shows which sandboxes this machine supports")
+        }
         _ => ExtensionProblem::new(
-            format!("{text}. The next run starts it anew"),
+            format!("{text}. The next run starts it again"),
             format!("haft ext logs {name}"),
-            "shows all it printed",
+            "shows its output",
         ),
     }
 }
 
-/// The next step for what is not what was approved, and what that does.
+/// Returns the next step for an extension that differs from its approval, and the effect of that step.
 pub(crate) fn reapproval_step(name: &str, held: Option<&LockEntry>) -> (String, &'static str) {
     match held.map(|entry| &entry.source) {
         Some(InstallOrigin::Placed { path, .. }) if path.symlink_metadata().is_err() => {
-            (format!("haft ext remove {name}"), "forgets that it was approved")
+            (format!("haft ext remove {name}"), "removes the approval")
         }
         None | Some(InstallOrigin::Placed { .. }) => {
-            (format!("haft ext trust {name}"), "shows what is there, and asks")
+            (format!("haft ext trust {name}"), "shows the changes and asks")
         }
         Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => {
-            (format!("haft ext update {name}"), "fetches it again, shows it, and asks")
+            (format!("haft ext update {name}"), "fetches it again, shows the changes and asks")
         }
     }
 }

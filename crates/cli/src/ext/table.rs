@@ -1,4 +1,4 @@
-//! The table of `haft ext list`: a line for each, as wide as the terminal at most.
+//! The table of `haft ext list`: one line for each extension, at most as wide as the terminal.
 
 use std::path::{Path, PathBuf};
 
@@ -13,23 +13,23 @@ use crate::resources::display_path;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
 
-/// The columns of a version at most: it is whatever a manifest says.
+/// The maximum width of a version in columns; a manifest can contain any text.
 const VERSION: usize = 14;
 
-/// The columns of a name beside which the rest of its line still has room; a longer one has a line of its own.
+/// The maximum width of a name in columns. A longer name has a line of its own.
 const NAME: usize = 24;
 
-/// The columns of the last column at least, however narrow the terminal.
+/// The minimum width of the last column.
 const FROM: usize = 16;
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: usize = 2;
 
-/// Below which directories paths are shortened.
+/// The directories that shorten paths.
 pub(crate) struct PathShortener {
-    /// Written as `.`.
+    /// Shown as `.`.
     pub(crate) cwd: PathBuf,
-    /// Written as `~`.
+    /// Shown as `~`.
     pub(crate) home: Option<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn render_table(rows: &[ListedExtension], places: &PathShortener, wid
     lines.extend(rows.iter().map(|row| row_cells(row, places)));
     let widths: [usize; 6] = std::array::from_fn(|column| {
         let cells = lines.iter().map(|line| line[column].width());
-        // Names that have lines of their own widen nothing.
+        // Names with lines of their own do not widen the column.
         cells.filter(|width| column > 0 || *width <= NAME).max().unwrap_or(0)
     });
     let before: usize = widths.iter().take(5).map(|width| width + GAP).sum();
@@ -66,13 +66,13 @@ fn row_cells(listed: &ListedExtension, places: &PathShortener) -> [String; 6] {
     let row = &listed.row;
     let version = match (&row.version, &listed.hook) {
         (Some(version), _) => sanitize_line(version),
-        // It has no version, and is not told apart by anything else.
+        // A process hook has no version.
         (None, Some(_)) => "(hook)".to_owned(),
         (None, None) => "-".to_owned(),
     };
     let sandbox = match listed.can_run() {
         true => listed.sandbox.map_or("?", SandboxLevel::name),
-        // Nothing runs that it could confine.
+        // Without a program, a sandbox has no effect.
         false => "-",
     };
     [
@@ -87,17 +87,19 @@ fn row_cells(listed: &ListedExtension, places: &PathShortener) -> [String; 6] {
 
 fn origin_text(ListedExtension { row, hook, .. }: &ListedExtension, places: &PathShortener) -> String {
     if let Some(HookListDetails { origin: SettingOrigin::File { path, line }, .. }) = hook {
-        return format!("{}:{line}", places.shorten(path));
+        return format!("{}:{line}", places.shorten_path(path));
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(InstallOrigin::Git { url, .. }) => url.clone(),
-        Some(InstallOrigin::Directory { path } | InstallOrigin::Placed { path, .. }) => places.shorten(path),
-        None => places.shorten(&row.dir),
+        Some(InstallOrigin::Directory { path } | InstallOrigin::Placed { path, .. }) => {
+            places.shorten_path(path)
+        }
+        None => places.shorten_path(&row.dir),
     }
 }
 
 impl PathShortener {
-    fn shorten(&self, path: &Path) -> String {
+    fn shorten_path(&self, path: &Path) -> String {
         if let Ok(below) = path.strip_prefix(&self.cwd) {
             return format!("./{}", below.display()).trim_end_matches('/').to_owned();
         }
@@ -114,8 +116,7 @@ fn truncate_end(text: &str, room: usize) -> String {
     format!("{}…", text.chars().take_while(fits).collect::<String>())
 }
 
-/// The last of a text that has room: of a path and of an address that tells most. Where a part of it begins there, it is cut
-/// before that.
+/// Shortens a path or an address to its end, which identifies it best. The cut is before a path component if possible.
 fn truncate_start(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Tools that came with other texts than when their extension was approved: what is different, and whether that is wanted.
+//! Tools whose texts changed since the approval of their extension: shows the differences and asks.
 
 use haft_core::sanitize::sanitize_line;
 use haft_packages::PinnedTool;
@@ -9,10 +9,10 @@ use haft_protocol::ids::ExtensionName;
 use super::problem::ExtensionProblem;
 use crate::console::{confirm_at_terminal, note, print};
 
-/// Shows the texts that are locked and asks whether they may be used; nothing when none are.
+/// Shows the texts of locked tools and asks whether the model may receive them. Returns false if no tool is locked.
 ///
 /// # Errors
-/// When nobody can be asked, or the answer cannot be kept.
+/// No terminal is available, or the approval cannot be saved.
 pub(super) fn unlock(store: &ExtensionStore, row: &InstalledExtension, yes: bool) -> anyhow::Result<bool> {
     let changed = row.entry.as_ref().filter(|entry| !entry.changed.is_empty());
     let Some(entry) = changed else { return Ok(false) };
@@ -21,11 +21,11 @@ pub(super) fn unlock(store: &ExtensionStore, row: &InstalledExtension, yes: bool
     }
     let name = sanitize_line(&row.name);
     let known = ExtensionName::new(row.name.as_str());
-    if yes || confirm_at_terminal(&format!("let the model be told this of the tools of {name}?"))? {
+    if yes || confirm_at_terminal(&format!("give these texts of the tools of {name} to the model?"))? {
         if !approve_tools(&store.approved, &known, entry)? {
             return Err(InstallError::Meanwhile { name: known }.into());
         }
-        note(&format!("the tools of {name} are offered again, with these texts"));
+        note(&format!("the tools of {name} are available again, with these texts"));
     } else {
         note("nothing was changed: the tools stay locked");
     }
@@ -44,17 +44,17 @@ fn changed_text_lines(entry: &LockEntry) -> Vec<String> {
             }
         }
         if entry.has_changed_repeatedly(name) {
-            lines.push(format!("  its texts change again and again, so {UNSTEADY}"));
+            lines.push(format!("  its texts change repeatedly; {UNSTEADY}"));
         }
     }
     lines
 }
 
-/// The text about a tool that no approval unlocks for long.
-const UNSTEADY: &str = "agreeing does not last; its author has to keep them the same, and put what differs into results. \
-                        `haft --ext DIR` runs an extension without holding it to its texts";
+/// The advice for a tool whose texts keep changing.
+const UNSTEADY: &str = "an approval does not last. The author must keep the texts constant and move variable parts to the results. \
+                        `haft --ext DIR` runs an extension without this check";
 
-/// Which tools of an extension are locked, and the next step: those that a yes unlocks, and those that it does not.
+/// Returns a problem for the locked tools that an approval unlocks, and one for each tool that it does not.
 pub(crate) fn locked_tool_problems(name: &str, entry: &LockEntry) -> Vec<ExtensionProblem> {
     let (unsteady, steady): (Vec<_>, Vec<_>) =
         entry.changed.keys().partition(|tool| entry.has_changed_repeatedly(tool));
@@ -62,16 +62,15 @@ pub(crate) fn locked_tool_problems(name: &str, entry: &LockEntry) -> Vec<Extensi
     let mut all = Vec::new();
     if !steady.is_empty() {
         let text = format!(
-            "{} locked: the model would be told something else than was approved",
+            "{} locked: the texts for the model differ from the approved ones",
             tools_with_verb(&steady)
         );
-        all.push(ExtensionProblem::new(text, &trust, "shows the difference, and asks"));
+        all.push(ExtensionProblem::new(text, &trust, "shows the differences and asks"));
     }
     for tool in unsteady {
         let differing = changed_parts(entry, tool).join(", ");
-        let text =
-            format!("tool {tool} is locked: its texts ({differing}) change again and again, so {UNSTEADY}");
-        all.push(ExtensionProblem::new(text, &trust, "shows the difference"));
+        let text = format!("tool {tool} is locked: its texts ({differing}) change repeatedly; {UNSTEADY}");
+        all.push(ExtensionProblem::new(text, &trust, "shows the differences"));
     }
     all
 }
@@ -84,7 +83,7 @@ fn tools_with_verb(tools: &[&String]) -> String {
     }
 }
 
-/// Returns the parts of a tool's texts that are not as approved.
+/// Returns the names of a tool's texts that differ from the approved ones.
 fn changed_parts(entry: &LockEntry, tool: &str) -> Vec<&'static str> {
     let (Some(before), Some(now)) = (entry.tools.get(tool), entry.changed.get(tool)) else {
         return Vec::new();
@@ -93,7 +92,7 @@ fn changed_parts(entry: &LockEntry, tool: &str) -> Vec<&'static str> {
     pairs.filter(|((_, before), (_, now))| before != now).map(|((what, _), _)| what).collect()
 }
 
-/// Everything that the model is told of a tool, each behind what it is.
+/// Returns the texts of a tool that the model receives, each with its name.
 fn tool_texts(tool: &PinnedTool) -> [(&'static str, String); 3] {
     [
         ("description", tool.description.clone()),

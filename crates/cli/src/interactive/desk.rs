@@ -1,6 +1,7 @@
-//! `UiBackend`: what the interface asks the program, answered.
+//! `UiBackend`: the services of the program for the interface.
 //!
-//! Nothing here happens on the thread that asks, nor on the agent's: what reads files does that where it holds up nobody.
+//! The services run neither on the thread of the interface nor on that of the agent. File access runs on blocking
+//! threads.
 
 mod files;
 mod history;
@@ -27,15 +28,15 @@ use crate::trust;
 pub(super) use sessions::OpenSessions;
 pub(super) use shell::RunningShells;
 
-/// The answers to the questions of the interface.
+/// Answers the requests of the interface.
 pub(super) struct UiBackend {
-    /// The runtime for what takes time.
+    /// The runtime for background work.
     pub(super) runtime: Handle,
     pub(super) context: Arc<UiContext>,
     pub(super) shells: Arc<RunningShells>,
 }
 
-/// The part that does not change while haft runs.
+/// The parts that do not change while haft runs.
 pub(super) struct UiContext {
     pub(super) home: Home,
     pub(super) cwd: PathBuf,
@@ -44,8 +45,8 @@ pub(super) struct UiContext {
 }
 
 impl UiContext {
-    /// Decides about the project's trust now. What changes of that counts for branches and themes at once, and for what
-    /// runs from the next session on.
+    /// Decides about the project's trust now. A change applies to branches and themes immediately, and to extensions
+    /// from the next session.
     fn trust_decision(&self) -> anyhow::Result<TrustDecision> {
         Ok(TrustDecision::decide(&self.home, self.cwd.clone(), self.args.ext.trust.trust_request())?)
     }
@@ -54,7 +55,7 @@ impl UiContext {
 #[async_trait]
 impl ProgramServices for UiBackend {
     async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>) {
-        // An interface that is gone needs nothing more.
+        // A closed interface needs no answer.
         if let Some(answer) = self.respond(ask, &answers).await {
             let _ = answers.send(answer).await;
         }
@@ -67,58 +68,60 @@ impl ProgramServices for UiBackend {
 }
 
 impl UiBackend {
-    /// Returns the last answer to a question; none to what is not answered.
+    /// Returns the last answer to a request; `None` if the request has no answer.
     async fn respond(
         &self,
         ask: BackendRequest,
         answers: &mpsc::Sender<BackendReply>,
     ) -> Option<BackendReply> {
-        let ground = || Arc::clone(&self.context);
+        let context = || Arc::clone(&self.context);
         Some(match ask {
             BackendRequest::Conversation { session } => {
                 let id = session.clone();
-                let messages = self.off_thread(move |ground| ground.open.switch_to(&id)).await;
+                let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
                 BackendReply::Conversation(session, messages.flatten())
             }
             BackendRequest::Files => {
-                BackendReply::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await)
+                BackendReply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
             }
             BackendRequest::Branch => BackendReply::Branch(self.read_off_thread(files::current_branch).await),
             BackendRequest::History => {
-                BackendReply::History(self.try_off_thread(|ground| history::read(&ground.home)).await)
+                BackendReply::History(self.try_off_thread(|context| history::read(&context.home)).await)
             }
             BackendRequest::Remember(prompt) => {
-                self.read_off_thread(move |ground| history::append_prompt(&ground.home, &prompt)).await;
+                self.read_off_thread(move |context| history::append_prompt(&context.home, &prompt)).await;
                 return None;
             }
             BackendRequest::Image { number, path } => BackendReply::Image(
                 number,
-                self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await,
+                self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await,
             ),
             BackendRequest::Providers => BackendReply::Providers(
-                self.read_off_thread(|ground| settings::list_providers(&ground.home)).await,
+                self.read_off_thread(|context| settings::list_providers(&context.home)).await,
             ),
             BackendRequest::Login { provider, key } => {
-                BackendReply::Login(self.spawn_task(settings::login(ground(), provider, key)).await)
+                BackendReply::Login(self.spawn_task(settings::login(context(), provider, key)).await)
             }
             BackendRequest::Logout { provider } => BackendReply::Logout(
-                self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await,
+                self.try_off_thread(|context| settings::logout(&context.home, provider)).await,
             ),
             BackendRequest::Export { session, to } => {
-                BackendReply::Export(self.spawn_task(sessions::export(ground(), session, to)).await)
+                BackendReply::Export(self.spawn_task(sessions::export(context(), session, to)).await)
             }
             BackendRequest::Delete { session } => BackendReply::Delete(
-                self.try_off_thread(move |ground| sessions::delete(ground, &session)).await,
+                self.try_off_thread(move |context| sessions::delete(context, &session)).await,
             ),
             BackendRequest::Rename { session, name } => BackendReply::Rename(
-                self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await,
+                self.try_off_thread(move |context| sessions::rename(context, &session, &name)).await,
             ),
             BackendRequest::Trust => BackendReply::Trust(
-                self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await,
+                self.try_off_thread(|context| trust::describe_project(&context.home, &context.cwd)).await,
             ),
             BackendRequest::Grant { digest } => BackendReply::Grant(
-                self.try_off_thread(move |ground| trust::trust_project(&ground.home, &ground.cwd, &digest))
-                    .await,
+                self.try_off_thread(move |context| {
+                    trust::trust_project(&context.home, &context.cwd, &digest)
+                })
+                .await,
             ),
             BackendRequest::Shell { number, command } => self.run_shell(number, command, answers).await,
             BackendRequest::StopShell { number } => {
@@ -129,13 +132,13 @@ impl UiBackend {
                 BackendReply::Settings(self.read_off_thread(settings::setting_rows).await)
             }
             BackendRequest::Set { name, value } => BackendReply::Set(
-                self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await,
+                self.try_off_thread(move |context| settings::set(context, &name, &value)).await,
             ),
             BackendRequest::Themes => BackendReply::Themes(self.read_off_thread(settings::list_themes).await),
         })
     }
 
-    /// Reads what may block; nothing where that is lost.
+    /// Runs blocking work; returns the default value if it is lost.
     async fn read_off_thread<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&UiContext) -> T + Send + 'static,
@@ -147,17 +150,16 @@ impl UiBackend {
         &self,
         work: impl FnOnce(&UiContext) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, CommandFailure> {
-        self.off_thread(|ground| into_failure(work(ground))).await.flatten()
+        self.off_thread(|context| into_failure(work(context))).await.flatten()
     }
 
-    /// Does what may block. The interface waits for an answer, so that this is lost (it panics, or haft ends meanwhile) is
-    /// one, too.
+    /// Runs blocking work. A panic and a shutdown of the runtime are errors, because the interface waits for an answer.
     async fn off_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce(&UiContext) -> T + Send + 'static,
     ) -> Result<T, CommandFailure> {
-        let ground = Arc::clone(&self.context);
-        self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost_task_failure)
+        let context = Arc::clone(&self.context);
+        self.runtime.spawn_blocking(move || work(&context)).await.map_err(lost_task_failure)
     }
 
     async fn spawn_task<T: Send + 'static>(
@@ -168,15 +170,15 @@ impl UiBackend {
     }
 }
 
-/// An error, as the interface shows it.
+/// Converts an error for the interface.
 fn into_failure<T>(outcome: anyhow::Result<T>) -> Result<T, CommandFailure> {
     outcome.map_err(|error| CommandFailure::other(format!("{error:#}")))
 }
 
-/// Returns the answer when the work on a question is lost.
+/// Returns the failure for work that panicked or was cancelled.
 fn lost_task_failure(error: JoinError) -> CommandFailure {
-    tracing::error!(%error, "a question of the interface was lost");
-    CommandFailure::other("haft failed here; the log says where. All else goes on")
+    tracing::error!(%error, "a task of the interface failed");
+    CommandFailure::other("internal error; the log has the details. You can continue")
 }
 
 #[cfg(test)]

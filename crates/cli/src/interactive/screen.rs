@@ -1,4 +1,4 @@
-//! The screen, on a thread of its own.
+//! The screen and its thread.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -22,7 +22,7 @@ use crate::console::note;
 use crate::login::SavedTerminal;
 use crate::timeouts::SCREEN_END;
 
-/// The number of rows of the conversation that stay on the normal screen.
+/// The number of rows of the conversation that remain on the normal screen.
 const TAIL: usize = 40;
 
 pub(super) struct ScreenOptions {
@@ -44,12 +44,12 @@ pub(super) fn load_keymap(home: &Home) -> Keymap {
         Ok(text) => text,
     };
     Keymap::read(&text).unwrap_or_else(|error| {
-        note(&format!("haft: {} has a mistake, so all keys are as usual:\n{error}", path.display()));
+        note(&format!("haft: {} is not valid, so the default keys are used:\n{error}", path.display()));
         Keymap::default()
     })
 }
 
-/// The settings of the interface, with this part of the terminal in use, whatever they say.
+/// Returns the settings of the interface. `screen` overrides the configured screen mode.
 pub(super) fn load_settings(config: &Config, screen: Option<&str>) -> Settings {
     let mut settings = Settings::default();
     for row in config.rows() {
@@ -64,7 +64,7 @@ pub(super) fn load_settings(config: &Config, screen: Option<&str>) -> Settings {
     settings
 }
 
-/// The screen's thread.
+/// The thread of the screen.
 pub(super) struct ScreenThread {
     over: oneshot::Receiver<()>,
     before: SavedTerminal,
@@ -74,17 +74,17 @@ pub(super) struct ScreenThread {
 impl ScreenThread {
     pub(super) fn begin(
         start: ScreenOptions,
-        desk: UiBackend,
+        backend: UiBackend,
         requests: mpsc::UnboundedSender<RpcRequest>,
         lines: mpsc::Receiver<ServerLine>,
     ) -> anyhow::Result<Self> {
         let (ends, over) = oneshot::channel();
         let shown = move || {
-            // Dropped when this thread ends, however it does.
+            // Dropped when the thread ends for any reason, including a panic.
             let _ends: oneshot::Sender<()> = ends;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.context("cannot start the runtime of the screen")?;
-            let outcome = runtime.block_on(run_screen(start, desk, requests, lines));
+            let outcome = runtime.block_on(run_screen(start, backend, requests, lines));
             runtime.shutdown_background();
             outcome
         };
@@ -93,15 +93,15 @@ impl ScreenThread {
         Ok(Self { over, before, thread: Some(thread.context("cannot start the thread of the screen")?) })
     }
 
-    /// When the person has left, or the screen failed.
+    /// Waits until the user quits or the screen fails.
     pub(super) async fn wait_until_over(&mut self) {
         let _ = (&mut self.over).await;
     }
 
-    /// Waits for its end and says which it was, unless the terminal takes nothing any more.
+    /// Waits until the thread ends and returns the reason, unless the terminal blocks.
     pub(super) async fn end(mut self) -> anyhow::Result<Option<ExitReason>> {
         if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
-            tracing::warn!("the terminal takes nothing any more; it keeps what it shows");
+            tracing::warn!("the terminal accepts no output; its screen is not restored");
             self.before.restore();
             return Ok(None);
         }
@@ -109,28 +109,28 @@ impl ScreenThread {
         match thread.join() {
             Ok(outcome) => outcome.map(Some),
             Err(_) => {
-                anyhow::bail!("the screen failed; what was said is kept, and `haft -c` goes on with it")
+                anyhow::bail!("the interface failed; the conversation is saved, run `haft -c` to continue it")
             }
         }
     }
 }
 
-/// Notes as lines that the screen is told: haft signs them. They stand in the conversation: a note beside it would be gone
-/// with the first prompt.
-pub(super) fn notes_as_lines(told: mpsc::Sender<ServerLine>) -> impl Fn(&str) + Send + Sync {
+/// Returns a receiver that sends notes to the screen as lines in haft's name. The notes are part of the conversation,
+/// so that the first prompt does not remove them.
+pub(super) fn notes_as_lines(lines: mpsc::Sender<ServerLine>) -> impl Fn(&str) + Send + Sync {
     move |text| {
         let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
         let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
         let line = ServerLine::Event(EventLine { event: event.into(), session: None });
-        if told.try_send(line).is_err() {
-            tracing::warn!("a note is not shown");
+        if lines.try_send(line).is_err() {
+            tracing::warn!("cannot show a note on the screen");
         }
     }
 }
 
 async fn run_screen(
     start: ScreenOptions,
-    desk: UiBackend,
+    backend: UiBackend,
     requests: mpsc::UnboundedSender<RpcRequest>,
     lines: mpsc::Receiver<ServerLine>,
 ) -> anyhow::Result<ExitReason> {
@@ -153,11 +153,11 @@ async fn run_screen(
     };
     let state = AppState::new(options, Instant::now());
     if screen == Where::Linear {
-        return Ok(run_linear(state, Arc::new(desk), Connection { requests, lines }).await?);
+        return Ok(run_linear(state, Arc::new(backend), Connection { requests, lines }).await?);
     }
     let inline = screen == Where::Inline;
     let setup = TerminalSetup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
-    Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
+    Ok(run(state, Arc::new(backend), Connection { requests, lines }, setup).await?)
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keybindings_file_with_a_mistake_changes_no_key() {
+    fn keeps_default_keys_if_file_is_invalid() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         let usual = load_keymap(&home);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sets_is_as_the_interface_has_it() {
+    fn uses_defaults_for_unset_settings() {
         let dir = tempfile::tempdir().unwrap();
         let project = Project { dir: dir.path().into(), trust: ProjectTrust::Untrusted };
         let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();

@@ -1,4 +1,4 @@
-//! `Program`: where the sessions of `haft rpc` come from.
+//! `SessionSource`: opens the sessions of `haft rpc`.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -17,10 +17,10 @@ use crate::run::{self, RunParts, SelectedSession, SessionOutputs};
 use crate::session::SessionFinder;
 use crate::setup::RunSetup;
 
-/// The command line, and the state since the process began.
+/// The command line, and the state of the process.
 pub(crate) struct SessionSource {
     args: Arc<RunArgs>,
-    /// True if new sessions are recorded, unless the client says otherwise.
+    /// True if new sessions are recorded, unless the client decides otherwise.
     records: bool,
     stored: Arc<SessionFinder>,
     /// The parts of the first session, until it is opened.
@@ -31,9 +31,9 @@ pub(crate) struct SessionSource {
     on_open: Box<dyn Fn(&Session) + Send + Sync>,
 }
 
-/// A session that is about to be opened.
+/// A session to open.
 enum RequestedSession {
-    /// One as a run has it.
+    /// A new or stored session, as in a run.
     Chosen(SelectedSession),
     Copy(Session),
 }
@@ -51,7 +51,7 @@ impl SessionSource {
         }
     }
 
-    /// Tells of each session that is open, before the client hears of it.
+    /// Sets a listener that is called for each opened session, before the client is notified.
     pub(crate) fn with_open_listener(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
         Self { on_open: Box::new(opened), ..self }
     }
@@ -67,12 +67,12 @@ impl SessionSource {
     ) -> Result<(RunSetup, RequestedSession), CommandFailure> {
         let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
         let read = move || {
-            let setup = RunSetup::read(&args).map_err(|error| failure(&error))?;
-            run::check_named(&setup).map_err(|error| failure(&error))?;
+            let setup = RunSetup::read(&args).map_err(|error| command_failure(&error))?;
+            run::check_named(&setup).map_err(|error| command_failure(&error))?;
             let wanted = select_session(which, &setup, &stored, records)?;
             Ok((setup, wanted))
         };
-        off_thread(read).await.map_err(|error| failure(&error))?
+        off_thread(read).await.map_err(|error| command_failure(&error))?
     }
 
     async fn parts(&self, setup: RunSetup, wanted: RequestedSession) -> anyhow::Result<RunParts> {
@@ -82,14 +82,14 @@ impl SessionSource {
                 run::build_parts_for_copy(&self.args, setup, copy, first).await
             }
             (RequestedSession::Copy(_), None) => {
-                anyhow::bail!("there is no session yet that could be copied")
+                anyhow::bail!("cannot fork: no session is open yet")
             }
         }
     }
 
     async fn open_session(&self, parts: RunParts, screens: &ScreenFactory) -> anyhow::Result<OpenedSession> {
         let screen = screens.open_screen(&parts.session);
-        // Opening has mended its file already: what is not told now, nobody ever hears of.
+        // Opening repaired the file already, so the repairs are reported now or never.
         let events = screen.events();
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
         let joined = run::build_agent(parts, SessionOutputs::for_screen(&screen)).await?;
@@ -121,7 +121,7 @@ fn select_session(
         }
         SessionChoice::Stored(id) => {
             let found = stored.by_id(&id).map_err(|error| lookup_failure(&error))?;
-            let session = run::resume(&found, setup).map_err(|error| failure(&error))?;
+            let session = run::resume(&found, setup).map_err(|error| command_failure(&error))?;
             RequestedSession::Chosen(SelectedSession { session, resumed: true })
         }
         SessionChoice::Given(copy) => RequestedSession::Copy(copy),
@@ -134,7 +134,7 @@ impl haft_rpc::SessionProvider for SessionSource {
 
     async fn first(&self, screens: &ScreenFactory) -> anyhow::Result<OpenedSession> {
         let begin = lock(&self.initial_session).take();
-        let (setup, chosen) = begin.context("the first session was opened already")?;
+        let (setup, chosen) = begin.context("the first session is already open")?;
         let parts = self.parts(setup, RequestedSession::Chosen(chosen)).await?;
         if let Some(warning) = run::thinking_level_note(&*parts.model, parts.thinking) {
             note(&warning);
@@ -150,17 +150,17 @@ impl haft_rpc::SessionProvider for SessionSource {
     ) -> Result<OpenedSession, CommandFailure> {
         let (setup, wanted) = self.resolve_request(which).await?;
         let opened = async { self.open_session(self.parts(setup, wanted).await?, screens).await };
-        opened.await.map_err(|error| failure(&error))
+        opened.await.map_err(|error| command_failure(&error))
     }
 
     async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         let stored = Arc::clone(&self.stored);
         let listed = off_thread(move || list_stored_sessions(&stored)).await;
-        listed.flatten().map_err(|error| failure(&error))
+        listed.flatten().map_err(|error| command_failure(&error))
     }
 
     async fn models(&self) -> Result<Vec<rpc::ModelInfo>, CommandFailure> {
-        let setup = self.setup().await.map_err(|error| failure(&error))?;
+        let setup = self.setup().await.map_err(|error| command_failure(&error))?;
         Ok(run::models_for_clients(&setup).await)
     }
 
@@ -193,17 +193,17 @@ impl haft_rpc::SessionProvider for SessionSource {
     }
 }
 
-/// Does what reads files where it holds up nothing else.
+/// Runs blocking work on another thread.
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> anyhow::Result<T> {
-    tokio::task::spawn_blocking(work).await.context("haft failed while it read its files")
+    tokio::task::spawn_blocking(work).await.context("internal error while reading files")
 }
 
-/// Each change is one assignment.
+/// Locks the mutex. A panic cannot leave the value half changed, because each change is one assignment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failure(error: &anyhow::Error) -> CommandFailure {
+fn command_failure(error: &anyhow::Error) -> CommandFailure {
     let code = if Exit::from_error(error) == Exit::SessionInUse {
         ErrorCode::SessionLocked
     } else {
@@ -212,12 +212,12 @@ fn failure(error: &anyhow::Error) -> CommandFailure {
     failure_with_code(code, error)
 }
 
-/// An error of looking for a session: that there is none, or more than one.
+/// Returns the failure of a session lookup: no match, or more than one.
 fn lookup_failure(error: &anyhow::Error) -> CommandFailure {
     if Exit::from_error(error) == Exit::Session {
         failure_with_code(ErrorCode::SessionNotFound, error)
     } else {
-        failure(error)
+        command_failure(error)
     }
 }
 
@@ -225,16 +225,16 @@ fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> CommandFailure {
     CommandFailure::new(code, format!("{error:#}"))
 }
 
-/// The sessions of the directory, the latest first. A session that cannot be read is left out.
+/// Returns the sessions of the directory, latest first. Unreadable sessions are left out.
 fn list_stored_sessions(sessions: &SessionFinder) -> anyhow::Result<Vec<SessionInfo>> {
-    let told = sessions.in_directory()?.into_iter().filter_map(|found| match found.summary() {
+    let listed = sessions.in_directory()?.into_iter().filter_map(|found| match found.summary() {
         Ok(summary) => Some(stored_info(&found, summary)),
         Err(error) => {
-            tracing::warn!(%error, path = %found.path.display(), "a session is not listed");
+            tracing::warn!(%error, path = %found.path.display(), "cannot read a session; it is not listed");
             None
         }
     });
-    Ok(told.collect())
+    Ok(listed.collect())
 }
 
 #[cfg(test)]
@@ -246,10 +246,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_code_follows_from_the_exit() {
+    fn derives_error_code_from_exit_code() {
         let error = |exit: Exit| exit.attach_to(anyhow::anyhow!("why"));
-        assert_eq!(failure(&error(Exit::SessionInUse)), CommandFailure::new(ErrorCode::SessionLocked, "why"));
-        assert_eq!(failure(&error(Exit::Session)).code, ErrorCode::Failed);
+        assert_eq!(
+            command_failure(&error(Exit::SessionInUse)),
+            CommandFailure::new(ErrorCode::SessionLocked, "why")
+        );
+        assert_eq!(command_failure(&error(Exit::Session)).code, ErrorCode::Failed);
         assert_eq!(lookup_failure(&error(Exit::Session)).code, ErrorCode::SessionNotFound);
         assert_eq!(lookup_failure(&error(Exit::SessionInUse)).code, ErrorCode::SessionLocked);
         let chain = Err::<(), _>(anyhow::anyhow!("why")).context("what").unwrap_err();
@@ -257,18 +260,18 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_told_as_its_file_says() {
+    fn lists_session_as_stored_in_file() {
         let dir = tempfile::tempdir().unwrap();
         let sessions = SessionFinder::new(&Home::at(dir.path()), dir.path());
         assert_eq!(list_stored_sessions(&sessions).unwrap(), []);
         let session = sessions.create();
         let named = session.append(Name { name: "tidy".into() }, Durability::Now);
         futures::executor::block_on(named).unwrap();
-        let told = list_stored_sessions(&sessions).unwrap();
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].session, session.id().to_string());
-        assert_eq!((told[0].name.as_deref(), told[0].messages), (Some("tidy"), 0));
-        assert!(!told[0].open && !told[0].current && !told[0].busy);
-        assert_eq!(told[0].path.as_deref(), session.path().unwrap().to_str());
+        let listed = list_stored_sessions(&sessions).unwrap();
+        assert_eq!(listed.len(), 1);
+        assert_eq!(listed[0].session, session.id().to_string());
+        assert_eq!((listed[0].name.as_deref(), listed[0].messages), (Some("tidy"), 0));
+        assert!(!listed[0].open && !listed[0].current && !listed[0].busy);
+        assert_eq!(listed[0].path.as_deref(), session.path().unwrap().to_str());
     }
 }

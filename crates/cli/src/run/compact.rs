@@ -1,4 +1,4 @@
-//! Summing up a session without a prompt: what `haft session compact` does.
+//! Compacts a session without a prompt: `haft session compact`.
 
 use haft_core::compact::{CompactError, CompactionOutcome};
 use haft_core::sanitize::sanitize_line;
@@ -14,7 +14,7 @@ use crate::session::{short_id, usage_text};
 #[derive(Debug)]
 pub(crate) struct CompactOptions {
     pub(crate) instructions: Option<String>,
-    /// True if programs read of it, who get the agent's events.
+    /// True if the events are printed as JSON.
     pub(crate) json: bool,
 }
 
@@ -26,7 +26,7 @@ impl From<&CompactArgs> for CompactOptions {
 }
 
 impl CompactOptions {
-    /// Which of the agent's events are shown. People are told the end, good or bad, by what [`compact`] returns.
+    /// Returns the filter of the agent's events. In text mode, [`compact`] reports the end itself.
     pub(super) fn event_filter(&self) -> fn(&AgentEvent) -> bool {
         match self.json {
             true => |_| true,
@@ -37,11 +37,11 @@ impl CompactOptions {
 
 pub(super) async fn compact(
     joined: &mut RunningAgent,
-    wish: CompactOptions,
+    options: CompactOptions,
     screen: &mut RunDisplay,
 ) -> anyhow::Result<Exit> {
     let (agent, cancel) = (joined.agent.clone(), screen.cancel.clone());
-    let asked = agent.compact(cancel.clone(), wish.instructions);
+    let asked = agent.compact(cancel.clone(), options.instructions);
     tokio::pin!(asked);
     let outcome = loop {
         let flow = tokio::select! {
@@ -55,7 +55,7 @@ pub(super) async fn compact(
         }
     };
     match outcome {
-        Ok(_) if wish.json => {}
+        Ok(_) if options.json => {}
         Ok(done) => print(&outcome_text(&short_id(agent.session().id()), &done))?,
         Err(CompactError::Aborted) => return Ok(Exit::Aborted),
         Err(error) => {
@@ -66,7 +66,7 @@ pub(super) async fn compact(
     Ok(Exit::Ok)
 }
 
-/// Returns the outcome, in two lines.
+/// Returns the outcome in two lines.
 fn outcome_text(session: &str, done: &CompactionOutcome) -> String {
     let CompactionOutcome { tokens_before, tokens_after, by, answer, .. } = done;
     let wrote = match (by, answer) {
@@ -77,12 +77,12 @@ fn outcome_text(session: &str, done: &CompactionOutcome) -> String {
         }
         (None, None) => String::new(),
     };
-    format!("session {session} is summed up: {tokens_before} tokens before, {tokens_after} now\n-- {wrote}")
+    format!("compacted session {session}: {tokens_before} tokens before, {tokens_after} now\n-- {wrote}")
 }
 
 fn exit_of(error: &CompactError) -> Exit {
     match error {
-        // As with a session that has nothing to answer.
+        // The same code as for a session without a message to answer.
         CompactError::Nothing => Exit::Usage,
         CompactError::Refused { .. } => Exit::Blocked,
         CompactError::Model(error) => exit_of_model(error.kind),

@@ -1,4 +1,4 @@
-//! Driving a run: events out, interrupts in, extensions stopped at the end.
+//! Drives a run: prints events, handles interrupts, stops the extensions at the end.
 
 use std::time::SystemTime;
 
@@ -22,17 +22,17 @@ use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
 
 pub(super) enum RunTask {
-    /// To work on a prompt; without one, to go on where the session stopped.
+    /// Works on a prompt; without one, continues where the session stopped.
     Prompt(Option<String>),
     Compact(CompactOptions),
 }
 
 impl RunTask {
-    /// Which of the agent's own events are shown although no run tells them.
+    /// Returns the filter of agent events that are shown although no run reports them.
     fn event_filter(&self) -> Option<fn(&AgentEvent) -> bool> {
         match self {
             Self::Prompt(_) => None,
-            Self::Compact(wish) => Some(wish.event_filter()),
+            Self::Compact(options) => Some(options.event_filter()),
         }
     }
 }
@@ -47,12 +47,12 @@ pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> 
     let mut joined = joined?;
     let mut screen = RunDisplay { output, interrupts, events, cancel: CancellationToken::new() };
     let worked = run_task(&mut joined, task, &mut screen).await;
-    // A run has all of it on the disk when it ends; one that was not waited for has not.
+    // A finished run has written all entries; an interrupted one may not have.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.run_until_second(async { _ = futures::join!(leave, synced) }).await;
     let shown = drain_events(&mut screen).await;
     haft_tools::clear_results(&results, SystemTime::now());
-    // Why the run failed matters more than that nobody read about it.
+    // The failure of the run matters more than a failure of the output.
     let exit = worked?;
     shown?;
     Ok(exit)
@@ -77,7 +77,7 @@ async fn run_task(joined: &mut RunningAgent, task: RunTask, screen: &mut RunDisp
     }
     joined.host.session_start(Some(joined.agent.session()));
     let exit = match task {
-        RunTask::Compact(wish) => compact::compact(joined, wish, screen).await?,
+        RunTask::Compact(options) => compact::compact(joined, options, screen).await?,
         RunTask::Prompt(prompt) => {
             let run = match prompt {
                 None => joined.agent.resume(),
@@ -99,8 +99,8 @@ enum PromptResolution {
     Done(Exit),
 }
 
-/// Runs an extension's command when the prompt begins with one, and puts a template or a skill in the place of its name.
-/// What extensions say meanwhile is shown.
+/// Runs an extension's command if the prompt begins with its name, and expands templates and skills. Notes of
+/// extensions are shown meanwhile.
 async fn resolve_command(
     joined: &mut RunningAgent,
     prompt: &str,
@@ -113,7 +113,7 @@ async fn resolve_command(
     let templates = joined.resources.find_templates();
     if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
         note(&format!(
-            "haft: /{name} is a command of extension {owner}; the template of that name is not used"
+            "haft: /{name} runs the command of extension {owner}; the template of the same name is ignored"
         ));
     }
     let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
@@ -132,7 +132,7 @@ async fn resolve_command(
             outcome = &mut asked => break outcome,
         }
     };
-    // An interrupt while something was shown. The answer that came nevertheless starts nothing.
+    // The user interrupted the command, so its result starts nothing.
     if cancel.is_cancelled() {
         return Ok(PromptResolution::Done(Exit::Aborted));
     }
@@ -147,7 +147,7 @@ async fn resolve_command(
             | CommandAction::OpenPanel(_)
             | CommandAction::Noop => Ok(PromptResolution::Done(Exit::Ok)),
         },
-        // A prompt may begin with a path; only a command that exists is one.
+        // A prompt may begin with a path; only known commands are commands.
         Err(CommandError::Unknown { .. }) => {
             match joined.resources.expand(&templates, name, args) {
                 TemplateExpansion::Prompt(text) => return Ok(PromptResolution::Prompt(text)),
@@ -157,7 +157,7 @@ async fn resolve_command(
             templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));
             if templates.is_unused(name) {
                 note(&sanitize_line(&format!(
-                    "haft: /{name} is a template of the project, which is not trusted; sent to the model as a prompt"
+                    "haft: /{name} is a template of the project, which is not trusted; the prompt was sent unchanged"
                 )));
             } else if let Some(warning) = mistyped_note(name, &known_commands(&host.commands(), &templates)) {
                 note(&warning);
@@ -177,9 +177,9 @@ fn known_commands(commands: &[CommandInfo], templates: &TemplateSet) -> Vec<Stri
     commands.iter().map(|command| command.name.clone()).chain(templates).collect()
 }
 
-/// Returns a note about a prompt whose first word looks like a command and is not one; none when it looks like a path.
+/// Returns a note about a prompt whose first word looks like an unknown command; `None` if it looks like a path.
 fn mistyped_note(name: &str, known: &[String]) -> Option<String> {
-    /// Below this likeness, of at most 1, another command is not what was meant.
+    /// The minimum similarity of a suggestion, from 0 to 1.
     const ALIKE: f64 = 0.8;
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
         return None;
@@ -190,16 +190,16 @@ fn mistyped_note(name: &str, known: &[String]) -> Option<String> {
         .filter(|command| likeness(command) >= ALIKE)
         .map(|command| format!("; did you mean /{command}?"))
         .unwrap_or_default();
-    Some(format!("haft: no command /{name}; sent to the model as a prompt{hint}"))
+    Some(format!("haft: unknown command /{name}; the prompt was sent unchanged{hint}"))
 }
 
-/// Shows every event of the run and of the extensions until the run is over.
+/// Shows all events of the run and of the extensions until the run ends.
 async fn follow_run(
     joined: &mut RunningAgent,
     mut run: Run,
     screen: &mut RunDisplay,
 ) -> anyhow::Result<Result<(), TurnError>> {
-    // The first interrupt cancels the run, whatever is waited for when it comes.
+    // The first interrupt cancels the run, whatever it waits for.
     screen.cancel = run.cancellation_token();
     loop {
         let flow = tokio::select! {
@@ -228,7 +228,7 @@ fn exit_of(error: &TurnError) -> Exit {
         TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
-        // Without a prompt there was an answer to wait for, or none.
+        // Without a prompt, the session has no message to answer.
         TurnErrorKind::NothingToDo => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
     }

@@ -1,4 +1,4 @@
-//! `SessionOutputs`: where what a session's extensions say and show goes, and what else its agent needs for that.
+//! `SessionOutputs`: the outputs of a session's extensions, and its front end.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use haft_rpc::SessionScreen;
 
 use super::queue::{self, EventQueueReceiver, EventQueueSender};
 
-/// The differences between a run that is printed and a session that a program drives.
+/// The outputs of a session: those of a printed run, or those of a session that a client drives.
 pub(crate) struct SessionOutputs {
     pub(crate) events: EventSink,
-    /// The front end for panels and questions of extensions.
+    /// The front end for panels and dialogs of extensions.
     pub(crate) frontend: Arc<dyn Frontend>,
     pub(crate) attach: Box<dyn FnOnce(AgentBuilder) -> AgentBuilder + Send>,
 }
 
 impl SessionOutputs {
-    /// Of a run that is printed: what extensions say waits in a queue. With `observed`, which of the agent's own events come
-    /// among that; none where a run tells them.
+    /// Returns the outputs of a printed run, whose notes wait in a queue. `observed` selects agent events that are
+    /// queued too; `None` if a run reports them.
     pub(crate) fn for_printing(observed: Option<fn(&AgentEvent) -> bool>) -> (Self, EventQueueReceiver) {
         let (sender, events) = queue::event_queue();
         let (told, heard) = (sender.clone(), sender.clone());
@@ -47,7 +47,7 @@ impl SessionOutputs {
     }
 }
 
-/// Passes on what the agent tells.
+/// Forwards the agent's events.
 struct EventForwarder {
     events: EventQueueSender,
     wanted: fn(&AgentEvent) -> bool,
@@ -61,13 +61,13 @@ impl Observer for EventForwarder {
     }
 }
 
-/// Turns panels and insertions into text that the extension shows.
+/// Converts panels and insertions into displayed text.
 pub(crate) struct PrintingFrontend {
     events: EventQueueSender,
 }
 
 impl PrintingFrontend {
-    /// Sends to `events`, as the extensions' notes do.
+    /// Creates an output that sends to `events`, like the extensions' notes.
     pub(crate) fn new(events: EventQueueSender) -> Self {
         Self { events }
     }
@@ -97,7 +97,7 @@ mod tests {
     use crate::run::queue::event_queue;
 
     #[test]
-    fn a_panel_is_its_title_and_its_rows() {
+    fn shows_panel_as_title_and_rows() {
         let (sender, mut events) = event_queue();
         let todo = ExtensionName::new("todo");
         let panel = Panel {

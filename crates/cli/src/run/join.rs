@@ -1,4 +1,4 @@
-//! Joining model, tools and extensions into an agent.
+//! Builds an agent from its model, tools and extensions.
 
 #[cfg(test)]
 #[cfg(unix)]
@@ -40,14 +40,14 @@ use crate::token::VARIABLES as TOKEN_VARIABLES;
 use super::ends::SessionOutputs;
 use super::model::{self, ModelResolver};
 
-/// Everything a run is made of, before anything is started.
+/// The parts of a run before anything starts.
 pub(crate) struct RunParts {
     pub(crate) session: Session,
     pub(crate) model: Arc<dyn Model>,
-    /// Those that hooks may name; none where no hook runs.
+    /// The models that hooks may name; `None` if no hook runs.
     pub(crate) other_models: Option<ModelResolver>,
     pub(crate) home: Home,
-    /// The host of the extensions, but for the names and the program that only [`join`] knows.
+    /// The configuration of the extension host, without the names and the launcher that [`build_agent`] adds.
     pub(crate) host: HostConfig,
     pub(crate) source: SpecSource,
     pub(crate) trust_event: Option<AgentEvent>,
@@ -59,18 +59,18 @@ pub(crate) struct RunParts {
     pub(crate) tools: ToolChoice,
 }
 
-/// Which tools the model is offered.
+/// The tools that the model receives.
 #[derive(Debug, Clone)]
 pub(crate) enum ToolChoice {
-    /// Those that the session names; all of them, if it names none.
+    /// The tools that the session names; all tools if it names none.
     All,
-    /// Those of these names, extensions' tools included.
+    /// The tools with these names, including those of extensions.
     Only(Vec<String>),
     None,
 }
 
 impl RunParts {
-    /// The parts of a run for which nobody has set anything.
+    /// Returns the parts of a run with default settings.
     pub(crate) fn with_defaults(
         session: Session,
         model: Arc<dyn Model>,
@@ -87,7 +87,7 @@ impl RunParts {
         host.results = Some(home.results_dir());
         host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
         host.tool_pins = search.approved.clone().map(tool_pins);
-        let ground = hook_launch_context(&home, cwd, &search);
+        let context = hook_launch_context(&home, cwd, &search);
         Self {
             session,
             model,
@@ -97,7 +97,7 @@ impl RunParts {
             source: extensions::spec_source(
                 search,
                 Vec::new(),
-                ground,
+                context,
                 ProjectOnlySettings::default(),
                 Vec::new(),
             ),
@@ -128,12 +128,12 @@ impl RunParts {
         let project_check = setup.project_check();
         let RunSetup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
-        let ground = hook_launch_context(&home, &cwd, &search);
+        let context = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
         let source = extensions::spec_source(
             search.clone(),
             hooks,
-            ground,
+            context,
             ProjectOnlySettings::from_config(&config),
             grants,
         );
@@ -182,7 +182,7 @@ fn compact_settings(settings: &CompactionSettings) -> CompactSettings {
     }
 }
 
-/// Returns the settings for extensions of this owner, by their names.
+/// Returns the settings for extensions of this owner, by extension name.
 fn extension_config(
     config: &Config,
     owner: Owner,
@@ -216,24 +216,24 @@ fn environment_facts(cwd: &Path) -> Vec<String> {
     ]
 }
 
-/// An agent with its extensions running.
+/// An agent with running extensions.
 pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
     pub(crate) host: Host,
-    /// Moves when extensions offer other tools.
+    /// Changes when the tools of the extensions change.
     pub(crate) changes: watch::Receiver<u64>,
     pub(crate) resources: PromptResources,
-    /// Those that are offered before the extensions'.
+    /// The tools that precede those of the extensions.
     pub(crate) builtin: Vec<Arc<dyn Tool>>,
     tools: ToolChoice,
 }
 
-/// Keeps the tools of approved extensions in the lock file.
+/// Returns the store of tool pins: the lock file.
 fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
     Arc::new(LockFileToolPins::new(approved, run_in_background))
 }
 
-/// Starts the extensions, waits until they are ready, and makes the agent.
+/// Starts the extensions, waits until they are ready, and builds the agent.
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let environment = HostEnvironment::new(&parts.host.cwd)
         .with_scratch(parts.home.results_dir())
@@ -263,7 +263,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }
-    // Watched from before the tools are taken, so that no change is missed.
+    // Subscribed before the tools are read, so that no change is missed.
     let changes = host.changes();
     let (tools, resources) = (parts.tools, parts.resources);
     let agent = joined(builder).build()?;
@@ -283,17 +283,17 @@ impl RunningAgent {
         }
     }
 
-    /// Makes sure that what must be in place is, and that `--tools` names tools that there are.
+    /// Checks that required extensions run, and that `--tools` names existing tools.
     pub(crate) async fn check(&self) -> anyhow::Result<()> {
         self.check_required()?;
         self.check_tools().await
     }
 
-    /// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
+    /// Fails if a required extension does not run, or if a gate may be missing.
     fn check_required(&self) -> anyhow::Result<()> {
         if let Some(why) = self.host.blocked_reason() {
             return Exit::RequiredExtension
-                .fail(format!("no tool may run: {why}; `haft doctor` says what to do"));
+                .fail(format!("no tool may run: {why}; run `haft doctor` for the next step"));
         }
         let missing = self.host.statuses().into_iter().find(|status| {
             status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
@@ -301,13 +301,13 @@ impl RunningAgent {
         match missing {
             None => Ok(()),
             Some(status) => Exit::RequiredExtension.fail(format!(
-                "required extension {} is not running; `haft doctor` says why and what to do",
+                "the required extension {} is not running; run `haft doctor` for the reason and the next step",
                 status.name
             )),
         }
     }
 
-    /// Makes sure that `--tools` names tools that there are. An extension that is slow to start may have one.
+    /// Checks that `--tools` names existing tools. Waits for slow extensions, which may register one.
     async fn check_tools(&self) -> anyhow::Result<()> {
         let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
         let mut known = self.tool_names();
@@ -319,7 +319,7 @@ impl RunningAgent {
         match names.iter().find(|name| !known.contains(name)) {
             None => Ok(()),
             Some(name) => Exit::Usage
-                .fail(format!("--tools: there is no tool {name:?}; there are {}", known.join(", "))),
+                .fail(format!("--tools: unknown tool {name:?}; available tools: {}", known.join(", "))),
         }
     }
 
@@ -328,7 +328,7 @@ impl RunningAgent {
         tools.map(|tool| tool.spec().name.clone()).collect()
     }
 
-    /// Offers the tools of this moment: the built-in ones, then the extensions'.
+    /// Offers the current tools: the built-in ones, then those of the extensions.
     pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
         let mut set = ToolSet::default();
         for tool in self.builtin.iter().cloned().chain(self.host.tools()) {
@@ -341,10 +341,10 @@ impl RunningAgent {
 
 #[cfg(not(test))]
 fn launcher() -> anyhow::Result<Launcher> {
-    Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot tell where haft is")
+    Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot find the program file of haft")
 }
 
-/// The program that runs is the test, which has no other role.
+/// In tests, the current program is the test, which has no launcher role.
 #[cfg(test)]
 fn launcher() -> anyhow::Result<Launcher> {
     Ok(Launcher { program: haft_test_support::launcher_path(), args: Vec::new() })

@@ -1,4 +1,4 @@
-//! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
+//! `haft --list-models`: the models of local servers, those of `models.json`, and the known ones.
 
 use haft_config::Settings;
 use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
@@ -14,9 +14,9 @@ use super::model::MachineWithKeys;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ModelListFormat {
-    /// For people: in columns of a terminal this wide, or a line for each model where there is no terminal.
+    /// Columns for people: as wide as the terminal, or one line per model without a terminal.
     Table(Option<usize>),
-    /// For programs: an object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -25,25 +25,27 @@ struct ListedModel {
     provider: String,
     model: String,
     facts: ModelFacts,
-    /// Where it comes from: `port N`, `models.json`, `built-in`.
+    /// The source: `port N`, `models.json`, `built-in`.
     source: String,
     deprecated: bool,
 }
 
-/// Prints the models whose name holds `pattern`, in any case of its letters.
+/// Prints the models whose name contains `pattern`, ignoring case.
 pub(super) async fn print_model_list(
     setup: &RunSetup,
     pattern: Option<&str>,
     form: ModelListFormat,
 ) -> anyhow::Result<Exit> {
     let Settings { provider, model, .. } = setup.settings();
-    // One that a model's name carries is no wish to see that provider's alone.
+    // A provider prefix in a model name does not restrict the list.
     let carried = |origin| model.as_ref().is_some_and(|model| model.origin == origin);
     let only = provider.as_ref().filter(|set| !carried(set.origin.clone())).map(|set| set.value.as_str());
     let pattern = pattern.unwrap_or_default().to_lowercase();
     let mut models = gather_models(setup).await;
     models.retain(|listed| {
-        only.is_none_or(|only| only == listed.provider) && listed.matches(&pattern) && !listed.deprecated
+        only.is_none_or(|only| only == listed.provider)
+            && listed.matches_pattern(&pattern)
+            && !listed.deprecated
     });
     let rows = match form {
         ModelListFormat::Json => models.iter().map(|listed| listed.to_json().to_string()).collect(),
@@ -53,20 +55,19 @@ pub(super) async fn print_model_list(
         print(&row)?;
     }
     if models.is_empty() {
-        return Exit::Failure.fail(
-            "no such model is known; a provider may have it nevertheless: pass --provider and --model",
-        );
+        return Exit::Failure
+            .fail("no known model matches; if a provider offers it, use --provider and --model");
     }
     Ok(Exit::Ok)
 }
 
-/// All of them, but those that their providers will not answer with for much longer, as clients are told of them.
+/// Returns all models for clients, except deprecated ones.
 pub(crate) async fn for_clients(setup: &RunSetup) -> Vec<rpc::ModelInfo> {
     let listed = gather_models(setup).await.into_iter().filter(|listed| !listed.deprecated);
     listed.map(ListedModel::into_model_info).collect()
 }
 
-/// All of them. A model that `models.json` names is that one, wherever else it is known.
+/// Returns all models. An entry of `models.json` replaces other entries of the same model.
 async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
     let own = setup.models.models().map(|own| ListedModel {
         provider: own.provider,
@@ -109,7 +110,7 @@ impl ListedModel {
         self.provider == other.provider && self.model == other.model
     }
 
-    fn matches(&self, pattern: &str) -> bool {
+    fn matches_pattern(&self, pattern: &str) -> bool {
         let names = [Some(self.name()), self.facts.name.clone()];
         names.into_iter().flatten().any(|name| name.to_lowercase().contains(pattern))
     }
@@ -148,7 +149,7 @@ impl ListedModel {
         }
     }
 
-    /// Returns the columns behind the name: window, output, thinking, prices, source.
+    /// Returns the columns after the name: window, output, thinking, prices, source.
     fn columns(&self) -> [String; 5] {
         let facts = &self.facts;
         let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short_token_count);
@@ -163,12 +164,12 @@ impl ListedModel {
     }
 }
 
-/// Above the columns behind the name.
+/// The headings of the columns after the name.
 const HEADS: [&str; 5] = ["WINDOW", "OUTPUT", "THINKING", "$/M IN/OUT", "FROM"];
 
-/// Rows for people. On a terminal, a name that leaves no room for the rest of its row stands on a row of its own.
+/// Renders rows for people. On a terminal, a name that is too long has a row of its own.
 fn render_table(models: &[ListedModel], width: Option<usize>) -> Vec<String> {
-    /// The greatest width of a list where the terminal is wider.
+    /// The maximum width on a wide terminal, in columns.
     const WIDEST: usize = 120;
     if models.is_empty() {
         return Vec::new();
@@ -187,7 +188,7 @@ fn render_table(models: &[ListedModel], width: Option<usize>) -> Vec<String> {
     let line = |name: &str, row: &[String; 5]| {
         let mut line = format!("{name:<room$}");
         for (index, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Numbers stand to the right.
+            // Numbers are aligned to the right.
             line += &if index < 2 { format!("  {cell:>width$}") } else { format!("  {cell:<width$}") };
         }
         line.trim_end().to_owned()
@@ -200,7 +201,7 @@ fn render_table(models: &[ListedModel], width: Option<usize>) -> Vec<String> {
     [heads].into_iter().chain(rows).collect()
 }
 
-/// A number of tokens as people write it.
+/// Formats a number of tokens.
 fn short_token_count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
@@ -210,7 +211,7 @@ fn short_token_count(tokens: u64) -> String {
     }
 }
 
-/// The least and the most that a model can be told to think.
+/// Formats the lowest and the highest thinking level.
 fn thinking_range(levels: Option<&[ThinkingLevel]>) -> String {
     match levels {
         None => "?".to_owned(),
@@ -227,7 +228,7 @@ fn price_text(prices: TokenPrices) -> String {
     format!("{}/{}", dollar_text(prices.input), dollar_text(prices.output))
 }
 
-/// Dollars without digits that say nothing.
+/// Formats dollars without trailing zeros.
 fn dollar_text(price: f64) -> String {
     let text = format!("{price:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_told_of_a_model() {
+    fn lists_models_for_clients() {
         let known = listed("m", facts()).into_model_info();
         assert_eq!((known.provider.as_str(), known.id.as_str()), ("p", "m"));
         assert_eq!((known.context_window, known.max_output, known.reasoning), (1_050_000, 64_000, true));
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_keeps_the_columns() {
+    fn keeps_columns_of_unknown_values() {
         let models = [listed("short", facts()), listed("a-longer-one", ModelFacts::default())];
         insta::assert_snapshot!(render_table(&models, None).join("\n"), @r"
         MODEL           WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fit_the_terminal() {
+    fn fits_rows_into_terminal() {
         let long = "x".repeat(60);
         let rows = render_table(&[listed(&long, facts()), listed("m", facts())], Some(80));
         assert_eq!(rows.len(), 4);
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short() {
+    fn shortens_numbers() {
         for (tokens, expect) in
             [(999, "999"), (8_192, "8k"), (200_000, "200k"), (1_000_000, "1M"), (1_048_576, "1M")]
         {

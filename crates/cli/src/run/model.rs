@@ -1,4 +1,4 @@
-//! Which model answers.
+//! Selects the model of a run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,25 +20,25 @@ pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<A
     open(model_preferences(args, setup), setup).await
 }
 
-/// This model, with what flags, environment and files say beside its name.
+/// Opens the named model, with the other settings of flags, environment and files.
 pub(super) async fn choose_named(
     args: &RunArgs,
     setup: &RunSetup,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let mut wish = model_preferences(args, setup);
-    let other = wish.provider.as_ref().is_some_and(|wished| wished != provider);
+    let mut preference = model_preferences(args, setup);
+    let other = preference.provider.as_ref().is_some_and(|wished| wished != provider);
     if other && args.model.base_url.is_none() {
-        // It belongs to the provider that the settings name.
-        wish.base_url = None;
+        // A model without a provider belongs to the configured provider.
+        preference.base_url = None;
     }
     let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
     open(ModelPreference { provider, model, ..wish }, setup).await
 }
 
-/// The model that a client names while one of the provider `asked` answers. What is set for the provider of the `first`
-/// model holds for no other one.
+/// Opens the model that a client names while a model of the provider `asked` answers. Settings for the provider of the
+/// `first` model apply to that provider only.
 pub(crate) async fn choose_by_name(
     args: &RunArgs,
     setup: &RunSetup,
@@ -52,7 +52,7 @@ pub(crate) async fn choose_by_name(
     choose_for_client(args, setup, first, &provider, &model).await
 }
 
-/// The model that a client has chosen, with what is set for the provider of the `first` model where it is that one's.
+/// Opens the model that a client selected. Settings for the provider of the `first` model apply to that provider only.
 pub(super) async fn choose_for_client(
     args: &RunArgs,
     setup: &RunSetup,
@@ -60,20 +60,20 @@ pub(super) async fn choose_for_client(
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let wish = model_preferences(args, setup);
-    let (owner, _) = provider_of(&wish, setup.settings(), first);
-    open(preferences_for_model(&wish, &owner, provider, model), setup).await
+    let preference = model_preferences(args, setup);
+    let (owner, _) = provider_of(&preference, setup.settings(), first);
+    open(preferences_for_model(&preference, &owner, provider, model), setup).await
 }
 
-/// The provider that a wish is about, and whether the user has set it, and not only a key for one.
-fn provider_of(wish: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+/// Returns the provider of a preference; true if the user configured it beyond a key.
+fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
-    let compatible = || wish.base_url.as_ref().map(|_| "compatible".to_owned());
+    let compatible = || preference.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
     (fixed.clone().unwrap_or_else(|| asked.provider.clone()), fixed.is_some())
 }
 
-/// Returns the wishes of flags, environment and files for the model.
+/// Returns the preferences of flags, environment and files for the model.
 pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPreference {
     let settings = setup.settings();
     ModelPreference {
@@ -85,11 +85,11 @@ pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPrefer
     }
 }
 
-async fn open(wish: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
     let machine = MachineWithKeys::new(&setup.auth);
     let settings = setup.settings();
-    let first = wish.clone();
-    let model = open_one(wish, setup, &machine).await?;
+    let first = preference.clone();
+    let model = open_one(preference, setup, &machine).await?;
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
@@ -104,11 +104,11 @@ async fn open(wish: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn
 }
 
 async fn open_one(
-    wish: ModelPreference,
+    preference: ModelPreference,
     setup: &RunSetup,
     machine: &MachineWithKeys<'_>,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
+    let chosen = choose_model(preference, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
         ModelChoice::Scripted(_) => &setup.settings().model,
         ModelChoice::Http(_) => &setup.settings().base_url,
@@ -131,8 +131,8 @@ fn fallback_preferences(
     Ok(preferences_for_model(first, first_provider, provider, model))
 }
 
-/// Address and key that are set belong to the first model's provider: another model of it is asked there and with that, and
-/// one of another provider is not.
+/// Returns the preferences for another model. A configured address and key belong to the provider of the first model,
+/// so they apply only to models of that provider.
 fn preferences_for_model(
     first: &ModelPreference,
     first_provider: &str,
@@ -143,7 +143,7 @@ fn preferences_for_model(
     ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
-/// Returns a note when the model does not have the level that was asked for. Nothing is looked up where none was.
+/// Returns a note if the model does not support the requested thinking level. Without a request, there is no lookup.
 pub(crate) fn thinking_level_note(model: &dyn Model, wanted: ThinkingLevel) -> Option<String> {
     if wanted == ThinkingLevel::Default {
         return None;
@@ -152,18 +152,18 @@ pub(crate) fn thinking_level_note(model: &dyn Model, wanted: ThinkingLevel) -> O
     let info = model.info();
     (level != wanted).then(|| {
         if level == ThinkingLevel::Off {
-            return format!("haft: {info} does not think; --thinking {wanted} changes nothing");
+            return format!("haft: {info} does not support thinking; --thinking {wanted} has no effect");
         }
-        format!("haft: {info} has no thinking level {wanted}; {level} is used")
+        format!("haft: {info} does not support thinking level {wanted}; using {level}")
     })
 }
 
-/// Returns the exit code when something that was named cannot be used: who named it by a flag mistyped a flag.
+/// Returns the exit code for an invalid name: `Usage` if a flag set it, `Configuration` otherwise.
 fn exit_for_origin(named: Option<SettingOrigin>) -> Exit {
     if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
-/// This machine, with the keys of `auth.json` behind those of the environment.
+/// The machine, with the keys of `auth.json` as a fallback for environment variables.
 pub(super) struct MachineWithKeys<'a> {
     machine: SystemProbe,
     auth: &'a AuthFile,
@@ -194,25 +194,24 @@ impl EnvironmentProbe for MachineWithKeys<'_> {
     }
 }
 
-/// The most models that are kept: each has connections of its own.
+/// The maximum number of cached models; each has its own connections.
 const MOST: usize = 16;
 
-/// Finds a model as `--model` does. One of the provider that the user has set an address or a key for is asked there and with
-/// that; one of another provider is not.
+/// Opens models by name like `--model`. A configured address and key apply only to models of the configured provider.
 pub(crate) struct ModelResolver {
     first: ModelPreference,
-    /// The provider that `first` is about.
+    /// The provider of the preference `first`.
     provider: String,
-    /// True if the user has set the provider, and not only a key for one.
+    /// True if the user configured the provider beyond a key.
     fixed: bool,
     models: ModelsFile,
     auth: AuthFile,
-    /// Those that were named, by provider and id.
+    /// The opened models, by provider and id.
     opened: Mutex<HashMap<(String, String), Arc<dyn Model>>>,
 }
 
 impl ModelResolver {
-    /// `first`: what flags, environment and files say of the model that is asked when the run begins.
+    /// Creates an opener. `first` is the preference for the model that the run begins with.
     pub(super) fn new(
         first: ModelPreference,
         settings: &Settings,
@@ -225,8 +224,8 @@ impl ModelResolver {
     }
 
     async fn open(&self, provider: &str, model: &str) -> anyhow::Result<Arc<dyn Model>> {
-        let wish = preferences_for_model(&self.first, &self.provider, provider, model);
-        Ok(choose_model(wish, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
+        let preference = preferences_for_model(&self.first, &self.provider, provider, model);
+        Ok(choose_model(preference, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The output of a run: the answer alone, every event as JSON, or a story for people.
+//! The output of a run: the answer only, events as JSON, or progress for people.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
@@ -16,17 +16,17 @@ use crate::console::{note, prefixed_rows, print, terminal_width, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{cost_text, usage_text};
 
-/// Where events go.
+/// The destination of events.
 pub(crate) enum RunOutput {
-    /// `-p`: the answer on standard output; on a terminal, what happens meanwhile on standard error.
+    /// `-p` and `-v`: the answer on standard output; with progress, events on standard error.
     Answer {
-        /// The latest message of the model, as the user may see it.
+        /// The latest message of the model that is visible to the user.
         answer: Option<String>,
         progress: bool,
         calls: PendingToolCalls,
         used: [TokenUsage; 2],
     },
-    /// `--json`: an event a line.
+    /// `--json`: one event per line.
     Json(EventWriter<tokio::io::Stdout>),
 }
 
@@ -47,16 +47,16 @@ impl RunOutput {
         Self::Json(EventWriter::new(tokio::io::stdout()))
     }
 
-    /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
+    /// Reports a failed start or end of a run to readers of events; [`report`](crate::report) prints it for people.
     pub(crate) fn report_failure(json: bool, error: &anyhow::Error) {
         let event = AgentEvent::Error { message: format!("{error:#}"), stage: None };
         if json && let Ok(line) = line(&event) {
-            // Where nobody reads events any more, the exit code is left.
+            // If the reader is gone, the exit code remains.
             let _ = write(format!("{line}\n").as_bytes());
         }
     }
 
-    /// Tells what was wrong with a session's file, has been mended, and no run has told: there was none, or it has ended.
+    /// Reports repairs of a session file that no run reported.
     pub(crate) fn report_repairs(json: bool, session: &Session) {
         for event in session.take_repair_events() {
             if json && let Ok(line) = line(&event) {
@@ -72,7 +72,7 @@ impl RunOutput {
         match self {
             Self::Json(writer) => {
                 check_written(writer.write(event).await)?;
-                // These are for whoever started haft, too.
+                // Standard error shows these events too.
                 if let AgentEvent::Error { .. }
                 | AgentEvent::SessionRepaired { .. }
                 | AgentEvent::TurnDiscarded { .. } = event
@@ -85,7 +85,8 @@ impl RunOutput {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
                 } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
-                    // What an earlier step said is no answer when the last one was suppressed, failed or discarded.
+                    // A message of an earlier step is not the answer if the last step was suppressed, failed or
+                    // discarded.
                     *answer = None;
                 } else if let AgentEvent::Usage { usage, cumulative } = event {
                     let [run, session] = used;
@@ -115,8 +116,7 @@ impl RunOutput {
     }
 }
 
-/// Returns the usage of a run; that of its session, too, where that is more and has a price. Nothing where no model was
-/// asked.
+/// Returns the usage of a run, and the cost of its session if it is higher. `None` if no model was asked.
 fn usage_summary([run, session]: &[TokenUsage; 2]) -> Option<String> {
     let asked = *run != TokenUsage::default();
     let more =
@@ -124,7 +124,7 @@ fn usage_summary([run, session]: &[TokenUsage; 2]) -> Option<String> {
     asked.then(|| format!("-- {}{}", usage_text(run), more.unwrap_or_default()))
 }
 
-/// Ends haft without a message when the reader is gone, as without `--json`.
+/// Fails without a message if the reader is gone, as without `--json`.
 fn check_written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
     match &outcome {
         Err(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -144,18 +144,18 @@ pub(crate) fn rendered_event(event: &AgentEvent, width: Option<usize>) -> String
     }
 }
 
-/// The text for people about an event.
+/// The text of an event for people.
 #[derive(Debug)]
 enum EventText {
-    /// The output of an extension's command: a result, on standard output.
+    /// The output of an extension's command, on standard output.
     Output(String),
     Notice(String),
-    /// A text for people who wait.
+    /// Progress, shown on request.
     Progress(String),
     Nothing,
 }
 
-/// Returns a note that the conversation is shorter from here on, or why it is not.
+/// Returns a note about a compaction: its result, or why it failed.
 fn compaction_text(
     before: u64,
     after: Option<u64>,
@@ -164,26 +164,26 @@ fn compaction_text(
 ) -> EventText {
     match (error, after) {
         (Some(error), _) => {
-            EventText::Notice(haft_message(&format!("the conversation was not summed up: {error}"), width()))
+            EventText::Notice(haft_message(&format!("the conversation was not compacted: {error}"), width()))
         }
         (None, Some(after)) => {
-            EventText::Progress(format!("… summed up: {before} tokens before, {after} now"))
+            EventText::Progress(format!("… compacted: {before} tokens before, {after} now"))
         }
         (None, None) => EventText::Nothing,
     }
 }
 
 fn repair_text(id: &str, message: &str) -> String {
-    // The beginning of an id is what sessions are called by.
+    // People refer to sessions by the beginning of the id.
     let id: String = id.chars().take(8).collect();
     format!("session {id}: {message}")
 }
 
 fn conflict_text(path: &str, first: &str, then: &str) -> String {
-    // The keys in a path are the extension's.
+    // The path contains keys of the extension.
     let path = sanitize_line(path);
     let what = if path.is_empty() { "the arguments" } else { path.as_str() };
-    format!("{first} and {then} both changed {what}; the tool gets what {then} made of it")
+    format!("{first} and {then} both changed {what}; the tool receives the version of {then}")
 }
 
 fn fault_text(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
@@ -196,14 +196,14 @@ fn retry_text(attempt: u32, delay_ms: u64, message: &str) -> String {
 }
 
 fn gap_text(lost: u64) -> String {
-    format!("{lost} events of extensions were left out here, because they came faster than they were read")
+    format!("{lost} extension events were dropped here, because they arrived faster than they were read")
 }
 
 fn gate_off_text(extension: &ExtensionName, reason: &str) -> String {
-    format!("going on without extension {extension}, which is not asked any more: {reason}")
+    format!("continuing without extension {extension}, which no longer decides: {reason}")
 }
 
-/// A call or its result, behind the extension that asked for it unless the model did.
+/// Returns a call or its result, prefixed with the extension that requested it, if any.
 fn call_text(by: Option<&ExtensionName>, tool: &str, text: &str) -> String {
     let by = by.map(|extension| format!("[{}] ", sanitize_line(extension.as_str()))).unwrap_or_default();
     format!("{by}{} {}", short_line(tool), short_line(text))
@@ -213,7 +213,7 @@ fn result_mark(is_error: bool) -> &'static str {
     if is_error { "✗" } else { "←" }
 }
 
-/// Most events say nothing, so the terminal is asked for its width only for those that do.
+/// Returns the text of an event. `width` queries the terminal only if the event has a text.
 fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
     match event {
         AgentEvent::ExtDisplay { extension, text } => {
@@ -235,13 +235,13 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
             EventText::Notice(haft_message(&repair_text(id, message), width()))
         }
         AgentEvent::ModelFallback { from, to, message } => {
-            EventText::Notice(haft_message(&format!("{message}; {from} gives way to {to}"), width()))
+            EventText::Notice(haft_message(&format!("{message}; switching from {from} to {to}"), width()))
         }
-        AgentEvent::CompactionStart { .. } => EventText::Progress("… summing up the conversation".to_owned()),
+        AgentEvent::CompactionStart { .. } => EventText::Progress("… compacting the conversation".to_owned()),
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
             compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
         }
-        AgentEvent::Interrupted { .. } => EventText::Progress("… coming to an end".to_owned()),
+        AgentEvent::Interrupted { .. } => EventText::Progress("… stopping".to_owned()),
         AgentEvent::TurnDiscarded { by, reason } => {
             EventText::Notice(haft_message(&discarded_text(by, reason), width()))
         }
@@ -253,7 +253,7 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         | AgentEvent::ToolResult { .. }
         | AgentEvent::HostCallStart { .. }
         | AgentEvent::HostCallEnd { .. } => call_event_text(event, width),
-        // Standard error has had a line for each before the run began.
+        // Standard error shows these before the run begins.
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
@@ -280,7 +280,7 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
 }
 
 fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has no other events")]
     match event {
         AgentEvent::ToolCall { name, args, .. } => {
             EventText::Progress(format!("→ {}", call_text(None, name, args.as_str())))
@@ -309,7 +309,7 @@ fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) ->
     }
 }
 
-/// An extension's text with its owner before every row, so that none can pose as haft's own.
+/// Returns an extension's text with its name before every row, so that it cannot imitate messages of haft.
 fn attribute_rows(extension: &ExtensionName, lead: &str, text: &str, width: Option<usize>) -> String {
     let prefix = format!("[{}] {lead}", sanitize_line(extension.as_str()));
     prefixed_rows(&prefix, &prefix, text, width)
@@ -324,18 +324,18 @@ fn level_prefix(level: NoteLevel) -> &'static str {
     }
 }
 
-/// Returns a note that a turn was discarded, and by whom.
+/// Returns a note about a discarded turn.
 fn discarded_text(by: &str, reason: &str) -> String {
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    format!("{by} discarded this turn, and the conversation is as it was before{why}")
+    format!("{by} discarded this turn; the conversation is unchanged{why}")
 }
 
-/// A message of haft's own. It may quote others, so only its first row says that it is haft's.
+/// Returns a message of haft. The message can quote other programs, so only its first row has haft's prefix.
 fn haft_message(message: &str, width: Option<usize>) -> String {
     prefixed_rows("haft: ", "  | ", message, width)
 }
 
-/// The first line, cut to what fits beside the rest on 80 columns.
+/// Returns the first line, shortened to fit into 80 columns.
 fn short_line(text: &str) -> String {
     const ROOM: usize = 60;
     let text = sanitize(text);
@@ -344,12 +344,12 @@ fn short_line(text: &str) -> String {
     if cut.len() < line.len() { format!("{cut}…") } else { cut }
 }
 
-/// The calls without a result, each as it is told.
+/// The running calls, with the text of each.
 #[derive(Debug, Default)]
 pub(crate) struct PendingToolCalls(BTreeMap<ToolCallId, String>);
 
 impl PendingToolCalls {
-    /// A line about an event, with the call that it is about where others were told in between.
+    /// Appends the call to a line about a refusal, because other calls may have been shown in between.
     fn annotate(&mut self, event: &AgentEvent, line: String) -> String {
         if let AgentEvent::ToolCall { id, name, args } = event {
             self.0.insert(id.clone(), call_text(None, name, args.as_str()));
@@ -367,7 +367,7 @@ impl PendingToolCalls {
 fn result_text(name: &str, synthetic_by: Option<&str>, text: &str) -> String {
     match synthetic_by {
         None => format!("{} {text}", short_line(name)),
-        Some(by) => format!("{} (not run: {} answered) {text}", short_line(name), short_line(by)),
+        Some(by) => format!("{} (not run; result by {}) {text}", short_line(name), short_line(by)),
     }
 }
 
@@ -383,7 +383,7 @@ mod tests {
         AgentEvent::AssistantMessage { content, time: Rfc3339Time("T".into()) }
     }
 
-    /// The answer that is left to print after these events.
+    /// Returns the answer that remains to be printed after these events.
     async fn answer(events: &[AgentEvent]) -> Option<String> {
         let mut output = RunOutput::answer_with(false);
         for event in events {
@@ -396,20 +396,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_answer_is_what_the_last_step_said() {
+    async fn answer_is_message_of_last_step() {
         let step = |step| AgentEvent::TurnStart { step };
         assert_eq!(
             answer(&[step(1), said("let me see"), step(2), said("16 degrees")]).await.unwrap(),
             "16 degrees"
         );
-        // The second step was suppressed.
+        // The second step is suppressed.
         assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
         let discarded = AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() };
         assert_eq!(answer(&[step(1), said("the key is 1"), discarded]).await, None);
     }
 
     #[test]
-    fn the_bill_names_the_session_where_it_cost_more() {
+    fn usage_includes_session_if_it_cost_more() {
         let used = |input, cost_usd| TokenUsage { input, cost_usd, ..TokenUsage::default() };
         assert_eq!(usage_summary(&[TokenUsage::default(), used(9, 0.5)]), None);
         let tokens = "-- tokens: 7 in, 0 out";
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_calls_the_refused_one_is_named() {
+    fn names_refused_call_among_several() {
         let mut calls = PendingToolCalls::default();
         for (id, command) in [("1", "ls"), ("2", "rm")] {
             let args = RawJson::from(serde_json::json!({ "command": command }));
@@ -440,8 +440,8 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_a_tools_place_is_told_as_that() {
+    fn marks_result_of_extension() {
         assert_eq!(result_text("bash", None, "FAKE"), "bash FAKE");
-        assert_eq!(result_text("bash", Some("aa"), "FAKE"), "bash (not run: aa answered) FAKE");
+        assert_eq!(result_text("bash", Some("aa"), "FAKE"), "bash (not run; result by aa) FAKE");
     }
 }

@@ -1,10 +1,9 @@
-//! Events of extensions, on their way to the output.
+//! The queue of extension events for the output.
 //!
-//! Extensions go on while a reader of events takes its time, so what they tell is bounded here: beyond a size, their notes and
-//! the events of what they have haft do are left out, and how many is told in their place ([`AgentEvent::EventGap`]).
-//! Everything else comes, for other limits bound it: of faults, each extension has a few for each code and process, and few
-//! processes in a time; texts of commands, dropped gates and summaries come one for each that a person or the run has caused,
-//! and those wait for the output.
+//! Extensions continue while a reader of events is slow, so the queue is bounded. Beyond its limit, notes and host call
+//! events are dropped; [`AgentEvent::EventGap`] reports their number. All other events are kept, because other limits
+//! bound them: each extension reports few failures per code and process, and few restarts in a period. Command texts,
+//! dropped gates and summaries follow actions of a person or the run, which wait for the output.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,26 +11,26 @@ use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use tokio::sync::mpsc;
 
-/// The size of waiting events that can be left out, in bytes.
+/// The maximum size of waiting droppable events, in bytes.
 const MOST: usize = 8 * 1024 * 1024;
 
-/// The size of an event beside its texts, in bytes.
+/// The size of an event without its texts, in bytes.
 const EACH: usize = 256;
 
-/// Cheap to clone.
+/// The sending half; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct EventQueueSender {
     events: mpsc::UnboundedSender<AgentEvent>,
     waiting: Arc<Mutex<BacklogCounters>>,
 }
 
-/// The other end.
+/// The receiving half.
 pub(crate) struct EventQueueReceiver {
     events: mpsc::UnboundedReceiver<AgentEvent>,
     waiting: Arc<Mutex<BacklogCounters>>,
 }
 
-/// Of what can be left out.
+/// The size of the waiting droppable events.
 #[derive(Debug, Default)]
 struct BacklogCounters {
     bytes: usize,
@@ -48,7 +47,7 @@ pub(crate) fn event_queue() -> (EventQueueSender, EventQueueReceiver) {
 }
 
 impl EventQueueSender {
-    /// Passes an event on. Never waits.
+    /// Sends an event. Never waits.
     pub(crate) fn send(&self, event: AgentEvent) {
         let mut waiting = lock(&self.waiting);
         let bytes = droppable_size(&event).unwrap_or_default();
@@ -57,7 +56,7 @@ impl EventQueueSender {
             return;
         }
         waiting.bytes += bytes;
-        // Nobody to read it any more is no reason to fail.
+        // A closed receiver is not an error.
         if let Some(gap) = waiting.take_gap() {
             drop(self.events.send(gap));
         }
@@ -89,21 +88,21 @@ impl EventQueueReceiver {
 }
 
 impl BacklogCounters {
-    /// Returns an event with the number of those that were left out and not reported.
+    /// Returns an event with the number of dropped events that were not reported yet.
     fn take_gap(&mut self) -> Option<AgentEvent> {
         let lost = std::mem::take(&mut self.lost);
         (lost > 0).then_some(AgentEvent::EventGap { lost })
     }
 }
 
-/// Counters, which a panic cannot leave half changed.
+/// Locks the counters. A panic cannot leave them half changed.
 fn lock(waiting: &Mutex<BacklogCounters>) -> MutexGuard<'_, BacklogCounters> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the size of an event, if it can be left out.
+/// Returns the size of a droppable event; `None` for others.
 fn droppable_size(event: &AgentEvent) -> Option<usize> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only the listed events are droppable")]
     let texts = match event {
         AgentEvent::ExtNotify { message, .. } => message.len(),
         AgentEvent::ExtClearNotes { .. } => 0,
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_size_notes_are_left_out_and_counted_and_no_fault_is() {
+    fn drops_and_counts_notes_beyond_limit_but_no_errors() {
         let (sender, mut events) = event_queue();
         let half = || note(MOST / 2);
         sender.send(half());
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_ends_when_nobody_sends_any_more() {
+    async fn ends_after_last_sender() {
         let (sender, mut events) = event_queue();
         sender.send(fault());
         drop(sender);

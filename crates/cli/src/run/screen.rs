@@ -1,4 +1,4 @@
-//! The output of a run beside its interrupts.
+//! The output of a run together with its interrupts.
 
 use haft_core::model::ModelErrorKind;
 use haft_protocol::event::AgentEvent;
@@ -10,17 +10,17 @@ use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;
 
-/// Where events go and interrupts come from. Both are looked at together: a reader that takes no events must not
-/// hold up an interrupt.
+/// The output and the interrupts. Both are polled together, so that a slow reader of events does not delay an
+/// interrupt.
 pub(super) struct RunDisplay {
     pub(super) output: RunOutput,
     pub(super) interrupts: InterruptListener,
-    /// Notes and faults of the extensions, and the agent's own events that no run tells.
+    /// Notes and failures of the extensions, and agent events that no run reports.
     pub(super) events: EventQueueReceiver,
     pub(super) cancel: CancellationToken,
 }
 
-/// The continuation of a run's output.
+/// The next action of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RunFlow {
     Continue,
@@ -43,17 +43,17 @@ impl RunDisplay {
     }
 }
 
-/// The first interrupt asks to stop, the second does not wait for it.
+/// Handles an interrupt: the first requests a stop, the second stops immediately.
 pub(crate) fn handle_interrupt(interrupts: &InterruptListener, cancel: &CancellationToken) -> RunFlow {
     if interrupts.is_immediate() {
         return RunFlow::StopNow;
     }
-    note("haft: stopping; once more to stop at once");
+    note("haft: stopping; interrupt again to stop immediately");
     cancel.cancel();
     RunFlow::Continue
 }
 
-/// Returns the exit code when a model did not answer.
+/// Returns the exit code for a failed model request.
 pub(super) fn exit_of_model(kind: ModelErrorKind) -> Exit {
     match kind {
         ModelErrorKind::Auth => Exit::NoProvider,

@@ -1,4 +1,4 @@
-//! Which session a run is part of: a new one, or one that is gone on with.
+//! The session of a run: a new one, or one that it resumes.
 
 mod pick;
 
@@ -19,23 +19,23 @@ use crate::exit::{Exit, OrExit as _};
 use crate::session::{SessionFinder, explain_error, render_table, session_rows, short_id};
 use crate::setup::RunSetup;
 
-/// The provider whose models are files.
+/// The provider whose models are script files.
 const SCRIPTED: &str = "scripted";
 
-/// The session that the arguments mean.
+/// The session that the arguments select.
 pub(crate) enum SessionOpenOutcome {
     Session(SelectedSession),
-    /// The user was shown which there are, or chose none: there is nothing left to do.
+    /// The sessions were listed, or the user chose none; the run ends.
     Nothing(Exit),
 }
 
 pub(crate) struct SelectedSession {
     pub(crate) session: Session,
-    /// True if it was there before.
+    /// True if the session existed before.
     pub(crate) resumed: bool,
 }
 
-/// Opens the session that the arguments name. `prompt`: there is something to say in it.
+/// Opens the session that the arguments select. `prompt` is true if the run has a prompt.
 pub(crate) fn open(args: &SessionArgs, setup: &RunSetup, prompt: bool) -> anyhow::Result<SessionOpenOutcome> {
     let sessions = SessionFinder::new(&setup.home, &setup.cwd);
     let found = match (args, args.resume.as_deref()) {
@@ -53,7 +53,7 @@ pub(crate) fn open(args: &SessionArgs, setup: &RunSetup, prompt: bool) -> anyhow
         },
         (_, Some(name)) if !SessionFinder::is_session_name(name) => {
             return Exit::Usage.fail(format!(
-                "--resume takes the beginning of an id, and {name:?} is none; for a prompt: haft -r -p …"
+                "--resume expects the beginning of an id, not {name:?}; to give a prompt, use haft -r -p …"
             ));
         }
         (_, Some(name)) => sessions.find(name)?,
@@ -69,13 +69,13 @@ pub(crate) fn open(args: &SessionArgs, setup: &RunSetup, prompt: bool) -> anyhow
         Some(why) => {
             let named = args.session.as_ref().map(|name| format!("--session {name}"));
             let way = named.unwrap_or_else(|| format!("-r {}", short_id(session.id())));
-            Exit::Usage.fail(format!("{why}; give a prompt to go on: haft {way} -p …"))
+            Exit::Usage.fail(format!("{why}; give a prompt to continue: haft {way} -p …"))
         }
         None => Ok(SessionOpenOutcome::Session(SelectedSession { session, resumed: true })),
     }
 }
 
-/// Why there is nothing to go on with but a prompt; none where the model has yet to answer.
+/// Returns the reason why the session needs a prompt to continue; `None` if a message waits for an answer.
 fn nothing_to_answer(session: &Session) -> Option<String> {
     let id = short_id(session.id());
     if let Some(Message::User { .. } | Message::Tool(_)) = session.context().messages.last() {
@@ -84,15 +84,15 @@ fn nothing_to_answer(session: &Session) -> Option<String> {
     let branch = session.branch();
     let answer = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::Said(_)));
     match answer.map(|entry| entry.body.answer().map(|answer| answer.stop)) {
-        None => Some(format!("nothing was said in session {id}")),
-        // Another one takes its place.
+        None => Some(format!("session {id} has no messages")),
+        // The next answer replaces the failed one.
         Some(Some(StopCause::Error)) => None,
-        Some(Some(StopCause::Aborted)) => Some(format!("the last answer in session {id} was stopped by you")),
-        Some(_) => Some(format!("session {id} has its answer")),
+        Some(Some(StopCause::Aborted)) => Some(format!("you stopped the last answer in session {id}")),
+        Some(_) => Some(format!("the last prompt in session {id} is already answered")),
     }
 }
 
-/// Lets the person choose one, or lists them where there is nobody to choose.
+/// Lets the user choose a session; without a terminal, prints the list.
 fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Result<SessionFile, Exit>> {
     let found = sessions.in_directory()?;
     if found.is_empty() {
@@ -104,7 +104,7 @@ fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Resu
     }
     if prompt {
         return Exit::Usage.fail(
-            "there is no terminal to choose a session on; name one with --resume ID, or take the latest with -c",
+            "cannot choose a session without a terminal; use --resume ID, or -c for the most recent session",
         );
     }
     print(&render_table(&rows, std::time::SystemTime::now()))?;
@@ -121,23 +121,23 @@ pub(crate) fn resume(found: &SessionFile, setup: &RunSetup) -> anyhow::Result<Se
     let (cwd, here) = (session.header().cwd, setup.cwd.canonicalize().unwrap_or_else(|_| setup.cwd.clone()));
     if std::path::Path::new(&cwd) != here {
         note(&sanitize_line(&format!(
-            "haft: session {id} is about {cwd}; it goes on in {}",
+            "haft: session {id} was recorded in {cwd}; it continues in {}",
             setup.cwd.display()
         )));
     }
     match session.context().closed.len() {
         0 => {}
-        1 => note("haft: a tool call was interrupted; it is not run again, and the model is told"),
+        1 => note("haft: a tool call was interrupted; haft does not repeat it, and the model is informed"),
         calls => {
             note(&format!(
-                "haft: {calls} tool calls were interrupted; they are not run again, and the model is told"
+                "haft: {calls} tool calls were interrupted; haft does not repeat them, and the model is informed"
             ));
         }
     }
     Ok(session)
 }
 
-/// The model: what the flags say, otherwise the session's, otherwise what the settings say.
+/// Returns the model: from the flags, otherwise the session, otherwise the settings.
 pub(super) async fn session_model(
     args: &RunArgs,
     setup: &RunSetup,
@@ -150,8 +150,8 @@ pub(super) async fn session_model(
     or_configured_model(args, setup, &ModelChange { provider, model }, named).await
 }
 
-/// The model of a copy of a conversation: the one that was asked there last, whatever the flags said when the process
-/// began; otherwise what they and the settings say. `first`: the model that the process began with.
+/// Returns the model of a copy of a conversation: the last one it used, otherwise the one of flags and settings.
+/// `first` is the model that the process began with.
 pub(super) async fn model_of_copy(
     args: &RunArgs,
     setup: &RunSetup,
@@ -163,7 +163,7 @@ pub(super) async fn model_of_copy(
     or_configured_model(args, setup, &kept, named).await
 }
 
-/// The session's model, or if it cannot be asked, what the settings say.
+/// Returns the session's model, or the configured one if it is not available.
 async fn or_configured_model(
     args: &RunArgs,
     setup: &RunSetup,
@@ -174,12 +174,11 @@ async fn or_configured_model(
         Ok(model) => return Ok(model),
         Err(error) => error,
     };
-    // The name that a script gives itself does not lead back to its file, and whoever played one wants no other model to
-    // be asked in its place, and paid.
+    // A script's name does not identify its file. A paid model must not silently replace a script.
     let script = setup.settings().provider.as_ref().is_some_and(|set| set.value == SCRIPTED);
     if provider.as_str() == SCRIPTED && !script {
         return Exit::NoProvider.fail(format!(
-            "the session was played by the script {model}, whose file is not known any more; name it, or another model: \
+            "the session used the script {model}, whose file is unknown; name the file, or another model: \
              --model {SCRIPTED}/FILE"
         ));
     }
@@ -187,19 +186,19 @@ async fn or_configured_model(
     let info = chosen.info();
     if (&info.provider, &info.model) != (provider, model) {
         let text = format!(
-            "haft: the session's model {provider}/{model} cannot be used ({error:#}); {info} is used"
+            "haft: the session's model {provider}/{model} is not available ({error:#}); using {info}"
         );
         note(&sanitize_line(&text));
     }
     Ok(chosen)
 }
 
-/// Returns the thinking level: what the flag says, otherwise the session, otherwise the settings.
+/// Returns the thinking level: from the flag, otherwise the session, otherwise the settings.
 pub(super) fn session_thinking(args: &RunArgs, setup: &RunSetup, chosen: &SelectedSession) -> ThinkingLevel {
     args.model.thinking.unwrap_or_else(|| thinking_of_copy(setup, &chosen.session))
 }
 
-/// The same for a copy of a conversation: what was said there last counts before flags.
+/// Returns the thinking level of a copy of a conversation: its last level takes precedence over flags.
 pub(super) fn thinking_of_copy(setup: &RunSetup, copy: &Session) -> ThinkingLevel {
     let kept = || copy.context().settings.thinking?.parse().ok();
     kept().unwrap_or(setup.settings().thinking.value)

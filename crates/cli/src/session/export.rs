@@ -1,4 +1,4 @@
-//! `haft session export`: a session for others.
+//! `haft session export`: writes a session for others.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -29,7 +29,7 @@ pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
             let same = |file: &Path| fs::canonicalize(file).ok();
             anyhow::ensure!(
                 same(file).is_none() || same(file) != same(path),
-                "{} is the session itself; write to another file",
+                "{} is the file of the session; write to another file",
                 file.display()
             );
             fs::write(file, &bytes).with_context(|| format!("cannot write {}", file.display()))?;
@@ -51,7 +51,7 @@ fn read_session(path: &Path) -> anyhow::Result<RecoveredSession> {
     let session = read(path)?;
     anyhow::ensure!(
         session.header.is_some() || !session.entries.is_empty(),
-        "{} is no session of haft",
+        "{} is not a haft session",
         path.display()
     );
     Ok(session)
@@ -66,7 +66,7 @@ fn export_bytes(
         SenderDirectories { home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()) };
     Ok(match form {
         ExportFormat::Page => {
-            // The page shows what a file for others would hold.
+            // The page contains the same data as an exported file.
             let whole = export_portable(session, &EntrySelection { at: None, all: true }, &places)?;
             (render_page(&recover(&whole), selection)?.into_bytes(), "html")
         }
@@ -74,8 +74,8 @@ fn export_bytes(
     })
 }
 
-/// Exports the session in a file into another one: a page where that is called so or not named at all, lines otherwise. No
-/// file is written over. Where it is now.
+/// Exports a session file to another file, and returns its path. The format is HTML for `.html` names and without a
+/// name, JSON lines otherwise. Existing files are never overwritten.
 pub(crate) fn export_to_file(path: &Path, to: Option<&str>, dir: &Path) -> anyhow::Result<PathBuf> {
     let session = read_session(path)?;
     let is_page = to.is_none_or(|to| {
@@ -85,7 +85,7 @@ pub(crate) fn export_to_file(path: &Path, to: Option<&str>, dir: &Path) -> anyho
     let form = if is_page { ExportFormat::Page } else { ExportFormat::Lines };
     let (bytes, extension) = export_bytes(&session, &EntrySelection { at: None, all: false }, form)?;
     let file = dir.join(to.map_or_else(|| default_name(&session, extension), str::to_owned));
-    create_file(&file, "name another file", &bytes)?;
+    create_file(&file, "choose another file", &bytes)?;
     Ok(file)
 }
 
@@ -94,24 +94,24 @@ fn default_name(session: &RecoveredSession, extension: &str) -> String {
     format!("haft-{}.{extension}", id.get(..8).unwrap_or("session"))
 }
 
-/// Writes a file that is not there yet.
+/// Creates a new file; fails if it exists.
 fn create_file(file: &Path, else_what: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let mut made = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(file)
-        .with_context(|| format!("cannot make {}; {else_what}", file.display()))?;
+        .with_context(|| format!("cannot create {}; {else_what}", file.display()))?;
     made.write_all(bytes).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// A file of its own in the current directory, so that a terminal is not filled with it.
+/// Writes a new file in the current directory, so that the output does not fill the terminal.
 fn new_file(session: &RecoveredSession, extension: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let file = PathBuf::from(default_name(session, extension));
-    create_file(&file, "name another file with -o", bytes)?;
+    create_file(&file, "choose another file with -o", bytes)?;
     note_written(&file);
     Ok(())
 }
 
 fn note_written(file: &Path) {
-    note(&sanitize_line(&format!("written to {}; read it before you give it away", file.display())));
+    note(&sanitize_line(&format!("written to {}; review the file before you share it", file.display())));
 }

@@ -1,4 +1,4 @@
-//! Finding the session that somebody means.
+//! Finds the session that a name refers to.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -13,16 +13,16 @@ use haft_core::session::{EntryId, Session, SessionId, recover};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::text::SessionRow;
 
-/// The word for the session of this directory that was written last.
+/// The name of the most recent session of this directory.
 const LAST: &str = "last";
 
-/// The greatest size of a file's first line.
+/// The maximum size of the first line of a session file, in bytes.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
-/// The number of sessions that are named when it is not clear which is meant.
+/// The maximum number of sessions in the message about an ambiguous id.
 const CANDIDATES: usize = 10;
 
-/// The sessions of a user, seen from a directory.
+/// The sessions of a user, as seen from a directory.
 #[derive(Debug)]
 pub(crate) struct SessionFinder {
     store: SessionStore,
@@ -31,22 +31,22 @@ pub(crate) struct SessionFinder {
 
 impl SessionFinder {
     pub(crate) fn new(home: &Home, cwd: &Path) -> Self {
-        // The same directory by another way has the same sessions.
+        // Different paths to one directory have the same sessions.
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         Self { store: SessionStore::new(home.sessions_dir()), cwd }
     }
 
-    /// A new one; it has no file before something is said.
+    /// Creates a session. Its file is created with the first message.
     pub(crate) fn create(&self) -> Session {
         self.store.create(&self.cwd)
     }
 
-    /// Those of the directory, the latest first.
+    /// Returns the sessions of the directory, latest first.
     pub(crate) fn in_directory(&self) -> anyhow::Result<Vec<SessionFile>> {
         Ok(self.store.list(&self.cwd)?)
     }
 
-    /// Those of all directories, the latest first.
+    /// Returns the sessions of all directories, latest first.
     pub(crate) fn all(&self) -> anyhow::Result<Vec<SessionFile>> {
         Ok(self.store.list_all()?)
     }
@@ -58,17 +58,17 @@ impl SessionFinder {
     /// Returns the error when the directory has no session.
     pub(crate) fn no_session_error(&self) -> anyhow::Error {
         anyhow::anyhow!(
-            "{} has no session yet; haft session list --all shows those of other directories",
+            "{} has no sessions yet; `haft session list --all` lists those of other directories",
             self.cwd.display()
         )
     }
 
-    /// True if a word can be one that [`find`](Self::find) takes.
+    /// True if [`find`](Self::find) accepts this name.
     pub(crate) fn is_session_name(name: &str) -> bool {
         name == LAST || is_path(Path::new(name)) || name.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
-    /// The one whose id begins so, the one in this file, or the latest.
+    /// Returns the session with this id prefix or file, or the latest session.
     pub(crate) fn find(&self, name: &str) -> anyhow::Result<SessionFile> {
         if name == LAST {
             return self.latest();
@@ -86,19 +86,20 @@ impl SessionFinder {
         match found.as_slice() {
             [one] => Ok(one.clone()),
             [] => Exit::Session.fail(format!(
-                "no session has an id that begins with {name:?}; haft session list --all shows all there are"
+                "no session has an id that begins with {name:?}; `haft session list --all` lists all sessions"
             )),
             several => Err(ambiguous_id_error(name, several)).or_exit(Exit::Session),
         }
     }
 }
 
-/// True if a name is that of a file and no beginning of an id.
+/// True if the name is a path instead of an id prefix.
 fn is_path(name: &Path) -> bool {
     name.components().count() > 1 || name.extension().is_some()
 }
 
-/// A file that somebody named. Only one that begins like a session is taken for one: opening it cuts off a torn end.
+/// Returns the session in a file. The file must begin like a session, because opening it truncates an incomplete last
+/// line.
 fn session_at_path(path: &Path) -> anyhow::Result<SessionFile> {
     let file = File::open(path).with_context(|| format!("cannot open the session {}", path.display()))?;
     let metadata = file.metadata()?;
@@ -110,7 +111,7 @@ fn session_at_path(path: &Path) -> anyhow::Result<SessionFile> {
     let id = header
         .map(|header| header.id)
         .or_else(named)
-        .with_context(|| format!("{} is no session", path.display()))?;
+        .with_context(|| format!("{} is not a session file", path.display()))?;
     Ok(SessionFile {
         id,
         path: fs::canonicalize(path)?,
@@ -121,7 +122,7 @@ fn session_at_path(path: &Path) -> anyhow::Result<SessionFile> {
 
 fn ambiguous_id_error(name: &str, several: &[SessionFile]) -> anyhow::Error {
     let mut text =
-        format!("{} sessions have an id that begins with {name:?}; give more of it:", several.len());
+        format!("{} sessions have an id that begins with {name:?}; give more digits:", several.len());
     for found in several.iter().take(CANDIDATES) {
         let what = SessionRow::from_found(found).map(|row| row.text).unwrap_or_default();
         text.push_str(&format!("\n{}  {what}", found.id));
@@ -138,10 +139,10 @@ pub(super) fn find_entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> an
     match (found.pop(), found.len()) {
         (Some(id), 0) => Ok(id),
         (None, _) => Err(anyhow::anyhow!(
-            "the session has no entry whose id begins with {prefix:?}; haft session tree shows them"
+            "the session has no entry whose id begins with {prefix:?}; `haft session tree` lists the entries"
         )),
         (Some(_), more) => Err(anyhow::anyhow!(
-            "{} entries have an id that begins with {prefix:?}; give more of it",
+            "{} entries have an id that begins with {prefix:?}; give more digits",
             more + 1
         )),
     }

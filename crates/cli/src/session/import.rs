@@ -1,4 +1,4 @@
-//! `haft session import`: a session of somebody else's, or of another program.
+//! `haft session import`: imports a session of another user or program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,11 +12,12 @@ use haft_export::{ImportLimits, ImportProblem, ImportedSession, import_session};
 use crate::args::ImportArgs;
 use crate::console::{self, note};
 
-/// Problems that are told one by one.
+/// The maximum number of problems that are listed.
 const TOLD: usize = 10;
 
 pub(super) fn run(store: &SessionStore, cwd: &Path, args: &ImportArgs) -> anyhow::Result<()> {
-    let dir = cwd.canonicalize().with_context(|| format!("there is no directory {}", cwd.display()))?;
+    let dir =
+        cwd.canonicalize().with_context(|| format!("the directory {} does not exist", cwd.display()))?;
     let limits = ImportLimits::default();
     let shown = args.file.display();
     let bytes = match args.file.as_os_str() == "-" {
@@ -41,7 +42,7 @@ pub(super) fn run(store: &SessionStore, cwd: &Path, args: &ImportArgs) -> anyhow
     console::print(&header.id.to_string())
 }
 
-/// Reads no more than one byte beyond the limit, so that what is too long is seen to be.
+/// Reads at most one byte beyond the limit, so that longer input is detected.
 fn read_up_to(from: impl Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most as u64 + 1).read_to_end(&mut bytes)?;
@@ -53,6 +54,6 @@ fn print_problems(problems: &[ImportProblem]) {
         note(&sanitize_line(&problem.to_string()));
     }
     if let more @ 1.. = problems.len().saturating_sub(TOLD) {
-        note(&format!("and {more} more like these"));
+        note(&format!("and {more} more problems"));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn run(sessions: &SessionFinder, all: bool, json: bool) -> anyhow::Re
     Ok(())
 }
 
-/// Returns the row of each. One that cannot be read is told of in a note, and left out.
+/// Returns the rows. A session that cannot be read is reported in a note and left out.
 pub(crate) fn session_rows(found: &[SessionFile]) -> Vec<SessionRow> {
     let read = |found: &SessionFile| {
         SessionRow::from_found(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok()
@@ -36,7 +36,7 @@ pub(crate) fn session_rows(found: &[SessionFile]) -> Vec<SessionRow> {
     found.iter().filter_map(read).collect()
 }
 
-/// A heading, and a line for each.
+/// Renders a heading and a line for each session.
 pub(crate) fn render_table(rows: &[SessionRow], now: SystemTime) -> String {
     let digits = id_digits(rows.iter().map(|row| &row.found));
     let width = list_width();
@@ -44,7 +44,7 @@ pub(crate) fn render_table(rows: &[SessionRow], now: SystemTime) -> String {
     std::iter::once(heading(digits)).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// A table for each directory, that of the latest session first.
+/// Renders a table for each directory, the one with the latest session first.
 fn tables_by_directory(rows: &[SessionRow]) -> String {
     let now = SystemTime::now();
     let mut directories: Vec<&str> = Vec::new();

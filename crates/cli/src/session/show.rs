@@ -1,4 +1,4 @@
-//! `haft session show`: a session to read.
+//! `haft session show`: prints a session.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,13 +31,13 @@ pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
 
 fn render_transcript(branch: &[Arc<SessionEntry>]) -> String {
     let pieces = transcript_parts(branch);
-    // What the session began with is told above it.
+    // The header shows the settings that the session began with.
     let begin =
         pieces.iter().position(|piece| piece.kind != TranscriptPartKind::Setting).unwrap_or(pieces.len());
     let mut text = String::new();
     let mut last = None;
     for TranscriptPart { kind, text: piece } in pieces.into_iter().skip(begin) {
-        // The lines of tools stand together.
+        // Lines of tools form one block.
         let together =
             last.is_none() || (last == Some(TranscriptPartKind::Tool) && kind == TranscriptPartKind::Tool);
         text.push_str(if together { "" } else { "\n" });
@@ -48,7 +48,7 @@ fn render_transcript(branch: &[Arc<SessionEntry>]) -> String {
     text
 }
 
-/// Returns the text of each entry, and where there are several prompts, the usage of each.
+/// Returns the text of each entry; with several prompts, also the usage of each.
 fn transcript_parts(branch: &[Arc<SessionEntry>]) -> Vec<TranscriptPart> {
     let several = branch.iter().filter(|entry| is_prompt(&entry.body)).count() > 1;
     let bill = |used: &mut TokenUsage| {
@@ -69,7 +69,7 @@ fn transcript_parts(branch: &[Arc<SessionEntry>]) -> Vec<TranscriptPart> {
     pieces
 }
 
-/// The number of tools the model called, whether they ran or not.
+/// Returns the number of tool calls of the model, whether they ran or not.
 fn tool_call_count(body: &EntryBody) -> usize {
     let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = body else { return 0 };
     said.tool_calls().count()
@@ -123,13 +123,13 @@ fn header_text(row: &SessionRow, settings: &SessionSettings) -> String {
     text
 }
 
-/// Some rows of the transcript.
+/// A block of the transcript.
 struct TranscriptPart {
     kind: TranscriptPartKind,
     text: String,
 }
 
-/// The kind of a piece of the transcript.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TranscriptPartKind {
     Text,
@@ -138,7 +138,7 @@ enum TranscriptPartKind {
     Cost,
 }
 
-/// An entry as people read it; nothing of what only programs read.
+/// Returns the blocks of an entry; none for entries that only programs read.
 fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<TranscriptPart> {
     match body {
         EntryBody::Said(said) => match &said.message {
@@ -147,7 +147,7 @@ fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Tran
             Message::Tool(result) => vec![result_part(result)],
         },
         EntryBody::Compaction(compaction) => {
-            vec![prefixed_part("~ ", &format!("Summed up:\n{}", compaction.summary))]
+            vec![prefixed_part("~ ", &format!("Summary:\n{}", compaction.summary))]
         }
         EntryBody::BranchSummary(branch) => {
             vec![prefixed_part("~ ", &format!("Another attempt:\n{}", branch.summary))]
@@ -181,7 +181,7 @@ fn entry_intervention(entry: &SessionEntry) -> Option<HookIntervention> {
     if let EntryBody::Custom(custom) = &entry.body { HookIntervention::from_custom(custom) } else { None }
 }
 
-/// A text with its owner before every row.
+/// Returns a text with its source before every row.
 fn prefixed_part(prefix: &str, text: &str) -> TranscriptPart {
     TranscriptPart {
         kind: TranscriptPartKind::Text,
@@ -189,7 +189,7 @@ fn prefixed_part(prefix: &str, text: &str) -> TranscriptPart {
     }
 }
 
-/// Returns the text of the model, or a line for a call. What it thought is left out.
+/// Returns the text of the model, or a line for a call. Thinking is left out.
 fn block_part(block: &AssistantBlock) -> Option<TranscriptPart> {
     match block {
         AssistantBlock::Text { text } if !text.trim().is_empty() => Some(prefixed_part("", text)),
@@ -201,7 +201,7 @@ fn block_part(block: &AssistantBlock) -> Option<TranscriptPart> {
     }
 }
 
-/// Returns a line about an intervention.
+/// Returns a line about a hook's intervention.
 fn intervention_part(it: &HookIntervention, tools: &HashMap<&ToolCallId, &str>) -> TranscriptPart {
     let tool = it.call_id.as_ref().and_then(|id| tools.get(id));
     let what = tool.map(|name| format!("{name}: ")).unwrap_or_default();
@@ -216,7 +216,7 @@ fn result_part(result: &ToolMessage) -> TranscriptPart {
     TranscriptPart { kind: TranscriptPartKind::Tool, text }
 }
 
-/// The first line of a result, and before that of a failure how the tool ended, which stands in brackets below the rest.
+/// Returns the first line of a result. For a failure, the ending of the tool, which is the last line, comes first.
 fn result_summary(result: &ToolMessage) -> String {
     let text = joined_text(&result.content);
     let first = first_line(&text);
@@ -233,7 +233,7 @@ fn transcript_line(text: &str) -> String {
     truncate(&sanitize_line(text), list_width())
 }
 
-/// Returns the totals, on all branches.
+/// Returns the totals of all branches.
 fn totals_line(row: &SessionRow, calls: usize) -> String {
     format!(
         "-- {}, {}; {}",
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_tool_that_failed_ended_is_told() {
+    fn summarizes_failed_tool_with_its_ending() {
         check(true, "[no output]\n[cancelled and killed]", "✗ bash [cancelled and killed]");
         check(true, "one\ntwo\n[exit code 1]", "✗ bash [exit code 1] one");
         check(true, "no such file", "✗ bash no such file");

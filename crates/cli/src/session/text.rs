@@ -16,12 +16,12 @@ use crate::exit::Exit;
 pub(crate) struct SessionRow {
     pub(crate) found: SessionFile,
     pub(crate) summary: SessionSummary,
-    /// Its name or what was said first, and its tags; safe for a terminal.
+    /// The name or the first message, and the tags; sanitized.
     pub(crate) text: String,
 }
 
 impl SessionRow {
-    /// Reads what the list says of a session.
+    /// Reads the row of a session.
     pub(crate) fn from_found(found: &SessionFile) -> anyhow::Result<Self> {
         let summary = found.summary().map_err(|error| explain_error(error, found.id))?;
         let said = || summary.first_text.as_deref().map(first_line);
@@ -31,7 +31,7 @@ impl SessionRow {
         Ok(Self { found: found.clone(), summary, text })
     }
 
-    /// The line of the list, in at most `width` columns; `digits` of the id are shown.
+    /// Returns the line of the list, at most `width` columns wide, with `digits` digits of the id.
     pub(crate) fn line(&self, now: SystemTime, digits: usize, width: usize) -> String {
         let id: String = self.found.id.to_string().chars().take(digits).collect();
         let when = age_text(now, self.found.modified);
@@ -46,7 +46,7 @@ pub(crate) fn heading(digits: usize) -> String {
     format!("{:<digits$}  {:<11}  {:>8}  {:>7}  {}", "ID", "WHEN", "MESSAGES", "COST", "SESSION")
 }
 
-/// The number of digits that tell all ids apart; eight, if that is enough.
+/// Returns the number of digits that distinguish all ids; at least eight.
 pub(crate) fn id_digits<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> usize {
     let mut ids: Vec<String> = sessions.map(|found| found.id.to_string()).collect();
     ids.sort();
@@ -55,7 +55,7 @@ pub(crate) fn id_digits<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> 
     most.unwrap_or_default().max(8)
 }
 
-/// Returns the age, in a word or two.
+/// Returns the age as a short text.
 pub(crate) fn age_text(now: SystemTime, then: SystemTime) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -68,7 +68,7 @@ pub(crate) fn age_text(now: SystemTime, then: SystemTime) -> String {
     }
 }
 
-/// US dollars; nothing where no price is known.
+/// Formats US dollars; `-` without a known price.
 pub(crate) fn cost_text(dollars: f64) -> String {
     match dollars {
         0.0 => "-".to_owned(),
@@ -77,7 +77,7 @@ pub(crate) fn cost_text(dollars: f64) -> String {
     }
 }
 
-/// Returns the usage of requests to models; of the cache only what was used of it, and the price where it is known.
+/// Returns the usage of requests to models. Cache tokens and price appear only if they are known.
 pub(crate) fn usage_text(usage: &TokenUsage) -> String {
     let TokenUsage { input, output, .. } = usage;
     let of_cache = |tokens: u64, what: &str| match tokens {
@@ -110,7 +110,7 @@ pub(crate) fn truncate(line: &str, width: usize) -> String {
     format!("{}…", shown.trim_end())
 }
 
-/// The entries of a session, whoever has it open. What had to be repaired to read them is told.
+/// Reads the entries of a session, even if it is open elsewhere. Prints repairs as notes.
 pub(super) fn read_entries(found: &SessionFile) -> anyhow::Result<Vec<SessionEntry>> {
     let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     for repair in read.repairs {
@@ -119,24 +119,24 @@ pub(super) fn read_entries(found: &SessionFile) -> anyhow::Result<Vec<SessionEnt
     Ok(read.entries)
 }
 
-/// Why a session cannot be used, with what can be done instead.
+/// Adds the next step to the error of a session.
 pub(crate) fn explain_error(error: SessionError, id: SessionId) -> anyhow::Error {
     let id = short_id(id);
     if let SessionError::Locked { .. } = error {
         return Exit::SessionInUse.attach_to(anyhow::anyhow!(
-            "session {id} is open elsewhere; fork it with haft session fork {id}, or look at it with haft session \
-             show {id}"
+            "session {id} is open in another process; fork it with `haft session fork {id}`, or read it with `haft session \
+             show {id}`"
         ));
     }
     if let SessionError::ReadOnly { .. } | SessionError::Newer { .. } = error {
         return Exit::Session.attach_to(anyhow::anyhow!(
-            "session {id} was written by a newer haft; this one can only look at it: haft session show {id}"
+            "session {id} was written by a newer version of haft; upgrade haft to continue it, or read it with `haft session show {id}`"
         ));
     }
     error.into()
 }
 
-/// Enough of an id for people.
+/// Returns the beginning of an id, for people.
 pub(crate) fn short_id(id: SessionId) -> String {
     id.to_string().chars().take(8).collect()
 }
@@ -146,23 +146,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_words() {
+    fn formats_ages() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(10_000_000);
         let ago = |seconds| age_text(now, now - Duration::from_secs(seconds));
         assert_eq!(
             [59, 60, 3599, 3600, 86_399, 86_400].map(ago),
             ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 d ago"]
         );
-        assert_eq!(age_text(now, now + Duration::from_secs(5)), "just now", "a clock that was set back");
+        assert_eq!(age_text(now, now + Duration::from_secs(5)), "just now", "the clock was set back");
     }
 
     #[test]
-    fn costs_have_two_places() {
+    fn formats_costs_with_two_decimals() {
         assert_eq!([0.0, 0.004, 0.01, 12.345].map(cost_text), ["-", "<$0.01", "$0.01", "$12.35"]);
     }
 
     #[test]
-    fn of_the_cache_only_what_was_used_is_told() {
+    fn omits_unused_cache_numbers() {
         let usage = TokenUsage { input: 1, output: 2, ..TokenUsage::default() };
         assert_eq!(usage_text(&usage), "tokens: 1 in, 2 out");
         let usage = TokenUsage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_before_the_terminal_ends_it() {
+    fn truncates_line_to_width() {
         assert_eq!(truncate("12345", 5), "12345");
         assert_eq!(truncate("123456", 5), "1234…");
         assert_eq!(truncate("日日日", 5), "日日…");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_shown_as_far_as_they_differ() {
+    fn shows_digits_that_distinguish_ids() {
         let found = |id: u128| SessionFile {
             id: id.into(),
             path: "p".into(),

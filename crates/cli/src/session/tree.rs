@@ -12,15 +12,14 @@ use haft_protocol::message::{Message, text_of, tool_calls_of};
 use super::text::{first_line, read_entries, truncate};
 use crate::console::{list_width, print};
 
-/// The number of digits of an entry's id that are shown.
+/// The number of shown digits of an entry's id.
 const DIGITS: usize = 8;
 
 pub(super) fn run(found: &SessionFile) -> anyhow::Result<()> {
     print(&render_tree(&read_entries(found)?, list_width()))
 }
 
-/// A line for each entry that people know; one behind the other where they follow each other, further to the right
-/// where there are several ways on.
+/// Renders a line for each visible entry. Entries that follow each other are in one column; branches are indented.
 fn render_tree(entries: &[SessionEntry], width: usize) -> String {
     let labels = labels(entries);
     let (nodes, leaf) = tree_nodes(entries, &labels);
@@ -29,7 +28,7 @@ fn render_tree(entries: &[SessionEntry], width: usize) -> String {
         ways.entry(node.parent).or_default().push(node);
     }
     let mut lines = Vec::new();
-    // What is still to be drawn, the next one last: a node, what stands before its line, and before those below it.
+    // The nodes to draw, next one last: the node, the prefix of its line, and the prefix of the lines below it.
     let mut open: Vec<(&TreeNode, String, String)> = Vec::new();
     push_children(&mut open, ways.get(&None), "");
     while let Some((node, before, below)) = open.pop() {
@@ -42,10 +41,10 @@ fn render_tree(entries: &[SessionEntry], width: usize) -> String {
         lines.push(format!("{line}{marks}"));
         push_children(&mut open, ways.get(&Some(node.id)), &below);
     }
-    if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") }
+    if lines.is_empty() { "the session has no messages yet".to_owned() } else { lines.join("\n") }
 }
 
-/// Puts the ways on from a node where they are drawn next.
+/// Pushes the children of a node so that they are drawn next.
 fn push_children<'a>(
     open: &mut Vec<(&'a TreeNode, String, String)>,
     ways: Option<&Vec<&'a TreeNode>>,
@@ -61,20 +60,20 @@ fn push_children<'a>(
     }
 }
 
-/// An entry that is drawn.
+/// A visible entry.
 struct TreeNode {
     id: EntryId,
-    /// The one that is drawn before it.
+    /// The nearest visible ancestor.
     parent: Option<EntryId>,
     text: String,
 }
 
-/// Returns the nodes to draw, and the one that the session continues from.
+/// Returns the visible nodes, and the one that the session continues from.
 fn tree_nodes(
     entries: &[SessionEntry],
     labels: &HashMap<EntryId, String>,
 ) -> (Vec<TreeNode>, Option<EntryId>) {
-    // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
+    // Maps every entry to itself or its nearest visible ancestor.
     let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
     let mut nodes = Vec::new();
     for entry in entries {
@@ -91,7 +90,7 @@ fn tree_nodes(
     (nodes, leaf)
 }
 
-/// Returns the text of an entry; none for one that is drawn only if it is marked.
+/// Returns the text of an entry; `None` for entries that are visible only with a label.
 fn entry_text(body: &EntryBody) -> Option<String> {
     match body {
         EntryBody::Said(said) => match &said.message {
@@ -104,8 +103,8 @@ fn entry_text(body: &EntryBody) -> Option<String> {
             }
             Message::Tool(_) => None,
         },
-        EntryBody::Compaction(_) => Some("~ summed up".to_owned()),
-        EntryBody::BranchSummary(_) => Some("~ another attempt, summed up".to_owned()),
+        EntryBody::Compaction(_) => Some("~ summary".to_owned()),
+        EntryBody::BranchSummary(_) => Some("~ summary of another attempt".to_owned()),
         EntryBody::ModelChange(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> SessionEntry {
-        // The digits that are shown come first.
+        // The visible digits come first.
         let name = |id: u128| EntryId::from(id << 96);
         SessionEntry {
             id: name(id),
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_way_is_a_list_and_several_are_a_tree() {
+    fn draws_linear_list_and_branches() {
         let entries = [
             entry(1, None, user("fix it\nplease")),
             entry(2, Some(1), answer("I will")),
@@ -179,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_session_is_drawn_without_recursion() {
+    fn draws_long_session_without_recursion() {
         let entries: Vec<SessionEntry> =
             (1..20_000).map(|id| entry(id, (id > 1).then(|| id - 1), user("on"))).collect();
         assert_eq!(render_tree(&entries, 80).lines().count(), 19_999);
-        assert_eq!(render_tree(&[], 80), "nothing was said yet");
+        assert_eq!(render_tree(&[], 80), "the session has no messages yet");
     }
 }

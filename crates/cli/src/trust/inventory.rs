@@ -1,4 +1,4 @@
-//! The parts of a project that haft would run or obey, for people. All of it is read, and nothing is run.
+//! Lists the parts of a project that haft would run or use. Files are read; nothing is run.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::hooks::GateRelaxation;
 use crate::resources::PromptResources;
 use crate::{hooks, sandbox, setup};
 
-/// The parts of a project, a line each.
+/// The parts of a project, one line each.
 #[derive(Debug)]
 pub(super) struct ProjectInventory(Vec<InventoryItem>);
 
@@ -24,12 +24,12 @@ pub(super) struct ProjectInventory(Vec<InventoryItem>);
 struct InventoryItem {
     kind: &'static str,
     text: String,
-    /// It must not be overlooked.
+    /// True for important items.
     red: bool,
 }
 
 impl ProjectInventory {
-    /// Of the project in a directory, whether it is trusted or not.
+    /// Returns the parts of the project in a directory, whether it is trusted or not.
     pub(super) fn of_project(home: &Home, dir: &Path) -> Self {
         let of = |trust| Project { dir: dir.into(), trust };
         let trusted = of(ProjectTrust::Trusted);
@@ -56,7 +56,7 @@ impl ProjectInventory {
         all.extend(unused.map(|unused| ("settings", settings_text(&unused, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
         let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
-        // Skills are named one by one below.
+        // The skills are listed separately.
         let texts = resources.untrusted_items().filter(|unused| !unused.path.is_dir());
         all.extend(texts.map(|unused| ("obeyed", relative_path(&unused.path, dir))));
         let resources = PromptResources::find(home, &trusted, false);
@@ -65,12 +65,12 @@ impl ProjectInventory {
         all.extend(template_names(dir).into_iter().map(|name| ("prompt", name)));
         marked.extend(provider_items(&config, dir));
         marked.extend(all.into_iter().map(|(kind, text)| InventoryItem { kind, text, red: false }));
-        // What must not be overlooked stands first.
+        // Important items come first.
         marked.sort_by_key(|brought| !brought.red);
         Self(marked)
     }
 
-    /// For people, those first that must not be overlooked, with whether it is one; what it quotes is not safe to be shown.
+    /// Returns the lines, important ones first, with true for those. The texts are not sanitized.
     pub(super) fn lines(&self) -> impl Iterator<Item = (String, bool)> {
         self.0.iter().map(|InventoryItem { kind, text, red }| (format!("{kind}: {text}"), *red))
     }
@@ -104,11 +104,10 @@ fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<Inven
         .collect()
 }
 
-/// Returns the servers that are asked because the project says so: whoever that is gets all that is said, and the
-/// user's key for the provider.
+/// Returns the servers that the project configures: they receive the conversation and the user's key for the provider.
 fn provider_items(config: &Config, dir: &Path) -> Vec<InventoryItem> {
     let Settings { provider, base_url, .. } = &config.settings;
-    let told = |key: &str, said: &SourcedValue<String>, what: &str| match &said.origin {
+    let project_item = |key: &str, said: &SourcedValue<String>, what: &str| match &said.origin {
         SettingOrigin::File { path, line } if path.starts_with(dir) => Some(InventoryItem {
             kind: "settings",
             text: format!("{}:{line}: {key} = {:?}: {what}", relative_path(path, dir), said.value),
@@ -120,13 +119,13 @@ fn provider_items(config: &Config, dir: &Path) -> Vec<InventoryItem> {
         | SettingOrigin::Default => None,
     };
     let to = base_url.as_ref().and_then(|said| {
-        told("base_url", said, "all that is said goes there, with your key for the provider")
+        project_item("base_url", said, "receives the conversation and your key for the provider")
     });
-    let who = provider.as_ref().and_then(|said| told("provider", said, "is asked in the place of yours"));
+    let who = provider.as_ref().and_then(|said| project_item("provider", said, "replaces your provider"));
     to.into_iter().chain(who).collect()
 }
 
-/// Returns the rights of an extension once the project is trusted, and its confinement: what is shown is granted.
+/// Returns the permissions and the sandbox of an extension in a trusted project. Trust grants the shown permissions.
 fn permission_items(config: &Config, spec: &ExtensionSpec) -> Vec<InventoryItem> {
     if spec.launch == LaunchPlan::ThemeOnly {
         return Vec::new();
@@ -140,14 +139,14 @@ fn permission_items(config: &Config, spec: &ExtensionSpec) -> Vec<InventoryItem>
     });
     let sandbox = match sandbox::level_of(config, spec) {
         Some(level) => format!("{name}: {level}"),
-        None => format!("{name}: none, so it runs UNCONFINED, with all your rights"),
+        None => format!("{name}: none, so it runs NOT SANDBOXED, with all your rights"),
     };
     let sandbox =
         InventoryItem { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
     permissions.chain([sandbox]).collect()
 }
 
-/// A process hook: what it runs, what it is asked and told, what confines it, and what lets pass what it would stop.
+/// Returns the items of a process hook: command, hook points, sandbox, and relaxations of its gate.
 fn hook_items(config: &Config, hook: &ProcessHook) -> Vec<InventoryItem> {
     let text =
         format!("{} runs: {}; {}", hook.name, hooks::command_text(hook), hooks::hook_points_text(hook));
@@ -188,7 +187,7 @@ fn settings_text(unused: &UntrustedItem, dir: &Path) -> String {
     format!("{} sets {}", relative_path(&unused.path, dir), unused.sets.join(", "))
 }
 
-/// The names of the project's templates.
+/// Returns the names of the project's templates.
 fn template_names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir.join(".haft").join("prompts")).into_iter().flatten().flatten();
     let mut names: Vec<_> =

@@ -1,4 +1,4 @@
-//! What is tested here is in the module above, and what stands below the table.
+//! Tests of the table and of the problem lines below it.
 
 use std::time::{Duration, SystemTime};
 
@@ -38,7 +38,7 @@ fn row(name: &str, origin: ExtensionOrigin, state: InstallStatus, dir: &str) -> 
     }
 }
 
-/// It failed five minutes after the beginning of time.
+/// Adds a failure five minutes after the epoch.
 fn failed(listed: ListedExtension, code: &str) -> ListedExtension {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
     let message = "exited with status 1: Name\x1b[31mError: x".into();
@@ -50,7 +50,7 @@ fn places() -> PathShortener {
 }
 
 #[test]
-fn columns_are_aligned_and_nothing_escapes() {
+fn aligns_columns_and_sanitizes_text() {
     let mut todo = row("todo-panel", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/todo");
     todo.row.version = Some("1\x1b[31m.0\n".into());
     todo.sandbox = Some(SandboxLevel::Standard);
@@ -86,18 +86,25 @@ fn columns_are_aligned_and_nothing_escapes() {
     ");
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
     insta::assert_snapshot!(rows.iter().flat_map(|row| problem_lines(row, now)).collect::<Vec<_>>().join("\n"), @"
-    p: is not run, because the project is not trusted; `haft trust` shows and allows it
+    p: does not run, because the project is not trusted; `haft trust` reviews and trusts it
     b: why
     c: run (changed)
+<<<<<<< HEAD
     n: is not run, because the extension is not approved; `haft ext trust n` shows it, and asks
     crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
     q: is not run, because the project is not trusted; `haft trust` shows and allows it
     pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows what is there, and asks
+=======
+    n: does not run, because it is not approved; `haft ext trust n` shows it and asks
+    crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it again; `haft ext logs crash` shows its output
+    q: does not run, because the project is not trusted; `haft trust` reviews and trusts it
+    pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows the changes and asks
+>>>>>>> t-cli
     ");
 }
 
 #[test]
-fn every_line_fits_the_terminal() {
+fn fits_every_line_into_terminal() {
     let mut long = row(
         &"n".repeat(64),
         ExtensionOrigin::Project,
@@ -125,7 +132,7 @@ fn check(text: &str, room: usize, expect: (&str, &str)) {
 }
 
 #[test]
-fn texts_are_cut_at_either_end() {
+fn truncates_texts_at_start_and_end() {
     check("abc", 3, ("abc", "abc"));
     check("abcd", 3, ("ab…", "…cd"));
     check("/srv/me/src", 9, ("/srv/me/…", "…/me/src"));

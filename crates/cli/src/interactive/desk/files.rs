@@ -1,4 +1,4 @@
-//! The files of the project, the branch that it is on, and images from files.
+//! The project's files, its git branch, and images from files.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -14,16 +14,16 @@ use ignore::WalkBuilder;
 
 use super::UiContext;
 
-/// More files than this are not named.
+/// The maximum number of files in the list.
 const MOST: usize = 50_000;
 
-/// The longest file of git's that is read.
+/// The maximum size of a git file, in bytes.
 const LONGEST: u64 = 4096;
 
-/// Enough of a commit's name for people.
+/// The number of digits of a commit id that are shown.
 const SHORT: usize = 8;
 
-/// The files below a directory as git sees them, hidden ones included, with `/` between names and behind directories.
+/// Returns the files below a directory that git does not ignore, including hidden ones. Directories end with `/`.
 pub(super) fn list_files(dir: &Path) -> Vec<String> {
     let walk = WalkBuilder::new(dir)
         .hidden(false)
@@ -40,11 +40,11 @@ pub(super) fn list_files(dir: &Path) -> Vec<String> {
     named.take(MOST).collect()
 }
 
-/// The branch, where the project is trusted or brings nothing that anybody could distrust. Nothing is run for it.
-pub(super) fn current_branch(ground: &UiContext) -> Option<String> {
-    let project = ground.trust_decision().ok()?.project;
+/// Returns the branch if the project is trusted, or needs no trust. Runs no program.
+pub(super) fn current_branch(context: &UiContext) -> Option<String> {
+    let project = context.trust_decision().ok()?.project;
     let brings_nothing =
-        || Snapshot::take(&ground.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
+        || Snapshot::take(&context.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
     if project.is_trusted() || brings_nothing() { read_head(&project.dir) } else { None }
 }
 
@@ -60,7 +60,7 @@ fn read_head(dir: &Path) -> Option<String> {
     }
 }
 
-/// The `.git` of the nearest directory that has one; a file of that name says where it is.
+/// Returns the `.git` of the nearest parent directory; a file of that name contains the path.
 fn find_git_dir(dir: &Path) -> Option<PathBuf> {
     let (place, git) =
         dir.ancestors().map(|place| (place, place.join(".git"))).find(|(_, git)| git.exists())?;
@@ -71,13 +71,13 @@ fn find_git_dir(dir: &Path) -> Option<PathBuf> {
     Some(place.join(text.strip_prefix("gitdir: ")?.trim()))
 }
 
-/// Reads an image; what it is, its bytes say. `~/` is the home directory.
+/// Reads an image. Its bytes decide the format. `~/` is the home directory.
 pub(super) fn read_image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
     let path = resolve_path(cwd, path);
     let shown = path.display();
     let about = fs::metadata(&path).with_context(|| format!("cannot read {shown}"))?;
-    anyhow::ensure!(about.is_file(), "{shown} is no file");
-    let too_big = || anyhow::anyhow!("{shown} has more than 5 MiB; make it smaller first");
+    anyhow::ensure!(about.is_file(), "{shown} is not a file");
+    let too_big = || anyhow::anyhow!("{shown} is larger than 5 MiB; reduce its size first");
     let most = image::MAX_BYTES as u64;
     if about.len() > most {
         return Err(too_big());
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_leaves_out_is_left_out() {
+    fn omits_ignored_files() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["src/main.rs", "target/x", ".git/config", ".github/ci.yml", "a b.txt"] {
             write(dir.path().join(name), "");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_branch_is_read_from_wherever_the_repository_is() {
+    fn reads_branch_of_repository_and_worktree() {
         let dir = tempfile::tempdir().unwrap();
         let head_is = |text: &str| {
             write(dir.path().join(".git/HEAD"), text);
@@ -142,7 +142,7 @@ mod tests {
     const GIF: &[u8] = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;";
 
     #[test]
-    fn an_image_is_what_its_bytes_are() {
+    fn detects_image_format_from_bytes() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.png"), GIF).unwrap();
         let shown = read_image(dir.path(), Path::new("a.png")).unwrap();
@@ -151,17 +151,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_so() {
+    fn rejects_files_that_are_no_images() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("text.png"), "text").unwrap();
         File::create(dir.path().join("big.png")).unwrap().set_len(6 * 1024 * 1024).unwrap();
-        let told = |name: &str| {
+        let error_of = |name: &str| {
             let error = format!("{:#}", read_image(dir.path(), Path::new(name)).unwrap_err());
             error.replace(&dir.path().display().to_string(), "DIR")
         };
+<<<<<<< HEAD
         assert!(told("text.png").starts_with("DIR/text.png cannot be shown: not a PNG"));
         assert_eq!(told("big.png"), "DIR/big.png has more than 5 MiB; make it smaller first");
         assert!(told("gone.png").starts_with("cannot read DIR/gone.png: "));
         assert!(told(".").ends_with("is no file"));
+=======
+        assert!(error_of("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));
+        assert_eq!(error_of("big.png"), "DIR/big.png is larger than 5 MiB; reduce its size first");
+        assert!(error_of("gone.png").starts_with("cannot read DIR/gone.png: "));
+        assert!(error_of(".").ends_with("is not a file"));
+>>>>>>> t-cli
     }
 }

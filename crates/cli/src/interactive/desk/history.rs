@@ -1,4 +1,4 @@
-//! The file of prompts, which all that run share.
+//! The prompt history file, which all haft processes share.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use haft_config::Home;
 use haft_tui::history::PromptHistory;
 
-/// The longest file that is read: far more than is kept.
+/// The maximum size of the file, in bytes; far more than the kept part.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// The file's text; nothing where there is none. One that has grown is written anew first.
+/// Returns the text of the history; empty without a file. A large file is trimmed first.
 pub(super) fn read(home: &Home) -> anyhow::Result<String> {
     let file = home.history_file();
     let text = || read_lossy(&file).with_context(|| format!("cannot read {}", file.display()));
@@ -19,7 +19,7 @@ pub(super) fn read(home: &Home) -> anyhow::Result<String> {
     if !PromptHistory::decode(&known).rewrite {
         return Ok(known);
     }
-    // Read once more: what others added before the lock was had must not be lost.
+    // Reads again under the lock, because another process may have added prompts.
     let _lock = lock_history(home).with_context(|| format!("cannot lock {}", file.display()))?;
     let known = text()?;
     let kept = PromptHistory::decode(&known).history.encode();
@@ -27,11 +27,11 @@ pub(super) fn read(home: &Home) -> anyhow::Result<String> {
     Ok(kept)
 }
 
-/// Adds a prompt. That it is not there in the next run is no reason to bother anybody.
+/// Appends a prompt. Failures are only logged.
 pub(super) fn append_prompt(home: &Home, prompt: &str) {
     let Some(line) = PromptHistory::default().push(prompt) else { return };
     if let Err(error) = append_line(home, &line) {
-        tracing::warn!(%error, "a prompt is not kept");
+        tracing::warn!(%error, "cannot save a prompt in the history");
     }
 }
 
@@ -45,14 +45,14 @@ fn append_line(home: &Home, line: &str) -> io::Result<()> {
     options.open(home.history_file())?.write_all(line.as_bytes())
 }
 
-/// One writer at a time; dropping it ends that.
+/// Locks the history for writing, until the result is dropped.
 fn lock_history(home: &Home) -> io::Result<File> {
     let lock = File::create(home.root().join("history.lock"))?;
     lock.lock()?;
     Ok(lock)
 }
 
-/// Bytes that are no text, and a beginning that is cut off, are lines that nobody understands.
+/// Reads the file. Invalid UTF-8 and a truncated first line become lines that the parser ignores.
 fn read_lossy(path: &Path) -> io::Result<String> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
@@ -63,7 +63,7 @@ fn read_lossy(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Made by `tempfile`, the new file has mode 600 from the start.
+/// Replaces the file. `tempfile` creates files with mode 600.
 fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     file.write_all(text.as_bytes())?;
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_are_there_again_and_nobody_else_reads_them() {
+    fn restores_prompts_from_private_file() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path().join("home"));
         assert_eq!(read(&home).unwrap(), "");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_grown_is_written_anew() {
+    fn trims_large_file() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         let lines: String = (0..5000).map(|number| format!("{{\"text\":\"{number}\"}}\n")).collect();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn none_of_many_writers_loses_a_prompt() {
+    fn keeps_prompts_of_concurrent_writers() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         std::thread::scope(|scope| {

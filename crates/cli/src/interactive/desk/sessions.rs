@@ -1,4 +1,4 @@
-//! The sessions that are open, and files of those that are not.
+//! The open sessions, and the files of the others.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ struct OpenSessionsState {
 }
 
 impl OpenSessions {
-    /// A session was opened. The first one is what the person sees.
+    /// Adds an opened session. The interface shows the first one.
     pub(in crate::interactive) fn add(&self, session: &Session) {
         self.with_state(|known| {
             let id = session.id().to_string();
@@ -37,8 +37,8 @@ impl OpenSessions {
         self.with_state(|known| known.sessions.get(known.current.as_ref()?).cloned())
     }
 
-    /// The messages of the session that the person sees from here on. The others are about to be closed, and a session is
-    /// open to nobody else as long as anybody holds it.
+    /// Makes a session the visible one and returns its messages. The other sessions are dropped, because a session file
+    /// stays locked while its session exists.
     pub(super) fn switch_to(&self, id: &str) -> Result<Arc<Vec<Message>>, CommandFailure> {
         let session = self.with_state(|known| {
             let session = known.sessions.get(id).cloned()?;
@@ -47,7 +47,7 @@ impl OpenSessions {
             Some(session)
         });
         let gone =
-            || CommandFailure::new(ErrorCode::SessionNotFound, format!("session {id} is not open any more"));
+            || CommandFailure::new(ErrorCode::SessionNotFound, format!("session {id} is no longer open"));
         Ok(Arc::new(session.ok_or_else(gone)?.context().messages))
     }
 
@@ -60,42 +60,44 @@ impl OpenSessions {
     }
 }
 
-/// Writes a session into a file, once all that was said is on the disk.
+/// Exports a session to a file, after its entries are written.
 pub(super) async fn export(
-    ground: Arc<UiContext>,
+    context: Arc<UiContext>,
     session: String,
     to: Option<String>,
 ) -> anyhow::Result<PathBuf> {
-    let path = match ground.open.find(&session) {
+    let path = match context.open.find(&session) {
         Some(open) => {
             open.flush().await?;
-            open.path().filter(|path| path.exists()).context("nothing of this session is recorded yet")?
+            open.path()
+                .filter(|path| path.exists())
+                .context("nothing of this session has been recorded yet")?
         }
-        None => SessionFinder::new(&ground.home, &ground.cwd).by_id(&session)?.path,
+        None => SessionFinder::new(&context.home, &context.cwd).by_id(&session)?.path,
     };
-    let to = to.map(|to| resolve_path(&ground.cwd, to.as_ref()).to_string_lossy().into_owned());
-    let written = move || export_to_file(&path, to.as_deref(), &ground.cwd);
-    tokio::task::spawn_blocking(written).await.context("haft failed while it wrote the file")?
+    let to = to.map(|to| resolve_path(&context.cwd, to.as_ref()).to_string_lossy().into_owned());
+    let written = move || export_to_file(&path, to.as_deref(), &context.cwd);
+    tokio::task::spawn_blocking(written).await.context("internal error while writing the file")?
 }
 
-/// Names a session that is not open, and says what it is called then.
+/// Renames a session that is not open, and returns its new title.
 pub(super) fn rename(
-    ground: &UiContext,
+    context: &UiContext,
     session: &str,
     name: &str,
 ) -> anyhow::Result<(String, Option<String>)> {
-    let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
-    // The screen is the interface's: what was mended goes into the log.
+    let found = SessionFinder::new(&context.home, &context.cwd).by_id(session)?;
+    // Repairs are logged, because the interface covers the terminal.
     add_entry(&found, Name { name: name.to_owned() }, |repair| tracing::warn!("{repair}"))?;
     Ok((found.id.to_string(), Some(name.to_owned()).filter(|name| !name.is_empty())))
 }
 
-pub(super) fn delete(ground: &UiContext, session: &str) -> anyhow::Result<String> {
-    let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
+pub(super) fn delete(context: &UiContext, session: &str) -> anyhow::Result<String> {
+    let found = SessionFinder::new(&context.home, &context.cwd).by_id(session)?;
     let id = found.id;
     anyhow::ensure!(
-        ground.open.find(&id.to_string()).is_none(),
-        "session {} is the one that is open here; go to another one first",
+        context.open.find(&id.to_string()).is_none(),
+        "cannot delete session {}: it is open here; switch to another session first",
         short_id(id)
     );
     found.remove().map_err(|error| explain_error(error, id))?;

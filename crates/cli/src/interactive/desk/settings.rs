@@ -1,4 +1,4 @@
-//! The choices of the person: settings, themes, and the providers' keys.
+//! The user's settings, themes and API keys.
 
 use std::fs;
 use std::path::Path;
@@ -17,28 +17,28 @@ use haft_tui::app::{LoginProvider, SettingRow};
 use super::UiContext;
 use crate::{login, setup};
 
-/// All of them; those that can be made out where a file has a mistake.
-pub(super) fn setting_rows(ground: &UiContext) -> Vec<SettingRow> {
-    let rows = effective_config(ground).map(|config| config.rows());
-    let rows = rows.inspect_err(|error| tracing::warn!(%error, "the settings are not shown"));
+/// Returns all settings. If a file has a mistake, the settings of the other files are returned.
+pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
+    let rows = effective_config(context).map(|config| config.rows());
+    let rows = rows.inspect_err(|error| tracing::warn!(%error, "cannot read the settings"));
     rows.unwrap_or_default().iter().map(setting_row).collect()
 }
 
-pub(super) fn set(ground: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
-    haft_config::set_key(&ground.home.config_file(), name, value)?;
-    let rows = effective_config(ground)?.rows();
+pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
+    haft_config::set_key(&context.home.config_file(), name, value)?;
+    let rows = effective_config(context)?.rows();
     rows.iter()
         .find(|row| row.key == name)
         .map(setting_row)
-        .context("the setting is written and not found again")
+        .context("the setting was written, but cannot be read back")
 }
 
-pub(super) fn effective_config(ground: &UiContext) -> anyhow::Result<Config> {
-    let project = ground.trust_decision()?.project;
+pub(super) fn effective_config(context: &UiContext) -> anyhow::Result<Config> {
+    let project = context.trust_decision()?.project;
     let env = ConfigLayer::from_env(|name| std::env::var(name).ok())
         .unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
-    let flags = ground.args.model.layer(&ground.args.agent);
-    Ok(setup::read_leniently(&ground.home, &project, flags, env).0)
+    let flags = context.args.model.layer(&context.args.agent);
+    Ok(setup::read_leniently(&context.home, &project, flags, env).0)
 }
 
 fn setting_row(row: &ConfigRow) -> SettingRow {
@@ -53,14 +53,14 @@ fn setting_row(row: &ConfigRow) -> SettingRow {
     }
 }
 
-/// The longest `theme.json` that is read.
+/// The maximum size of a `theme.json`, in bytes.
 const LONGEST: u64 = 256 * 1024;
 
-/// Where each is, for people, and its text: the user's in `$HAFT_HOME/themes`, then extensions that are nothing but one.
-/// What is not approved, and what an untrusted project brings, is not among them.
-pub(super) fn list_themes(ground: &UiContext) -> Vec<(String, String)> {
-    let mut themes = user_themes(&ground.home.themes_dir());
-    themes.extend(extension_themes(ground).unwrap_or_default());
+/// Returns the location and the text of each theme: those in `$HAFT_HOME/themes`, then those of theme-only extensions.
+/// Unapproved extensions and those of an untrusted project are excluded.
+pub(super) fn list_themes(context: &UiContext) -> Vec<(String, String)> {
+    let mut themes = user_themes(&context.home.themes_dir());
+    themes.extend(extension_themes(context).unwrap_or_default());
     themes
 }
 
@@ -75,10 +75,10 @@ fn user_themes(dir: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-fn extension_themes(ground: &UiContext) -> anyhow::Result<Vec<(String, String)>> {
-    let project = ground.trust_decision()?.project;
-    let config = effective_config(ground)?;
-    let search = setup::extension_search(&ground.args.ext, &ground.home, &config, project);
+fn extension_themes(context: &UiContext) -> anyhow::Result<Vec<(String, String)>> {
+    let project = context.trust_decision()?.project;
+    let config = effective_config(context)?;
+    let search = setup::extension_search(&context.args.ext, &context.home, &config, project);
     let specs = Discovery::run(&search).specs;
     let themes = specs.iter().filter(|spec| spec.launch == LaunchPlan::ThemeOnly);
     let named = themes.filter_map(|spec| {
@@ -91,7 +91,7 @@ fn extension_themes(ground: &UiContext) -> anyhow::Result<Vec<(String, String)>>
     Ok(named.collect())
 }
 
-/// The providers that there are, and where the key of each comes from.
+/// Returns the providers and the source of each key.
 pub(super) fn list_providers(home: &Home) -> Vec<LoginProvider> {
     let models = ModelsFile::load(&home.models_file()).unwrap_or_default();
     let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
@@ -109,17 +109,17 @@ pub(super) fn list_providers(home: &Home) -> Vec<LoginProvider> {
     all
 }
 
-/// Stores a key, once the provider has taken it.
+/// Verifies a key with the provider and stores it.
 pub(super) async fn login(
-    ground: Arc<UiContext>,
+    context: Arc<UiContext>,
     provider: String,
     key: SecretString,
 ) -> anyhow::Result<String> {
-    let home = &ground.home;
+    let home = &context.home;
     let key = login::parse_key(key.expose_secret())?;
     let models = ModelsFile::load(&home.models_file())?;
     let probed = login::verify_key(home, &provider, &key, &models, |_| {}).await;
-    probed.map_err(|error| error.context("nothing was stored; check the key"))?;
+    probed.map_err(|error| error.context("the key was not saved; check the key"))?;
     Ok(login::store(home, &provider, &key, &models)?.join("; "))
 }
 
@@ -133,13 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_says_what_it_is_for() {
+    fn describes_every_setting() {
         let unfinished = all_keys().map(ConfigKey::summary).filter(|about| !about.ends_with(['.', '…']));
         assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
     }
 
     #[test]
-    fn themes_are_files_of_json_that_are_not_long() {
+    fn lists_small_json_files_as_themes() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["b.json", "a.JSON", "c.txt"] {
             fs::write(dir.path().join(name), "{}").unwrap();

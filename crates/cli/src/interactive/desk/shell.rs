@@ -1,4 +1,4 @@
-//! Commands of the person's: in the shell, and the editor.
+//! Commands of the user: shell commands and the editor.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use super::{UiBackend, UiContext};
 use crate::timeouts::SHELL;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 
-/// Those that run.
+/// The running commands.
 #[derive(Default)]
 pub(in crate::interactive) struct RunningShells(Mutex<BTreeMap<u64, CancellationToken>>);
 
@@ -30,7 +30,7 @@ impl RunningShells {
         self.with_running(|running| running.remove(&number));
     }
 
-    /// Stops one; nothing where it is over.
+    /// Stops a command; does nothing if it has ended.
     pub(super) fn stop(&self, number: u64) {
         if let Some(cancel) = self.with_running(|running| running.get(&number).cloned()) {
             cancel.cancel();
@@ -46,11 +46,11 @@ impl RunningShells {
     }
 }
 
-/// Pieces of output that wait for the screen. What comes while it is full is seen at the end.
+/// The maximum number of output pieces that wait for the screen. Further output appears at the end.
 const PIECES: usize = 64;
 
 impl UiBackend {
-    /// Runs a command as the tool `bash` would.
+    /// Runs a command like the tool `bash`.
     pub(super) async fn run_shell(
         &self,
         number: u64,
@@ -63,7 +63,7 @@ impl UiBackend {
             let told = move |piece: String| _ = told.try_send(piece);
             environment.run(&cancel, ShellCommand { command, timeout: SHELL }, &told).await
         });
-        // Ends when the command has, which drops what tells them.
+        // The loop ends when the command ends, because that drops the sender.
         while let Some(piece) = pieces.recv().await {
             let _ = answers.send(BackendReply::ShellOutput(number, piece)).await;
         }
@@ -73,10 +73,10 @@ impl UiBackend {
     }
 }
 
-fn host_environment(ground: &UiContext) -> HostEnvironment {
-    HostEnvironment::new(&ground.cwd)
-        .with_scratch(ground.home.results_dir())
-        .with_backup_dir(ground.home.state_dir().join("in-place"))
+fn host_environment(context: &UiContext) -> HostEnvironment {
+    HostEnvironment::new(&context.cwd)
+        .with_scratch(context.home.results_dir())
+        .with_backup_dir(context.home.state_dir().join("in-place"))
         .without_variables(TOKEN_VARIABLES)
 }
 
@@ -91,10 +91,10 @@ fn shell_result(
     let (status, end) = match report.end {
         RunEnd::Exited(code) => (Some(code), None),
         RunEnd::Signalled(signal) => (None, Some(format!("killed by signal {signal}"))),
-        RunEnd::TimedOut => (None, Some("killed: it took more than a day".to_owned())),
+        RunEnd::TimedOut => (None, Some("killed: the command ran for more than a day".to_owned())),
         RunEnd::Cancelled => (None, Some("stopped".to_owned())),
         RunEnd::WantedTerminal => {
-            let why = "it wants the terminal, which is haft's; run it in another one";
+            let why = "the command needs a terminal; run it in another terminal";
             return Err(CommandFailure::new(ErrorCode::Failed, why));
         }
     };
@@ -108,9 +108,9 @@ fn shell_result(
     Ok((text, status))
 }
 
-/// Runs an editor until it is closed, in the foreground as haft is: in a group of its own it could not read a
-/// key. Its exit code; none where a signal ended it.
-#[expect(clippy::disallowed_methods, reason = "the editor has the terminal, and is waited for")]
+/// Runs an editor in the foreground until it exits. A process group of its own could not read from the terminal.
+/// Returns the exit code; `None` after a signal.
+#[expect(clippy::disallowed_methods, reason = "the editor uses the terminal while haft waits")]
 pub(super) fn run_editor(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_editor_has_its_words() {
+    fn runs_editor_with_arguments() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("text.md").display().to_string();
         let words = |script: &str| ["sh", "-c", script, &file].map(str::to_owned);

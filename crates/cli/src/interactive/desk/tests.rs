@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Tests of requests and their replies.
 
 use std::fs;
 
@@ -20,25 +20,25 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().join("project");
         fs::create_dir(&cwd).unwrap();
-        let ground = UiContext {
+        let context = UiContext {
             home: Home::at(dir.path().join("home")),
             cwd: cwd.canonicalize().unwrap(),
             args: Arc::default(),
             open: Arc::default(),
         };
         let desk =
-            UiBackend { runtime: Handle::current(), context: Arc::new(ground), shells: Arc::default() };
+            UiBackend { runtime: Handle::current(), context: Arc::new(context), shells: Arc::default() };
         Self { dir, desk }
     }
 
-    /// All answers to a question.
+    /// Sends a request and returns all replies.
     async fn ask(&self, ask: BackendRequest) -> Vec<BackendReply> {
-        let (answers, mut told) = mpsc::channel(64);
+        let (answers, mut replies) = mpsc::channel(64);
         self.desk.answer(ask, answers).await;
-        std::iter::from_fn(|| told.try_recv().ok()).collect()
+        std::iter::from_fn(|| replies.try_recv().ok()).collect()
     }
 
-    /// What is shown of the only answer, without the directory of the test.
+    /// Returns the debug text of the only reply, without the directory of the test.
     async fn shown(&self, ask: BackendRequest) -> String {
         let answers = self.ask(ask).await;
         assert_eq!(answers.len(), 1, "{answers:?}");
@@ -54,7 +54,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
+async fn streams_shell_output_and_returns_all_at_end() {
     let world = World::new();
     let answers = world
         .ask(BackendRequest::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() })
@@ -65,17 +65,17 @@ async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_command_can_be_stopped() {
+async fn stops_shell_command() {
     let world = World::new();
-    let (answers, mut told) = mpsc::channel(64);
+    let (answers, mut replies) = mpsc::channel(64);
     let asked = world
         .desk
         .answer(BackendRequest::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
     let stopping = async {
-        let begun = told.recv().await;
+        let begun = replies.recv().await;
         assert!(matches!(&begun, Some(BackendReply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
         assert_eq!(world.ask(BackendRequest::StopShell { number: 1 }).await.len(), 0);
-        told.recv().await
+        replies.recv().await
     };
     let ((), end) = futures::join!(asked, stopping);
     assert!(
@@ -85,18 +85,18 @@ async fn a_command_can_be_stopped() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_lost_is_answered_all_the_same() {
+async fn answers_requests_whose_work_panics() {
     let desk = World::new().desk;
     let lost: Vec<String> = desk.read_off_thread(|_| panic!("a mistake of haft's own")).await;
     assert_eq!(lost, Vec::<String>::new());
     let lost: Result<(), CommandFailure> = desk.try_off_thread(|_| panic!("a mistake of haft's own")).await;
-    assert!(lost.unwrap_err().error.starts_with("haft failed here"));
+    assert!(lost.unwrap_err().error.starts_with("internal error"));
     let lost: Result<(), CommandFailure> = desk.spawn_task(async { panic!("a mistake of haft's own") }).await;
-    assert!(lost.unwrap_err().error.starts_with("haft failed here"));
+    assert!(lost.unwrap_err().error.starts_with("internal error"));
 }
 
 #[tokio::test]
-async fn a_session_is_shown_written_and_deleted() {
+async fn shows_exports_and_deletes_session() {
     let world = World::new();
     let session = world.session().await;
     let id = session.id().to_string();
@@ -112,12 +112,12 @@ async fn a_session_is_shown_written_and_deleted() {
     let text = fs::read_to_string(world.desk.context.cwd.join("x.jsonl")).unwrap();
     assert!(text.starts_with('{'), "{text}");
     let again = world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
-    assert!(again.contains("cannot make DIR/project/x.jsonl; name another file"), "{again}");
+    assert!(again.contains("cannot create DIR/project/x.jsonl; choose another file"), "{again}");
     let page = world.shown(BackendRequest::Export { session: id.clone(), to: None }).await;
     assert_eq!(page, format!("Export(Ok(\"DIR/project/haft-{}.html\"))", &id[..8]));
     let open = world.shown(BackendRequest::Delete { session: id.clone() }).await;
-    assert!(open.contains("is the one that is open here"), "{open}");
-    // What the person sees from here on is another one.
+    assert!(open.contains("it is open here"), "{open}");
+    // The user switches to another session.
     let other = world.session().await;
     world.desk.context.open.add(&other);
     world.shown(BackendRequest::Conversation { session: other.id().to_string() }).await;
@@ -131,7 +131,7 @@ async fn a_session_is_shown_written_and_deleted() {
 }
 
 #[tokio::test]
-async fn exactly_what_was_shown_is_trusted() {
+async fn trusts_exactly_the_shown_files() {
     let world = World::new();
     let settings = world.desk.context.cwd.join(".haft/config.toml");
     fs::create_dir(settings.parent().unwrap()).unwrap();
@@ -150,14 +150,14 @@ async fn exactly_what_was_shown_is_trusted() {
     fs::write(&settings, "base_url = 'http://other'\n").unwrap();
     let grant = |digest: String| world.shown(BackendRequest::Grant { digest });
     let refused = grant(first.digest).await;
-    assert!(refused.contains("has changed since it was shown; nothing was recorded"), "{refused}");
+    assert!(refused.contains("changed since it was shown, so it was not trusted"), "{refused}");
     let granted = grant(shown().await.digest).await;
     assert!(granted.contains("Ok(\"trusted DIR/project until it changes; "), "{granted}");
     assert!(shown().await.granted);
 }
 
 #[tokio::test]
-async fn a_setting_is_written_and_shown_as_it_holds() {
+async fn writes_setting_and_returns_effective_value() {
     let world = World::new();
     let set = |name: &str, value: &str| {
         world.shown(BackendRequest::Set { name: name.to_owned(), value: value.to_owned() })
@@ -172,17 +172,15 @@ async fn a_setting_is_written_and_shown_as_it_holds() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_is_not_asked_about() {
+async fn rejects_malformed_key_without_request() {
     let world = World::new();
     let login = |key: &str| {
         world.shown(BackendRequest::Login { provider: "anthropic".into(), key: key.to_owned().into() })
     };
-    assert!(
-        login("a b").await.contains("the key has blanks or control characters in it; nothing was stored")
-    );
+    assert!(login("a b").await.contains("the key contains spaces or control characters; nothing was saved"));
     assert!(login(" ").await.contains("no key was given"));
     let removed = world.shown(BackendRequest::Logout { provider: "anthropic".into() }).await;
-    assert!(removed.contains("no key of anthropic is stored in "), "{removed}");
+    assert!(removed.contains("no key of anthropic is saved in "), "{removed}");
     let Some(BackendReply::Providers(providers)) = world.ask(BackendRequest::Providers).await.pop() else {
         panic!("none")
     };

@@ -1,4 +1,4 @@
-//! Choosing a session on a terminal.
+//! Session picker on a terminal.
 
 use std::io;
 use std::time::SystemTime;
@@ -11,26 +11,25 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use crate::session::{SessionRow, id_digits, truncate};
 
-/// The number of sessions that are seen at a time.
+/// The maximum number of visible sessions.
 const VISIBLE: usize = 15;
 
-/// The mark of the chosen line.
+/// The marker of the selected line.
 const MARK: &str = "> ";
 const NO_MARK: &str = "  ";
 
-/// The text before what is typed.
-const QUESTION: &str = "Session (type to search, Esc to leave): ";
+/// The text before the search text.
+const QUESTION: &str = "Session (type to search, Esc to cancel): ";
 
-/// Lets the person choose by arrow keys and by typing a part of the text; none if they leave with Esc or Ctrl-C. Drawn
-/// on standard error, and wiped at the end. The cursor is never hidden, so that nothing that ends haft meanwhile leaves
-/// the terminal without one.
+/// Lets the user choose a session with arrow keys and a search text; `None` after Esc or Ctrl-C. The picker is drawn on
+/// standard error and erased at the end. The cursor stays visible, so that an abrupt end leaves a usable terminal.
 pub(super) fn pick_session(rows: &[SessionRow]) -> anyhow::Result<Option<SessionFile>> {
     let term = Term::buffered_stderr();
     let (height, width) = term.size();
     let (height, width) = (usize::from(height), usize::from(width));
     let digits = id_digits(rows.iter().map(|row| &row.found));
     let now = SystemTime::now();
-    // A line that fills its row would be two.
+    // A line as wide as the terminal would wrap.
     let room = width.saturating_sub(MARK.len() + 1);
     let sessions = rows.iter().map(|row| PickerItem {
         line: row.line(now, digits, room),
@@ -44,14 +43,13 @@ pub(super) fn pick_session(rows: &[SessionRow]) -> anyhow::Result<Option<Session
         at: 0,
     };
     let keys = RawModeGuard::enable();
-    let chosen =
-        run_picker(&term, &mut picker).context("cannot ask which session is meant; name one with -r ID");
+    let chosen = run_picker(&term, &mut picker).context("cannot show the session picker; use -r ID");
     drop(keys);
     let chosen = chosen?;
     Ok(chosen.and_then(|at| rows.get(at)).map(|row| row.found.clone()))
 }
 
-/// Draws, reads a key, and wipes what was drawn, until one is chosen or the person leaves.
+/// Draws, reads a key and erases, until the user selects a session or cancels.
 fn run_picker(term: &Term, picker: &mut SessionPicker) -> io::Result<Option<usize>> {
     loop {
         let (above, question) = picker.render();
@@ -70,7 +68,7 @@ fn run_picker(term: &Term, picker: &mut SessionPicker) -> io::Result<Option<usiz
     }
 }
 
-/// The terminal, while what is typed is neither shown nor obeyed: Ctrl-C between two keys is a key like those before it.
+/// Keeps the terminal without echo and signals, so that Ctrl-C is an ordinary key.
 struct RawModeGuard {
     #[cfg(unix)]
     before: Option<Termios>,
@@ -100,22 +98,22 @@ impl Drop for RawModeGuard {
     }
 }
 
-/// One that can be chosen.
+/// A session in the picker.
 struct PickerItem {
     line: String,
-    /// The text that is searched: the id and the text, in small letters.
+    /// The searched text: id and title, in lower case.
     search_text: String,
 }
 
-/// The content of the screen.
+/// The state of the picker.
 struct SessionPicker {
     sessions: Vec<PickerItem>,
-    /// The number of lines that are shown at a time.
+    /// The number of visible lines.
     visible: usize,
-    /// The columns of the terminal.
+    /// The width of the terminal in columns.
     width: usize,
     typed: String,
-    /// Which of those that match the mark is at.
+    /// The index of the marker among the matching sessions.
     at: usize,
 }
 
@@ -123,7 +121,7 @@ struct SessionPicker {
 #[derive(Debug, PartialEq, Eq)]
 enum PickerAction {
     Continue,
-    /// This session, counted among all.
+    /// The selected session, by its index in the complete list.
     Selected(usize),
     Cancelled,
 }
@@ -147,7 +145,7 @@ impl SessionPicker {
             })
             .collect();
         if lines.is_empty() {
-            lines.push(truncate(&format!("{NO_MARK}nothing matches"), self.width.saturating_sub(1)));
+            lines.push(truncate(&format!("{NO_MARK}no matches"), self.width.saturating_sub(1)));
         }
         (lines, truncate(&format!("{QUESTION}{}", self.typed), self.width.saturating_sub(1)))
     }
@@ -213,15 +211,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_a_part_of_the_text_and_of_nothing_else() {
+    fn searches_in_text_only() {
         let mut picker = picker(&["first thing", "Second thing", "the third"], 9);
         assert_eq!(press(&mut picker, &typed("sec")), PickerAction::Continue);
         assert_eq!(picker.render().0, ["> just now  Second thing"]);
         assert_eq!(picker.handle_key(&Key::Enter), PickerAction::Selected(1));
-        // Letters in this order but not together, and the time that all lines have.
+        // Scattered letters and the time column do not match.
         for absent in ["snd", "just"] {
             picker.typed = absent.to_owned();
-            assert_eq!(picker.render().0, ["  nothing matches"]);
+            assert_eq!(picker.render().0, ["  no matches"]);
             assert_eq!(picker.handle_key(&Key::Enter), PickerAction::Continue);
         }
         picker.typed = "x".to_owned();
@@ -230,11 +228,11 @@ mod tests {
             (picker.matching_items().len(), picker.handle_key(&Key::Enter)),
             (3, PickerAction::Selected(1))
         );
-        assert!(picker.render().1.ends_with("to leave):"), "{}", picker.render().1);
+        assert!(picker.render().1.ends_with("to cancel):"), "{}", picker.render().1);
     }
 
     #[test]
-    fn the_mark_is_always_seen() {
+    fn keeps_marker_visible() {
         let mut picker = picker(&["a", "b", "c", "d"], 2);
         press(&mut picker, &[Key::ArrowDown, Key::ArrowDown]);
         assert_eq!(picker.render().0, ["  just now  b", "> just now  c"]);
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn esc_and_ctrl_c_leave() {
+    fn cancels_on_esc_and_ctrl_c() {
         assert_eq!(picker(&["a"], 1).handle_key(&Key::Escape), PickerAction::Cancelled);
         assert_eq!(picker(&["a"], 1).handle_key(&Key::CtrlC), PickerAction::Cancelled);
     }

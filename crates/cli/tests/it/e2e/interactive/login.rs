@@ -1,4 +1,4 @@
-//! `/login` and `/logout`: a key is typed unseen, tried, stored, and removed.
+//! `/login` and `/logout`: a key is typed without echo, verified, saved and removed.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::e2e::scene::Scene;
 const TYPED: &str = "sk-typed-0123456789";
 
 #[test]
-fn a_key_is_typed_unseen_tried_stored_and_removed() {
+fn verifies_saves_and_removes_key_without_showing_it() {
     let server = ModelServer::spawn_thread(WireFormat::Anthropic, Vec::new());
     let url = server.base_url();
     let scene = Scene::new(vec![Scenario::text("Hello.")]);
@@ -41,7 +41,7 @@ fn a_key_is_typed_unseen_tried_stored_and_removed() {
 }
 
 #[test]
-fn the_provider_is_picked_and_the_dialog_is_left() {
+fn picks_provider_and_cancels_dialog() {
     let seat = Seat::at(Scene::new(Vec::new()), &[]);
     seat.say("/login");
     seat.sees(&["Store a key for", "gemini"]);

@@ -1,5 +1,5 @@
-//! The main screens in both themes. With `HAFT_SCREENS=DIR` each is written there as a page; `cargo xtask screens` makes
-//! the pictures of `docs/screens` from these.
+//! The main screens in both themes. With `HAFT_SCREENS=DIR`, each screen is written there as a page; `cargo xtask
+//! screens` converts the pages to the pictures in `docs/screens`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::seat::Seat;
 use crate::e2e::scene::Scene;
 
-/// The variable that names the folder for the pictures.
+/// The variable that names the directory for the pictures.
 const PICTURES: &str = "HAFT_SCREENS";
 
-/// A seat at which pictures are taken.
+/// A person at a terminal whose screen is recorded.
 struct Studio {
     seat: Seat,
     ground: ColorScheme,
@@ -28,7 +28,7 @@ impl Studio {
         Self { seat, ground }
     }
 
-    /// The screen as it is, where somebody wants it.
+    /// Writes the current screen, if pictures are requested.
     fn shot(&self, name: &str) {
         let Some(dir) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
         let theme = match self.ground {
@@ -163,13 +163,13 @@ fn choice(ground: ColorScheme) {
 }
 
 #[test]
-fn main_screens_in_the_dark() {
+fn main_screens_in_dark_theme() {
     [conversation, question, choice].into_iter().for_each(|screen| screen(ColorScheme::Dark));
 }
 
-/// Everything but the colors is as in the dark, so that a run without pictures looks at one screen only.
+/// Only the colors differ from the dark theme, so a run without pictures checks one screen only.
 #[test]
-fn main_screens_in_the_light() {
+fn main_screens_in_light_theme() {
     question(ColorScheme::Light);
     if std::env::var_os(PICTURES).is_some() {
         conversation(ColorScheme::Light);
