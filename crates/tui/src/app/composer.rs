@@ -205,7 +205,7 @@ impl Composer {
                         self.update_popup();
                     }
                 }
-                Err(failure) => out.flash(format!("it stays text: {failure}")),
+                Err(failure) => out.flash(format!("image not attached, the path stays as text: {failure}")),
             }
         }
         if let Some(when) = self.pastes.take_delayed_submit() {
@@ -341,7 +341,7 @@ impl Composer {
             }
             Prompt::SearchHistory => {
                 self.completer.close();
-                let (field, before) = (SearchField::new("search the prompts: "), self.editor.content());
+                let (field, before) = (SearchField::new("search prompts: "), self.editor.content());
                 self.search = Some(HistorySearch { field, search: history::PromptSearch::default(), before });
             }
             Prompt::Complete => {
@@ -462,7 +462,7 @@ impl Component for Composer {
             ":drop" => self.clear(),
             ":output" => out.push_intent(ComponentIntent::PrintOutput),
             // The line came too late for what it was meant for, and is nothing for the model.
-            CLOSE => out.print("nothing is open"),
+            CLOSE => out.print("nothing to close: no list, panel or question is open"),
             "" if self.editor.is_empty() => {}
             "" => out.push_intent(ComponentIntent::Submit(DeliveryTime::Steer)),
             _ => {

@@ -16,7 +16,7 @@ use crate::keys::{Context, KeyPress};
 use crate::look::DrawContext;
 
 /// The note for input that was meant for a question that went without an answer.
-pub(super) const CLOSED: &str = "the question is closed";
+pub(super) const CLOSED: &str = "the question closed before it was answered";
 
 /// The questions that are open.
 #[derive(Debug, Default)]
@@ -177,14 +177,14 @@ impl Component for DialogQueue {
         match dialog.handle_line(line, scope.now) {
             TypedLineOutcome::More => {}
             TypedLineOutcome::TooEarly => {
-                scope.out.print("not taken as an answer: it was typed too early; please answer once more");
+                scope.out.print("answer ignored: typed too soon after the question appeared; answer again");
             }
             TypedLineOutcome::Unclear => scope.out.print(how),
             TypedLineOutcome::Answered(answer) => {
                 match &answer {
                     UiAnswer::Confirmed(true) if grants => scope.out.print("allowed"),
                     UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
-                        scope.out.print("not allowed");
+                        scope.out.print("denied");
                     }
                     UiAnswer::Confirmed(_) | UiAnswer::Value(_) | UiAnswer::Cancelled => {}
                 }

@@ -21,23 +21,23 @@ use super::waiting::DeliveryPoint;
 const ROWS: usize = 20;
 
 /// The kinds of input, for `/help` where lines are typed.
-pub(super) const HELP: &str = "A line is a prompt, a command (`/model`), or the answer to what is asked. \
-A line that ends with `\\` goes on with the next one.
+pub(super) const HELP: &str = "A line is a prompt, a command (`/model`), or the answer to a question. \
+A line that ends with `\\` continues on the next line.
 
-| typed | does |
+| input | action |
 |---|---|
-| a line while the agent works | is read by it at its next step |
-| `>> text` | is read when the agent is done |
-| an empty line | sends what was taken back or put there by an extension, if it is printed that there is something |
-| `:drop` | forgets that |
-| `:output` | prints all that the last call printed |
-| a number, while a list is open | picks that row |
+| a line while the agent works | sends a message that the agent reads at its next step |
+| `>> text` | sends a message that the agent reads when it is done |
+| an empty line | sends the text that was printed as not sent |
+| `:drop` | discards that text |
+| `:output` | prints the whole output of the last tool call |
+| a number, while a list is open | selects that row |
 | `more` | prints the next rows of the list |
-| other text, while a list is open | prints the rows that fit it |
+| other text, while a list is open | filters the list |
 | `:close` | closes the list, the panel or the question |
-| `:up`, `:down`, `:left`, `:right`, `:enter`, `:space`, `:tab` | are keys of a panel; other text is typed into it |
-| ctrl+c | stops the agent; twice within two seconds, while nothing goes on, leaves |
-| ctrl+d | leaves |
+| `:up`, `:down`, `:left`, `:right`, `:enter`, `:space`, `:tab` | press that key in a panel; other text is typed into the panel |
+| ctrl+c | stops the agent; when the agent is idle, twice within two seconds quits |
+| ctrl+d | quits |
 ";
 
 /// The state of what was printed.

@@ -129,10 +129,10 @@ impl Component for Option<Menu> {
         let line = line.trim();
         match line.parse::<usize>().ok().map(|number| menu.picker.key_at(number).map(str::to_owned)) {
             Some(Some(key)) => handle_pick(self, PickerOutcome::Taken(key), scope.out),
-            Some(None) => scope.out.print("there is no such row"),
+            Some(None) => scope.out.print("no row has that number"),
             None if line == CLOSE => {
                 handle_pick(self, PickerOutcome::Closed, scope.out);
-                scope.out.print("closed");
+                scope.out.print("list closed");
             }
             None if line == "more" => scope.out.push_intent(ComponentIntent::PrintRows { anew: false }),
             None => {
@@ -160,16 +160,16 @@ pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec
 
 fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
     let text = match session_description(info).lines().next().unwrap_or_default().trim() {
-        "" => "(nothing said)".to_owned(),
+        "" => "(empty)".to_owned(),
         about => about.to_owned(),
     };
     let when = info.last.as_ref().unwrap_or(&info.created);
     let when = when.0.get(..16).unwrap_or(&when.0).replace('T', " ");
     let messages =
         if info.messages == 1 { "1 message".to_owned() } else { format!("{} messages", info.messages) };
-    let busy = if info.busy { " · at work" } else { "" };
+    let busy = if info.busy { " · busy" } else { "" };
     let current = shown == Some(info.session.as_str());
-    let this = if current { "this one · " } else { "" };
+    let this = if current { "current · " } else { "" };
     PickerRow {
         key: info.session.clone(),
         text,

@@ -101,9 +101,9 @@ impl MarkdownPage {
             draw_line(buffer, body, row, line);
         }
         let hint = match (above, below) {
-            (false, false) => "esc closes",
-            (_, true) => "↓ more · esc closes",
-            (true, false) => "the end · esc closes",
+            (false, false) => "esc close",
+            (_, true) => "↓ more · esc close",
+            (true, false) => "end · esc close",
         };
         if area.height > 1 {
             draw_line(buffer, area, area.height - 1, &Line::from(span(hint, theme.style(Role::Muted))));

@@ -70,7 +70,8 @@ impl PanelHost {
         if let Some(told) = self.blocked.get_mut(&extension) {
             if !std::mem::replace(told, true) {
                 out.push_intent(ComponentIntent::Info(format!(
-                    "[{extension}] wants its panel open again; it stays closed until you say something, or a tool of it is called"
+                    "[{extension}] tried to open its panel again; the panel stays closed until you send a prompt or the model calls \
+                     a tool of the extension"
                 )));
             }
             send_close(extension, panel.panel_id, out);

@@ -95,8 +95,8 @@ impl SearchField {
 fn describe_outcome(found: SearchOutcome) -> Option<(String, Role)> {
     match found {
         SearchOutcome::Match => None,
-        SearchOutcome::Nothing => Some(("nothing found".to_owned(), Role::Warning)),
-        SearchOutcome::Stopped => Some(("stopped".to_owned(), Role::Muted)),
+        SearchOutcome::Nothing => Some(("no matches".to_owned(), Role::Warning)),
+        SearchOutcome::Stopped => Some(("search stopped".to_owned(), Role::Muted)),
         SearchOutcome::Searching(done) => Some((progress_text(done), Role::Muted)),
     }
 }

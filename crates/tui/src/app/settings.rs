@@ -31,7 +31,7 @@ pub(super) const AT_START: &[&str] = &[SCREEN, MOUSE];
 
 /// A value that a setting cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} cannot be {value:?}; write one of {}", choices.join(", "))]
+#[error("{name} cannot be {value:?}; use one of {}", choices.join(", "))]
 #[non_exhaustive]
 pub struct SettingError {
     /// The setting.
@@ -126,7 +126,7 @@ impl Settings {
 
 /// The table as Markdown.
 pub fn markdown() -> String {
-    let mut out = "| setting | is | does |\n|---|---|---|\n".to_owned();
+    let mut out = "| setting | values | meaning |\n|---|---|---|\n".to_owned();
     for key in SETTINGS {
         let default = default(key);
         let choices = match key.kind.choices() {
@@ -137,7 +137,7 @@ pub fn markdown() -> String {
                 format!("`{default}`{rest}")
             }
         };
-        let later = if AT_START.contains(&key.path) { " Counts from the next start on." } else { "" };
+        let later = if AT_START.contains(&key.path) { " Takes effect when haft starts again." } else { "" };
         out.push_str(&format!("| `{}` | {choices} | {}{later} |\n", key.path, key.summary()));
     }
     out
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(settings.set("tui.approve", "bash, edit"), Ok(true));
         assert_eq!(settings.set("model", "x"), Ok(false));
         let error = settings.set("tui.mouse", "maybe").unwrap_err();
-        assert_eq!(error.to_string(), "tui.mouse cannot be \"maybe\"; write one of on, off");
+        assert_eq!(error.to_string(), "tui.mouse cannot be \"maybe\"; use one of on, off");
         assert_eq!(settings.screen(), Screen::Linear);
         assert_eq!(settings.tools_to_approve(), ["bash", "edit"]);
     }

@@ -166,7 +166,7 @@ impl StatusBar {
         }
         item(0, self.branch.clone().unwrap_or_default(), Role::Status);
         let failing = session.unready_extensions().map(|info| match info.gates_off {
-            true => format!("{} off", info.name),
+            true => format!("{} gates off", info.name),
             false => format!("{} {}", info.name, info.state),
         });
         item(3, failing.collect::<Vec<_>>().join(", "), Role::Warning);
@@ -177,9 +177,9 @@ impl StatusBar {
 /// The words while the same key once more quits.
 pub(super) fn quit_hint(keymap: &Keymap, works: bool) -> String {
     let key = |action: Prompt| keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
-    let again = format!("{} again quits", key(Prompt::ClearOrQuit));
+    let again = format!("{} again to quit", key(Prompt::ClearOrQuit));
     match works {
-        true => format!("{} stops the agent; {again}", key(Prompt::Abort)),
+        true => format!("{} to stop the agent · {again}", key(Prompt::Abort)),
         false => again,
     }
 }
@@ -187,9 +187,9 @@ pub(super) fn quit_hint(keymap: &Keymap, works: bool) -> String {
 fn browsing_hint(keymap: &Keymap) -> String {
     let does: [(&[Browse], &str); 4] = [
         (&[Browse::Up, Browse::Down], "move"),
-        (&[Browse::Mark], "marks"),
-        (&[Browse::Copy], "copies"),
-        (&[Browse::Close], "goes back"),
+        (&[Browse::Mark], "mark"),
+        (&[Browse::Copy], "copy"),
+        (&[Browse::Close], "back"),
     ];
     let said = does.iter().filter_map(|(actions, does)| {
         let keys = actions.iter().filter_map(|action| keymap.keys(*action).first());

@@ -145,8 +145,8 @@ fn apply_dialog_edit(state: &mut AppState, number: u64, text: &str) {
     }
     state.stack.composer.push_cut_text(text);
     let key = state.keymap.keys(Edit::Yank).first();
-    let puts = key.map_or_else(String::new, |key| format!("; {key} puts it into the editor"));
-    state.show_info(format!("the question whose text you edited is closed, so nobody was given it{puts}"));
+    let puts = key.map_or_else(String::new, |key| format!("; {key} inserts it into the editor"));
+    state.show_info(format!("the edited text was not used: its question is closed{puts}"));
 }
 
 /// Notes that the question that was shown is gone without an answer of the person: what is being typed was meant for
@@ -170,7 +170,7 @@ fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
             state.out.send_to(UiResponse { request: id, answer }, session, PendingRequest::Answered);
         }
         (AnswerUse::Key { provider }, UiAnswer::Value(key)) if !key.trim().is_empty() => {
-            state.show_info(format!("the key is tried at {provider}…"));
+            state.show_info(format!("verifying the key with {provider}…"));
             state.out.ask_backend(BackendRequest::Login {
                 provider,
                 key: SecretString::from(key.trim().to_owned()),
@@ -184,7 +184,7 @@ fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
         }
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
         (AnswerUse::Grant { .. }, _) => state.show_info("project not trusted"),
-        (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing was changed"),
+        (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing changed"),
         (AnswerUse::NewSession, _) => {}
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn thinking(state: &mut AppState, args: &str) {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
             detail: if level == ThinkingLevel::Default {
-                "as the provider has it".to_owned()
+                "the default of the provider".to_owned()
             } else {
                 String::new()
             },
@@ -60,7 +60,7 @@ pub(super) fn extensions(state: &mut AppState, args: &str) {
 
 pub(super) fn reload(state: &mut AppState, args: &str) {
     if state.work.is_active() {
-        state.show_info("what is worked on is stopped first");
+        state.show_info("stopping the agent before the reload");
         state.abort();
     }
     let name = Some(args).filter(|args| !args.is_empty()).map(ExtensionName::new);
@@ -83,7 +83,7 @@ pub(super) fn skills(state: &mut AppState, _args: &str) {
         })
         .collect();
     match rows.is_empty() {
-        true => state.show_info("there are no skills"),
+        true => state.show_info("no skills found"),
         false => state.open_menu("Skills", rows, PickerAbilities::default(), ChoiceUse::Skills),
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn theme(state: &mut AppState, args: &str) {
         return;
     }
     if !state.themes.names().iter().any(|name| name == args) {
-        state.show_error(format!("there is no theme {args}; /theme shows them all"));
+        state.show_error(format!("unknown theme {args}; /theme lists all themes"));
         return;
     }
     state.themes.choose(args);
@@ -144,11 +144,11 @@ pub(in crate::app) fn choose_model(state: &mut AppState, name: &str) {
     let alike: Vec<_> =
         alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();
     let meant = match alike.join(", ") {
-        nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
+        nearest if nearest.is_empty() => "/model lists all models;".to_owned(),
         nearest => format!("did you mean {nearest}?"),
     };
     state.show_error(format!(
-        "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
+        "{name} is not among the {known} known models of {provider}; {meant} /model {provider}/{name} uses the name anyway"
     ));
 }
 
@@ -181,7 +181,7 @@ pub(in crate::app) fn show_extension(state: &mut AppState, name: &str) {
     let known = state.session.extensions.iter().find(|info| info.name.as_str() == name);
     match known.map(extension_page) {
         Some(text) => state.show_page(&format!("Extension {name}"), text),
-        None => state.show_error(format!("there is no extension {name}; /ext shows them all")),
+        None => state.show_error(format!("unknown extension {name}; /ext lists all extensions")),
     }
 }
 
@@ -193,7 +193,7 @@ fn status_items_text(items: &[StatusItem]) -> Option<String> {
 
 fn extension_page(info: &ExtensionInfo) -> String {
     let state = if info.gates_off {
-        format!("{}, and is not asked about anything", info.state)
+        format!("{}, gates off: haft does not ask the extension about any action", info.state)
     } else {
         info.state.clone()
     };
@@ -203,18 +203,18 @@ fn extension_page(info: &ExtensionInfo) -> String {
         Some(names).filter(|names| !names.is_empty())
     };
     let rows = [
-        ("is", info.description.clone()),
+        ("description", info.description.clone()),
         ("version", info.version.clone()),
         ("state", Some(state)),
         ("failed", fault),
-        ("says", status_items_text(&info.status)),
+        ("status", status_items_text(&info.status)),
         ("commands", named(&info.commands, "/")),
         ("tools", named(&info.tools, "")),
-        ("needed", info.required.then(|| "what it guards does not happen without it".to_owned())),
-        ("found", Some(format!("{} in `{}`", info.origin, info.dir))),
+        ("required", info.required.then(|| "yes; while it does not run, the actions that it gates are blocked".to_owned())),
+        ("source", Some(format!("{} in `{}`", info.origin, info.dir))),
         ("log", info.log.as_ref().map(|log| format!("`{log}`"))),
     ];
     let rows = rows.into_iter().filter_map(|(what, value)| Some((what, value?.replace(['|', '\n'], " "))));
     let rows = rows.map(|(what, value)| format!("| {what} | {value} |\n")).collect::<String>();
-    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` starts it again.\n", info.name)
+    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` restarts the extension.\n", info.name)
 }

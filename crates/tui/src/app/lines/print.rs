@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::super::dialogs::DialogQueue;
+use super::super::dialogs::{CLOSED, DialogQueue};
 use super::super::notes::ExtensionNotes;
 use super::super::session::CurrentSession;
 use super::super::waiting::DeliveryPoint;
@@ -60,7 +60,7 @@ impl LinearPrinter {
         let number = facts.dialogs.current_number();
         if number != self.printed.dialog {
             if self.printed.dialog.is_some() && number.is_none() {
-                rows.push("the question is over".into());
+                rows.push(CLOSED.into());
             }
             self.printed.dialog = number;
             if let Some(dialog) = facts.dialogs.current_mut() {
@@ -82,7 +82,7 @@ impl LinearPrinter {
         let Some(session) = facts.session.filter(|_| !self.printed.greeted) else { return Vec::new() };
         self.printed.greeted = true;
         let head = format!("haft {}, {}/{}", facts.version, session.provider, session.model);
-        vec![CleanLine::new(&head), "type a prompt and enter; /help prints what else can be typed".into()]
+        vec![CleanLine::new(&head), "type a prompt and press enter; /help lists the commands".into()]
     }
 
     fn work_started_row(&mut self, works: bool) -> Option<CleanLine> {
@@ -129,7 +129,7 @@ impl LinearPrinter {
                 DeliveryPoint::Prompt => "for your next prompt",
                 DeliveryPoint::Session => "until the session is open",
             };
-            CleanLine::new(&format!("waits {until}: {text}"))
+            CleanLine::new(&format!("queued {until}: {text}"))
         };
         new.map(row).collect()
     }
@@ -142,7 +142,7 @@ impl LinearPrinter {
             return Vec::new();
         }
         let text = editor.submission().text;
-        let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends it, :drop forgets it:".into()];
+        let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends this text, :drop discards it:".into()];
         rows.extend(CleanText::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
         rows
     }
@@ -161,13 +161,13 @@ impl LinearPrinter {
         let upto = from + rows.len();
         self.printed.list = Some((self.lists, upto));
         let left = picker.match_count().saturating_sub(upto);
-        let more = if left > 0 { format!(", `more` for {left} more") } else { String::new() };
+        let more = if left > 0 { format!(", `more` prints {left} more rows") } else { String::new() };
         let mut all = vec![CleanLine::new(&format!("{}:", picker.title()))];
         if picker.match_count() == 0 {
-            all.push("nothing fits".into());
+            all.push("no matches".into());
         }
         all.extend(rows);
-        all.push(CleanLine::new(&format!("a number picks{more}, text narrows the list, :close leaves it")));
+        all.push(CleanLine::new(&format!("a number selects a row{more}, text filters the list, :close closes it")));
         all
     }
 
@@ -177,7 +177,7 @@ impl LinearPrinter {
         let Some(open) = open else {
             let closed = told.take();
             let row =
-                |panel: PrintedPanel| CleanLine::new(&format!("[{}] the panel is closed", panel.extension));
+                |panel: PrintedPanel| CleanLine::new(&format!("[{}] panel closed", panel.extension));
             return closed.map(row).into_iter().collect();
         };
         let is_its = |panel: &&mut PrintedPanel| {
@@ -199,8 +199,8 @@ impl LinearPrinter {
         }
         if is_new {
             rows.push(
-                "text is typed into the panel; :up, :down, :left, :right, :enter, :space, :tab are keys; \
-                 :close closes it"
+                "text goes to the panel; :up, :down, :left, :right, :enter, :space, :tab press a key; :close \
+                 closes the panel"
                     .into(),
             );
         }

@@ -42,8 +42,8 @@ pub(super) fn warn_unknown_tools(state: &mut AppState) {
                 nearly.map(|tool| format!("; did you mean {}?", tool.name)).unwrap_or_else(|| ";".to_owned());
             let setting = settings::APPROVE;
             state.show_error(format!(
-                "{setting} names {name}, and no tool is called that, so nothing is asked for it{nearly} /settings \
-                 {setting} changes it, /tools shows all"
+                "{setting} names {name}, but no tool has that name, so no approval is requested{nearly} /settings {setting} \
+                 changes the setting, /tools lists all tools"
             ));
         }
         state.stack.composer.completions_mut().approved.insert(name);

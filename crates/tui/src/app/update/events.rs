@@ -139,7 +139,7 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         }
         RpcEvent::Insert { extension, text } => {
             state.stack.composer.insert(&text);
-            state.flash(format!("[{extension}] put text into the editor"));
+            state.flash(format!("[{extension}] inserted text into the editor"));
         }
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
@@ -161,7 +161,7 @@ fn handle_session_closed(state: &mut AppState, reason: SessionEnd) {
     match reason {
         SessionEnd::Shutdown => {}
         SessionEnd::Requested | SessionEnd::Failed => {
-            state.show_error("this session is closed; /new begins another one, /resume goes on with one");
+            state.show_error("this session is closed; /new starts another session, /resume continues an earlier one");
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
             ComponentIntent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX)
             {
                 Some(rows) => state.linear.print_rows(rows),
-                None => state.linear.print_line("nothing was called"),
+                None => state.linear.print_line("no tool was called yet"),
             },
             ComponentIntent::PrintRows { anew: true } => state.linear.list_narrowed(),
             ComponentIntent::PrintRows { anew: false } => state.linear.list_changed(),

@@ -93,7 +93,7 @@ pub(super) fn pick_session(state: &mut AppState) {
     let sessions = state.stack.composer.completions().sessions.clone().unwrap_or_default();
     let shown = state.out.session();
     let Some(other) = sessions.iter().find(|info| Some(info.session.as_str()) != shown) else {
-        state.show_info("there is no other session in this directory");
+        state.show_info("no other sessions in this directory");
         return sessions::finish_session_choice(state);
     };
     let other = other.session.clone();
@@ -115,10 +115,10 @@ pub(super) fn refresh_sessions(state: &mut AppState) {
 pub(super) fn pick_entry(state: &mut AppState, tree: TreeData) {
     let rows = tree_rows(&tree);
     if rows.is_empty() {
-        state.show_info("nothing was said yet");
+        state.show_info("the session has no messages yet");
         return;
     }
-    state.open_menu("Go on from", rows, PickerAbilities::default(), ChoiceUse::Tree(tree.entries));
+    state.open_menu("Jump back to", rows, PickerAbilities::default(), ChoiceUse::Tree(tree.entries));
 }
 
 /// Goes on from an entry; what the person said there is to be said anew.
@@ -132,7 +132,7 @@ pub(super) fn pick_tools(state: &mut AppState) {
     let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
     let rows = tools.iter().map(tool_row).collect();
     state.open_menu(
-        "Tools: enter offers one to the model, or does not",
+        "Tools: enter turns a tool on or off",
         rows,
         PickerAbilities::default(),
         ChoiceUse::Tools,
@@ -147,14 +147,14 @@ pub(super) fn refresh_tools(state: &mut AppState) {
     }
     let active = tools.iter().filter(|tool| tool.active).map(|tool| tool.name.as_str());
     let active = active.collect::<Vec<_>>().join(", ");
-    state.show_info(format!("the model is offered: {active}"));
+    state.show_info(format!("tools offered to the model: {active}"));
 }
 
 /// Offers a tool, or does not any more.
 pub(super) fn toggle_tool(state: &mut AppState, name: &str) {
     let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
     if !tools.iter().any(|tool| tool.name == name) {
-        state.show_error(format!("there is no tool {name}; /tools shows them all"));
+        state.show_error(format!("unknown tool {name}; /tools lists all tools"));
         return;
     }
     let offered = tools.iter().filter(|tool| tool.active != (tool.name == name));
@@ -184,7 +184,7 @@ pub(super) fn pick_extension(state: &mut AppState) {
         })
         .collect();
     if rows.is_empty() {
-        state.show_info("there are no extensions");
+        state.show_info("no extensions found");
         return;
     }
     state.open_menu("Extensions", rows, PickerAbilities::default(), ChoiceUse::Extensions);
@@ -196,7 +196,7 @@ fn pick_extension_action(state: &mut AppState, name: &str) {
         text: text.to_owned(),
         ..PickerRow::default()
     };
-    let rows = vec![row("reload", "Start it again"), row("show", "Show how it is, and what it brings")];
+    let rows = vec![row("reload", "Restart the extension"), row("show", "Show the state, commands and tools")];
     state.open_menu(name, rows, PickerAbilities::default(), ChoiceUse::Extension(name.to_owned()));
 }
 
@@ -208,7 +208,7 @@ pub(super) fn edit_setting(state: &mut AppState, row: &SettingRow) {
             owner: None,
             wanted: AnswerKind::Input { secret: false },
             title: row.name.clone(),
-            message: format!("It is {} ({}). {}", row.value, row.origin, row.about),
+            message: format!("Current value: {} ({}). {}", row.value, row.origin, row.about),
             call: None,
             grants: false,
             within: None,

@@ -61,7 +61,7 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
     match parse_input(state, unsent) {
         ParsedInput::Misspelled(name) => {
             let typed = submission.text.split_whitespace().next().unwrap_or_default();
-            state.show_error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
+            state.show_error(format!("unknown command {typed}; did you mean /{name}? To send the text as a prompt, begin it with a space"));
             // A line is typed again.
             if *form != MessageSource::LinearInput {
                 state.stack.composer.restore_prompts([&submission.content]);

@@ -110,7 +110,7 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
         }
         PendingRequest::Reloaded => with_data(state, &data, handle_reloaded),
         PendingRequest::Renamed(name) => {
-            state.flash(if name.is_some() { "named" } else { "it has no name any more" });
+            state.flash(if name.is_some() { "session renamed" } else { "session name removed" });
             state.session.name = name;
             state.stack.composer.completions_mut().sessions = None;
         }
@@ -143,7 +143,7 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         // Its extension is gone, or was not there yet.
         PendingRequest::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
             let name = submission.text.split_whitespace().next().unwrap_or_default();
-            let error = format!("there is no command {name}; /help shows them");
+            let error = format!("unknown command {name}; /help lists all commands");
             report_unsent(state, &submission, &CommandFailure { error, ..failure });
         }
         PendingRequest::Command(submission) if failure.code == ErrorCode::LineTooLong => {
@@ -253,7 +253,7 @@ fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse)
     state.stack.composer.completions_mut().extensions =
         data.extensions.iter().map(|info| info.name.to_string()).collect();
     for name in state.session.set_extensions(data.extensions) {
-        state.show_info(format!("[{name}] runs again"));
+        state.show_info(format!("[{name}] is running again"));
     }
     if state.session.has_changing_extensions() {
         state.extensions_refresh_at = Some(state.now + timeouts::EXTENSIONS_AGAIN);
@@ -354,12 +354,12 @@ fn handle_cleared(state: &mut AppState) {
 
 fn handle_reloaded(state: &mut AppState, data: ReloadData) {
     let ReloadData { stopped, loaded, ready, kept, errors } = data;
-    let kept = if kept > 0 { format!(", {kept} kept as they were") } else { String::new() };
+    let kept = if kept > 0 { format!(", {kept} unchanged") } else { String::new() };
     state.show_info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
     // Each error was told as an event.
     if !errors.is_empty() {
         let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
-        state.show_info(format!("{} {extensions} failed", errors.len()));
+        state.show_info(format!("{} {extensions} failed; /ext shows the states", errors.len()));
     }
     state.out.ask_backend(BackendRequest::Themes);
     state.out.send(ListCommands {}, PendingRequest::Commands);

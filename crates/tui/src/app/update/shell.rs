@@ -31,8 +31,8 @@ pub(super) fn finish_shell_command(
     {
         let ended = match status {
             Some(0) => String::new(),
-            Some(status) => format!("\n\nIt ended with status {status}."),
-            None => "\n\nIt was stopped.".to_owned(),
+            Some(status) => format!("\n\nThe command exited with status {status}."),
+            None => "\n\nThe command was stopped.".to_owned(),
         };
         let message = format!("I ran `{command}`:\n\n```\n{}\n```{ended}", output.trim_end());
         send_shell_output(state, QueuedShellOutput { command, message });

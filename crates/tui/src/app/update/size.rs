@@ -26,8 +26,8 @@ pub(super) fn check_message_size(message: &str, images: &[Image]) -> Result<(), 
     }
     let (most, with) = (MAX_LINE / (1024 * 1024), if images.is_empty() { "" } else { " with its images" });
     Err(format!(
-        "the prompt was not sent: it has {:.1} MiB{with}, and {most} MiB can be said at a time; put it into a file and \
-         name that",
+        "the prompt was not sent: {:.1} MiB{with} exceeds the limit of {most} MiB; save the text in a file and name the \
+         file in the prompt",
         as_mib(length)
     ))
 }
@@ -58,12 +58,12 @@ mod tests {
     fn what_no_line_could_say_is_not_sent() {
         check("hi", &[image(1000)], Ok(()));
         check(&"x".repeat(MAX_LINE - 2 * REST), &[], Ok(()));
-        let why = "the prompt was not sent: it has 16.0 MiB, and 16 MiB can be said at a time";
+        let why = "the prompt was not sent: 16.0 MiB exceeds the limit of 16 MiB";
         check(&"x".repeat(MAX_LINE), &[], Err(why));
-        let why = "the prompt was not sent: it has 18.0 MiB, and 16 MiB can be said at a time";
+        let why = "the prompt was not sent: 18.0 MiB exceeds the limit of 16 MiB";
         check(&"\u{7}".repeat(3 * 1024 * 1024), &[], Err(why));
         let why =
-            "the prompt was not sent: it has 20.0 MiB with its images, and 16 MiB can be said at a time";
+            "the prompt was not sent: 20.0 MiB with its images exceeds the limit of 16 MiB";
         check("look", &[image(10 * 1024 * 1024), image(10 * 1024 * 1024)], Err(why));
     }
 }

@@ -119,8 +119,8 @@ fn finish_previous_session(
 
 fn report_fork(state: &mut AppState, before: &CurrentSession, id: &str, entry: Option<&str>) {
     let about: String = before.description().unwrap_or(id).chars().take(LONGEST_NAME).collect();
-    let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
-    state.show_info(format!("forked from {about} {place}; /resume {id} goes back to it"));
+    let place = entry.map_or_else(|| "at its last entry".to_owned(), |entry| format!("at entry {entry}"));
+    state.show_info(format!("forked from {about} {place}; /resume {id} returns to that session"));
 }
 
 /// Deals with the messages that waited in the session before, as they were taken back there. What commands printed is
@@ -143,7 +143,7 @@ pub(super) fn restore_previous_queue(
         match goes_on {
             true => shell::send_shell_output(state, printed),
             false => state.show_info(format!(
-                "the model was not told what `{}` printed: that session is closed",
+                "the output of `{}` was not sent to the model: its session is closed",
                 printed.command
             )),
         }
@@ -155,8 +155,8 @@ pub(super) fn restore_previous_queue(
 pub(super) fn restore_previous_prompts(state: &mut AppState, contents: &[EditorContent]) {
     let said = match contents.len() {
         0 => return,
-        1 => "a prompt that waited in the session before is in the editor".to_owned(),
-        count => format!("{count} prompts that waited in the session before are in the editor"),
+        1 => "a queued prompt of the previous session is back in the editor".to_owned(),
+        count => format!("{count} queued prompts of the previous session are back in the editor"),
     };
     state.stack.composer.restore_prompts(contents);
     state.show_info(said);

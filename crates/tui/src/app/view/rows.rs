@@ -100,7 +100,7 @@ pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look:
     let spinner = theme.spinner();
     let picture = spinner.frame_at(elapsed);
     let words = match (state.work.is_active(), state.work.compacting) {
-        (_, true) => "summing up".into(),
+        (_, true) => "summarizing".into(),
         (false, false) => "running".into(),
         (true, false) => cyclic_message(&spinner.messages, u128::from(state.work.revision)),
     };
@@ -145,7 +145,7 @@ pub(super) fn queue_rows(state: &AppState) -> u16 {
     .unwrap_or(u16::MAX)
 }
 
-/// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
+/// `↳ steer: …`, `↳ follow-up: …`, `↳ with your next prompt: !…`
 pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let waiting = list_waiting_messages(&state.queue, &state.deferred, state.work.is_active());
     let theme = &look.theme;
@@ -155,7 +155,7 @@ pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look
         let more = waiting.len().saturating_sub(shown);
         let until = match until {
             DeliveryPoint::Step => "↳ steer: ",
-            DeliveryPoint::Done => "↳ then: ",
+            DeliveryPoint::Done => "↳ follow-up: ",
             DeliveryPoint::Prompt => "↳ with your next prompt: ",
             DeliveryPoint::Session => "↳ when the session is open: ",
         };
