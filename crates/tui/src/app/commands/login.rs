@@ -1,4 +1,4 @@
-//! Commands about keys and trust: `/login`, `/logout`, `/trust`.
+//! Commands for API keys and trust: `/login`, `/logout`, `/trust`.
 
 use super::super::BackendRequest;
 use super::super::intent::AnswerUse;
@@ -14,9 +14,11 @@ pub(super) fn login(state: &mut AppState, args: &str) {
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
     if provider != args {
-        // Neither the name is repeated: it may be the key.
-        state.show_error("/login takes only the name of a provider, for example /login openai; haft then asks for the key and hides \
-                     what you type");
+        // The message must not repeat the arguments, because one of them may be the key.
+        state.show_error(
+            "/login takes only the name of a provider, for example /login openai; haft then asks for the key and \
+             hides what you type",
+        );
         return;
     }
     let question = Question {

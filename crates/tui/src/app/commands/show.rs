@@ -1,4 +1,4 @@
-//! Commands that show something, or do something here: `/help`, `/cost`, `/copy`, `/quit`.
+//! Commands that the interface runs itself: `/help`, `/cost`, `/copy`, `/quit`.
 
 use std::fmt::Write as _;
 
@@ -44,8 +44,8 @@ pub(super) fn cost(state: &mut AppState, _args: &str) {
         "`{}/{}`, since the start of the session:\n\n| item | amount |\n|---|---|\n",
         session.provider, session.model
     );
-    for (what, value) in rows {
-        let _ = writeln!(text, "| {what} | {value} |");
+    for (item, value) in rows {
+        let _ = writeln!(text, "| {item} | {value} |");
     }
     state.show_page("Session usage", text);
 }
@@ -65,7 +65,7 @@ pub(super) fn help(state: &mut AppState, _args: &str) {
     state.show_page("Help", text);
 }
 
-/// The commands by where they come from: haft's own, those of extensions, templates, skills. They are known in that order.
+/// Returns the commands by source, in their stored order: built-in, extensions, templates, skills.
 fn render_command_help(state: &AppState) -> String {
     let mut text = format!("## Commands of haft\n\n{}", super::markdown());
     let mut last = "";

@@ -1,4 +1,4 @@
-//! Answers of the program.
+//! Replies of the backend.
 
 use super::super::commands;
 use super::super::view::below;
@@ -17,7 +17,7 @@ use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
 
-/// Returns the title of a conversation without a name: as it begins.
+/// Returns the first prompt, which serves as the title of a conversation without a name.
 fn first_prompt_text(messages: &[Message]) -> String {
     let first = messages.iter().find_map(|message| match message {
         Message::User { content, .. } => Some(joined_text(content)),
@@ -26,8 +26,8 @@ fn first_prompt_text(messages: &[Message]) -> String {
     first.unwrap_or_else(|| "new session".to_owned())
 }
 
-pub(super) fn handle_backend_reply(state: &mut AppState, answer: BackendReply) {
-    match answer {
+pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
+    match reply {
         BackendReply::Conversation(session, messages) => show_conversation(state, &session, messages),
         BackendReply::Files(files) => {
             state.stack.composer.set_files(files);
@@ -53,7 +53,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, answer: BackendReply) {
         BackendReply::Delete(Err(failure)) => state.show_error(failure.error),
         BackendReply::Rename(Ok((session, name))) => pick::show_new_name(state, &session, name),
         BackendReply::Rename(Err(failure)) => state.show_error(failure.error),
-        BackendReply::Trust(Ok(trusted)) => show_trust_review(state, trusted),
+        BackendReply::Trust(Ok(review)) => show_trust_review(state, review),
         BackendReply::Trust(Err(failure)) => state.show_error(failure.error),
         BackendReply::Grant(outcome) => handle_grant(state, outcome),
         BackendReply::ShellOutput(number, text) => {
@@ -105,12 +105,12 @@ fn show_conversation(
     }
 }
 
-/// Shows the events that waited for the conversation.
+/// Shows the updates that were deferred until the conversation was loaded.
 pub(super) fn show_deferred_updates(state: &mut AppState) {
-    for following in state.stack.conversation.finish_loading() {
-        match following {
+    for deferred in state.stack.conversation.finish_loading() {
+        match deferred {
             DeferredUpdate::Event(event) => events::show_event(state, &event),
-            DeferredUpdate::Notice(said) => state.stack.conversation.transcript_mut().push_local(said),
+            DeferredUpdate::Notice(notice) => state.stack.conversation.transcript_mut().push_local(notice),
         }
     }
 }
@@ -143,8 +143,8 @@ fn show_providers(state: &mut AppState, providers: Vec<LoginProvider>) {
     state.open_menu(title, rows, PickerAbilities::default(), purpose);
 }
 
-fn show_trust_review(state: &mut AppState, trusted: TrustReview) {
-    let TrustReview { project, granted, items, digest } = trusted;
+fn show_trust_review(state: &mut AppState, review: TrustReview) {
+    let TrustReview { project, granted, items, digest } = review;
     if items.is_empty() {
         state.show_info(format!("{project} contains nothing that requires trust"));
         return;
@@ -208,7 +208,7 @@ fn handle_changed_setting(state: &mut AppState, row: &SettingRow) {
     apply_setting(state, &row.name, &row.value);
 }
 
-/// A setting of the interface counts at once, where it can.
+/// Applies a changed setting of the interface immediately, if possible.
 fn apply_setting(state: &mut AppState, name: &str, value: &str) {
     let thinking = state.settings.shows_thinking();
     match state.settings.set(name, value) {

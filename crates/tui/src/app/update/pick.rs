@@ -1,4 +1,4 @@
-//! Lists to pick from: what is in them, and what becomes of what is picked.
+//! Pickers: their rows, and the actions of the selected rows.
 
 use super::super::commands;
 use super::super::commands::sessions;
@@ -20,7 +20,7 @@ pub(super) fn handle_menu_closed(state: &mut AppState, purpose: &ChoiceUse) {
     }
 }
 
-/// Whoever has a session open names it: haft here, or the program on the disk.
+/// Renames a session: an open one through the agent, a stored one through the backend.
 pub(super) fn rename_session(state: &mut AppState, session: String, name: String, is_open: bool) {
     let shown = state.out.is_current_session(&session);
     if !is_open && !shown {
@@ -105,7 +105,7 @@ pub(super) fn pick_session(state: &mut AppState) {
     }
 }
 
-/// The list of sessions that is open shows those there are.
+/// Updates the rows of an open session picker.
 pub(super) fn refresh_sessions(state: &mut AppState) {
     if let (Some(now), Some(menu)) = (&state.stack.composer.completions().sessions, &mut state.stack.menu) {
         menu.update_sessions(now, state.out.session());
@@ -121,7 +121,7 @@ pub(super) fn pick_entry(state: &mut AppState, tree: TreeData) {
     state.open_menu("Jump back to", rows, PickerAbilities::default(), ChoiceUse::Tree(tree.entries));
 }
 
-/// Goes on from an entry; what the person said there is to be said anew.
+/// Moves the session to an entry. The text of a user message is moved back into the composer.
 fn move_to(state: &mut AppState, entries: &[EntryInfo], key: &str) {
     let Some(entry) = entries.iter().find(|entry| entry.id == key) else { return };
     let before = (entry.role.as_deref() == Some("user")).then_some(true);
@@ -150,7 +150,7 @@ pub(super) fn refresh_tools(state: &mut AppState) {
     state.show_info(format!("tools offered to the model: {active}"));
 }
 
-/// Offers a tool, or does not any more.
+/// Turns a tool on or off for the model.
 pub(super) fn toggle_tool(state: &mut AppState, name: &str) {
     let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
     if !tools.iter().any(|tool| tool.name == name) {
@@ -196,7 +196,8 @@ fn pick_extension_action(state: &mut AppState, name: &str) {
         text: text.to_owned(),
         ..PickerRow::default()
     };
-    let rows = vec![row("reload", "Restart the extension"), row("show", "Show the state, commands and tools")];
+    let rows =
+        vec![row("reload", "Restart the extension"), row("show", "Show the state, commands and tools")];
     state.open_menu(name, rows, PickerAbilities::default(), ChoiceUse::Extension(name.to_owned()));
 }
 

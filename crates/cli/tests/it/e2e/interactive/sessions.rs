@@ -37,7 +37,7 @@ fn what_waits_for_an_agent_that_is_left_is_in_the_editor_of_the_next_session() {
     seat.say_meanwhile("look here");
     seat.sees(&["↳ steer: look here"]);
     seat.say_meanwhile("/new");
-    seat.sees(&["a prompt that waited in the session before is in the editor", "› look here"]);
+    seat.sees(&["a queued prompt of the previous session is back in the editor", "› look here"]);
     seat.pty.wait_gone("I begin.");
     seat.pty.press(&["enter"]);
     seat.sees(&["Both, then."]);
@@ -53,7 +53,7 @@ fn a_fork_is_told_what_a_command_printed_before_it() {
     seat.say("!echo printed");
     seat.sees(&["↳ with your next prompt: !echo printed"]);
     seat.say("/fork");
-    seat.sees(&["forked from about alpha where it stood", "↳ with your next prompt: !echo printed"]);
+    seat.sees(&["forked from about alpha at its last entry", "↳ with your next prompt: !echo printed"]);
     seat.say("and beta");
     seat.sees(&["Two."]);
     let told = said(&seat.scene.server.requests()[1], "user").join("\n");
@@ -164,7 +164,7 @@ fn a_model_is_picked() {
     assert_eq!(asked, ["m", "claude-haiku-4-5"]);
     // What nobody knows is not asked.
     seat.say("/model nosuch");
-    seat.sees(&["nosuch is none of the", "/model anthropic/nosuch asks for it"]);
+    seat.sees(&["nosuch is not among the", "/model anthropic/nosuch"]);
     seat.sees(&["claude-haiku-4-5 ·"]);
     seat.leave();
 }
@@ -175,7 +175,7 @@ fn a_session_that_was_just_begun_is_not_gone_on_with() {
     scene.haft(&["-p", "first question"]).expect(0);
     let seat = Seat::at(scene, &["-r"]);
     seat.sees(&["Sessions", "first question"]);
-    seat.pty.wait_gone("(nothing said)");
+    seat.pty.wait_gone("(empty)");
     // The one that is chosen is the latest of the others.
     seat.pty.press(&["enter"]);
     seat.sees(&["First answer."]);

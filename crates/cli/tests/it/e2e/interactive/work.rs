@@ -17,7 +17,7 @@ fn esc_stops_it_and_what_waited_comes_back() {
     seat.sees(&["↳ steer: look here"]);
     seat.pty.send("then there");
     seat.pty.press(&["alt+enter"]);
-    seat.sees(&["↳ then: then there"]);
+    seat.sees(&["↳ follow-up: then there"]);
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("esc to stop");
     seat.pty.wait_gone("↳");
@@ -42,7 +42,7 @@ fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
     seat.sees(&["↳ steer: mind the gap"]);
     seat.pty.send("sweep up");
     seat.pty.press(&["alt+enter"]);
-    seat.sees(&["↳ then: sweep up"]);
+    seat.sees(&["↳ follow-up: sweep up"]);
     let gate = seat.scene.world.project().join("gate");
     assert!(crate::e2e::running::eventually(|| gate.exists()));
     fs::write(gate, "opened\n").unwrap();
