@@ -1,7 +1,7 @@
 //! The interactive mode without a terminal: its state, its reactions to events, and its drawing.
 //!
-//! [`update`] applies one [`UiEvent`] to the [`AppState`] and returns [`Effect`]s. [`draw`] draws the state and has no
-//! other effect. The interface is an RPC client like any other: it sends commands and receives responses and events
+//! [`update`] applies one [`UiEvent`] to the [`AppState`] and returns [`Effect`]s. [`draw`] draws the state and changes
+//! only its caches. The interface is an RPC client like any other: it sends commands and receives responses and events
 //! (`docs/rpc-protocol.md`). For files, API keys and settings, the interface sends a [`BackendRequest`] to the program
 //! around it.
 

@@ -462,7 +462,7 @@ impl Component for Composer {
         match line.trim() {
             ":drop" => self.clear(),
             ":output" => out.push_intent(ComponentIntent::PrintOutput),
-            // The component that the line was meant to close is gone; the line is not a prompt.
+            // The component that the line was meant to close is already closed; the line is not a prompt.
             CLOSE => out.print("nothing to close: no list, panel or question is open"),
             "" if self.editor.is_empty() => {}
             "" => out.push_intent(ComponentIntent::Submit(DeliveryTime::Steer)),

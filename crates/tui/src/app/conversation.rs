@@ -26,7 +26,7 @@ pub(super) struct ConversationView {
     searched: bool,
     search: Option<SearchField>,
     searches_at: Option<Instant>,
-    /// Whether tool calls and thinking were unfolded before the transcript was opened in inline mode.
+    /// The folds before the transcript was opened in inline mode: true if tool calls, and if thinking, were unfolded.
     folds: Option<(bool, bool)>,
 }
 

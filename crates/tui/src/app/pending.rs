@@ -59,7 +59,7 @@ pub(super) enum ListUse {
     One(String),
 }
 
-/// The use of the messages that were taken back from the queue.
+/// The use of the messages that were removed from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TakeBackUse {
     /// The messages are moved into the composer.

@@ -15,7 +15,7 @@ const LONGEST: usize = 200;
 /// The known state of the shown session.
 #[derive(Debug, Default)]
 pub(super) struct CurrentSession {
-    /// The provider of the present model. During a fallback it differs from the session's own.
+    /// The provider of the present model. During a fallback, the provider differs from the session's own.
     pub(super) provider: String,
     pub(super) model: String,
     /// The session's own model as `PROVIDER/MODEL`, or `None` until it is known.

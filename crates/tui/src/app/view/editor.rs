@@ -39,7 +39,7 @@ pub(super) fn draw(
     let editor = state.stack.composer.editor();
     if editor.is_empty() && super::active_search(state).is_none() {
         let hint = if state.work.is_active() {
-            "enter: send at the next step · alt+enter: send when done"
+            "enter steer · alt+enter follow up"
         } else {
             ""
         };

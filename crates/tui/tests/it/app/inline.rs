@@ -80,7 +80,7 @@ fn prints_messages_and_draws_activity_below() {
     [todo] saved
     ⠋ Working… 0s · esc to stop
     ────────────────────────────────────────────────────────────
-    › enter: send at the next step · alt+enter: send when done
+    › enter steer · alt+enter follow up
     ────────────────────────────────────────────────────────────
     claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
     ");
@@ -161,7 +161,7 @@ fn new_conversation_starts_below_a_rule_and_keeps_earlier_rows() {
     =====
     ⠋ Working… 0s · esc to stop
     ────────────────────────────────────────────────────────────
-    › enter: send at the next step · alt+enter: send when done
+    › enter steer · alt+enter follow up
     ────────────────────────────────────────────────────────────
     claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
     ");
