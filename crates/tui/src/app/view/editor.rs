@@ -38,11 +38,7 @@ pub(super) fn draw(
     }
     let editor = state.stack.composer.editor();
     if editor.is_empty() && super::active_search(state).is_none() {
-        let hint = if state.work.is_active() {
-            "enter steer · alt+enter follow up"
-        } else {
-            ""
-        };
+        let hint = if state.work.is_active() { "enter steer · alt+enter follow up" } else { "" };
         let place = beside_mark(inner);
         let hint = CleanLine::from(hint).truncate_to_width(usize::from(place.width));
         draw_line(buffer, place, 0, &Line::from(span(hint, theme.style(Role::Placeholder))));
