@@ -175,7 +175,7 @@ fn separates_sessions_with_rule() {
     let seat = inline(vec![Scenario::text("One."), Scenario::text("Two.")], &["first question"]);
     seat.sees(&["One."]);
     seat.say("/new");
-    seat.sees(&["── a new session ─"]);
+    seat.sees(&["── new session ─"]);
     seat.say("second question");
     seat.sees(&["Two."]);
     seat.say("/resume");
