@@ -331,7 +331,7 @@ impl Dialog {
         let mut rows = Vec::new();
         let who =
             self.question.owner.as_ref().map_or_else(|| "haft".to_owned(), |owner| format!("[{owner}]"));
-        let what = if self.question.grants { "asks, before something is allowed:" } else { "asks:" };
+        let what = if self.question.grants { "asks for permission:" } else { "asks:" };
         rows.extend(wrap_rows(&CleanLine::new(&format!("{who} {what}")), 0, width));
         for text in [&self.question.title, &self.question.message] {
             rows.extend(CleanText::new(text).lines().flat_map(|line| wrap_rows(&line, 2, width)));
@@ -348,19 +348,19 @@ impl Dialog {
     /// Returns the ways to answer it.
     pub fn answer_instructions(&self) -> String {
         let how = match &self.question.wanted {
-            AnswerKind::Confirm if self.question.grants => "answer y to allow it, n not to allow it",
+            AnswerKind::Confirm if self.question.grants => "answer y to allow, n to deny",
             AnswerKind::Confirm => "answer y or n",
             AnswerKind::Select(_) | AnswerKind::Gate(_) => "answer with a number",
-            AnswerKind::Input { secret: true } => "answer with a line, which is not shown",
+            AnswerKind::Input { secret: true } => "answer with a line (the input is hidden)",
             AnswerKind::Input { secret: false } => "answer with a line",
             AnswerKind::Editor(_) => {
-                "answer with lines, and a line with only a dot at the end; only the dot keeps the text"
+                "answer with lines and end with a line that is only a dot; only the dot keeps the text"
             }
         };
         let within = self.question.within.map(|within| within.as_secs());
         let default = match (within, &self.question.default) {
-            (Some(seconds), Some(default)) => format!("; without an answer in {seconds} s it is: {default}"),
-            (Some(seconds), None) => format!("; it is asked for {seconds} s"),
+            (Some(seconds), Some(default)) => format!("; automatic answer in {seconds} s: {default}"),
+            (Some(seconds), None) => format!("; closes in {seconds} s"),
             (None, _) => String::new(),
         };
         format!("{how}, or {CLOSE}{default}")

@@ -98,7 +98,7 @@ impl Diff {
             lines.extend(line.rows(digits, width, theme));
         }
         if self.cut {
-            let note = span("… there is more than this", theme.style(Role::Muted));
+            let note = span("… more lines not shown", theme.style(Role::Muted));
             lines.extend(wrap(&[note], width, &RowPrefixes::default(), WrapMode::Words));
         }
         lines

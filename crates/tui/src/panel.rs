@@ -16,7 +16,7 @@ use crate::keys::{Action, Context, KeyPress, Panel as Key};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-const HELP: &str = "esc closes";
+const HELP: &str = "esc close";
 
 /// An extension's panel that is open.
 #[derive(Debug)]

@@ -147,10 +147,10 @@ pub async fn run<I: UserInterface, P: ProgramServices>(
 #[non_exhaustive]
 pub enum TerminalError {
     /// There is no terminal to talk to.
-    #[error("{0} is no terminal; for one answer without a terminal, run `haft -p`")]
+    #[error("{0} is not a terminal; for one answer without a terminal, run `haft -p`")]
     NotATerminal(&'static str),
     /// The terminal takes no settings.
-    #[error("cannot set up the terminal; try `haft --linear`, which needs nothing of it")]
+    #[error("cannot set up the terminal; try `haft --linear`, which needs no terminal features")]
     SetUp(#[source] io::Error),
     /// Signals of the system cannot be listened to.
     #[error("cannot listen for signals")]

@@ -263,7 +263,7 @@ impl Transcript {
     /// The session in which it began is closed: what it prints is told to nobody.
     pub fn detach_shell(&mut self, number: u64) {
         if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
-            call.add_remark("", Role::Muted, "its session is closed: the model is not told what it prints");
+            call.add_remark("", Role::Muted, "session closed: the output is not sent to the model");
         }
     }
 

@@ -173,9 +173,9 @@ impl DialogBody {
 fn hidden_rows_label(below: usize, unread: usize, is_short: bool) -> String {
     let rows = |count: usize| if count == 1 { "1 more row".to_owned() } else { format!("{count} more rows") };
     match (below, unread, is_short) {
-        (0, 0, false) => "… that is all (pageup)".to_owned(),
-        (0, 0, true) => "… all (pageup)".to_owned(),
-        (0, unread, false) => format!("… the end; {unread} before it not read (pageup)"),
+        (0, 0, false) => "… end of text (pageup)".to_owned(),
+        (0, 0, true) => "… end (pageup)".to_owned(),
+        (0, unread, false) => format!("… end; {unread} above not read (pageup)"),
         (0, unread, true) => format!("… {unread} not read (pageup)"),
         (more, 0, false) => format!("… {} (pagedown)", rows(more)),
         (more, _, false) => format!("… {} to read (pagedown)", rows(more)),

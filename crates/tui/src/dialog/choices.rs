@@ -131,7 +131,7 @@ impl ChoiceList {
     /// Draws them, those around the chosen one where there is no room for all.
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         if self.choices.is_empty() {
-            let words = span("there is nothing to choose from", look.theme.style(Role::Muted));
+            let words = span("no choices", look.theme.style(Role::Muted));
             draw_line(&Line::from(words), row_area(area, 0), buffer);
             return;
         }
@@ -201,8 +201,8 @@ impl ChoiceList {
 /// Returns the name of a decision about a failing gate; the body says more.
 fn gate_label(word: &str) -> CleanLine {
     match word {
-        "restart" => "Start it again".into(),
-        "continue_without" => "Go on without it".into(),
+        "restart" => "Restart".into(),
+        "continue_without" => "Continue without it".into(),
         STOP => "Stop".into(),
         other => CleanLine::new(other),
     }

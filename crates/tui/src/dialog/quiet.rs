@@ -51,8 +51,8 @@ impl KeyHint {
     /// As it is said before what the keys are.
     pub(super) fn message(self) -> &'static str {
         match self {
-            Self::Early => "too early, once more: ",
-            Self::Unknown => "not that key: ",
+            Self::Early => "too early, press again: ",
+            Self::Unknown => "unknown key: ",
         }
     }
 }

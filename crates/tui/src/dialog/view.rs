@@ -136,8 +136,8 @@ impl Dialog {
         let time =
             if minutes == 0 { format!("{seconds} s") } else { format!("{minutes} min {seconds:02} s") };
         let long = match &self.question.default {
-            Some(default) => format!("answers itself in {time}: {default}"),
-            None => format!("closes itself in {time}"),
+            Some(default) => format!("automatic answer in {time}: {default}"),
+            None => format!("closes in {time}"),
         };
         let words = |text: String| span(CleanLine::new(&text), look.theme.style(Role::Muted));
         vec![words(long), words(time)]
@@ -145,13 +145,13 @@ impl Dialog {
 
     fn key_help(&self, locked: bool) -> &'static str {
         match &self.question.wanted {
-            AnswerKind::Confirm if locked => "space reads on · end to its end · n no · esc leaves it",
-            AnswerKind::Gate(_) if locked => "space reads on · ↑↓ choose · enter answers · esc leaves it",
-            AnswerKind::Confirm => "y yes · n no · enter what is chosen · esc leaves it",
-            AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter answers · esc leaves it",
-            AnswerKind::Input { .. } => "enter answers · esc leaves it",
+            AnswerKind::Confirm if locked => "space next page · end jump to end · n no · esc cancel",
+            AnswerKind::Gate(_) if locked => "space next page · ↑↓ choose · enter select · esc cancel",
+            AnswerKind::Confirm => "y yes · n no · enter select · esc cancel",
+            AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter select · esc cancel",
+            AnswerKind::Input { .. } => "enter submit · esc cancel",
             AnswerKind::Editor(_) => {
-                "enter answers · shift+enter new line · ctrl+g your editor · esc leaves it"
+                "enter submit · shift+enter new line · ctrl+g open editor · esc cancel"
             }
         }
     }

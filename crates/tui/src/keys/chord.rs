@@ -103,20 +103,20 @@ const NAMES: &[(&str, ChordKey)] = &[
 pub enum ChordError {
     /// There is no such key.
     #[error(
-        "`{name}` is no key; write one character, `f1` to `f24`, or a name such as `enter`, `pageup` or `space`"
+        "`{name}` is not a key; write one character, `f1` to `f24`, or a name such as `enter`, `pageup` or `space`"
     )]
     Key {
         /// The text in place of the key.
         name: String,
     },
     /// There is nothing of that name to hold down.
-    #[error("`{name}` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`")]
+    #[error("`{name}` is not a modifier; write `ctrl`, `alt`, `shift` or `cmd`")]
     Modifier {
         /// The text.
         name: String,
     },
     /// One thing is held down twice.
-    #[error("`{name}` stands there twice; write it once")]
+    #[error("`{name}` is repeated; write it once")]
     Twice {
         /// Which.
         name: &'static str,

@@ -76,10 +76,10 @@ impl Keymap {
             match (name.get_ref().as_ref(), value.get_ref()) {
                 ("keys", DeValue::Table(keys)) => reading.read_table("", keys),
                 ("keys", _) => {
-                    reading.push_problem(name, "keys", "write a table `[keys]`, a line for each action")
+                    reading.push_problem(name, "keys", "expected a table `[keys]` with one line for each action")
                 }
                 (other, _) => {
-                    reading.push_problem(name, other, "there is only the table `[keys]` here; move it there")
+                    reading.push_problem(name, other, "only the table `[keys]` is allowed; move this entry into it")
                 }
             }
         }
@@ -105,7 +105,7 @@ impl KeybindingsReader<'_> {
             };
             match (ACTIONS.iter().position(|entry| entry.name == name), value.get_ref()) {
                 (Some(at), DeValue::Array(list)) => self.read_action(at, key, list),
-                (Some(_), _) => self.push_problem(key, &name, r#"write a list of keys: ["ctrl+o", "f2"]"#),
+                (Some(_), _) => self.push_problem(key, &name, r#"expected a list of keys: ["ctrl+o", "f2"]"#),
                 (None, DeValue::Table(below)) if above.is_empty() => self.read_table(&name, below),
                 (None, _) => self.push_problem(key, &name, &unknown_name_detail(&name)),
             }
@@ -119,14 +119,14 @@ impl KeybindingsReader<'_> {
         for item in list {
             let chord = match item.get_ref().as_str() {
                 Some(text) => text.parse::<Chord>().map_err(|error| error.to_string()),
-                None => Err(r#"write each key as a text: "ctrl+o""#.to_owned()),
+                None => Err(r#"write each key as a string: "ctrl+o""#.to_owned()),
             };
             match chord {
                 Ok(chord) if chords.contains(&chord) => {
                     self.push_problem(
                         item,
                         entry.name,
-                        &format!("`{chord}` stands there twice; write it once"),
+                        &format!("`{chord}` is listed twice; write it once"),
                     );
                 }
                 Ok(chord) => chords.push(chord),
@@ -171,10 +171,10 @@ impl KeybindingsReader<'_> {
         let (name, place) = (other.name, context.location_phrase());
         let detail = match is_fixed_key(other, chord) {
             true => format!(
-                "`{chord}` is a key of `{name}`, which keeps it; give `{}` another key",
+                "`{chord}` is reserved for `{name}`; give `{}` another key",
                 here_entry.name
             ),
-            false => format!("`{chord}` is a key of `{name}`, too, {place}; give one of them another key"),
+            false => format!("`{chord}` is also a key of `{name}` {place}; give one of them another key"),
         };
         Some(KeybindingProblem { line: line(here)?, name: here_entry.name.to_owned(), detail })
     }
@@ -184,15 +184,15 @@ impl KeybindingsReader<'_> {
 fn lost_fixed_keys(entry: &Entry, chords: &[Chord]) -> Option<String> {
     let lost = default_keys(entry).into_iter().filter(|chord| entry.fixed && !chords.contains(chord));
     let lost: Vec<String> = lost.map(|chord| format!("`{chord}`")).collect();
-    (!lost.is_empty()).then(|| format!("it must keep {}; add it to the list", lost.join(" and ")))
+    (!lost.is_empty()).then(|| format!("the fixed key {} is missing; add it to the list", lost.join(" and ")))
 }
 
 fn unknown_name_detail(name: &str) -> String {
     let likeness = |entry: &&Entry| strsim::jaro_winkler(entry.name, name);
     let best = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match best.filter(|best| likeness(best) >= ALIKE) {
-        Some(best) => format!("there is no such action; did you mean `{}`?", best.name),
-        None => "there is no such action; docs/tui.md has all of them".to_owned(),
+        Some(best) => format!("unknown action; did you mean `{}`?", best.name),
+        None => "unknown action; docs/tui.md lists all actions".to_owned(),
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
              line 5: `editor.redo`: write a list of keys: [\"ctrl+o\", \"f2\"]\n\
              line 6: `app.help`: `f2` stands there twice; write it once\n\
              line 7: `xyz`: there is no such action; docs/tui.md has all of them\n\
-             line 8: `colours`: there is only the table `[keys]` here; move it there",
+             line 8: `colours`: only the table `[keys]` is allowed; move this entry into it",
         );
     }
 

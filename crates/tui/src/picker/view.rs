@@ -44,13 +44,13 @@ impl Picker {
         let mut lower = vec![span("enter select · esc cancel", muted)];
         match self.mode {
             PickerMode::Pick => {
-                lower.extend(self.can.rename.then(|| span(" · alt+r renames", muted)));
-                lower.extend(self.can.delete.then(|| span(" · alt+d deletes", muted)));
+                lower.extend(self.can.rename.then(|| span(" · alt+r rename", muted)));
+                lower.extend(self.can.delete.then(|| span(" · alt+d delete", muted)));
             }
             PickerMode::Rename(_) => {
-                lower = vec![span("enter renames · esc leaves the name as it is", muted)]
+                lower = vec![span("enter rename · esc cancel", muted)]
             }
-            PickerMode::Delete => lower = vec![span("y deletes · any other key does not", muted)],
+            PickerMode::Delete => lower = vec![span("y delete · any other key cancel", muted)],
         }
         BorderFrame { style, left, right, lower }
     }
@@ -80,7 +80,7 @@ impl Picker {
     fn draw_list(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let (fitting, all) = self.list.match_counts();
         if fitting == 0 {
-            let words = if all == 0 { "there is nothing here" } else { "nothing fits what is typed" };
+            let words = if all == 0 { "no entries" } else { "no matches" };
             let words =
                 truncate_spans(vec![span(words, look.theme.style(Role::Muted))], usize::from(area.width));
             draw_line(&words, row_area(area, 0), buffer);
@@ -162,7 +162,7 @@ impl Picker {
                 field.draw(text, buffer, look.theme.style(Role::Text))
             }
             PickerMode::Delete => {
-                let question = " delete it? y/n";
+                let question = " delete? y/n";
                 let name = self.list.chosen_row().map(|row| CleanLine::new(&row.text)).unwrap_or_default();
                 before.push(span(name, warning));
                 let room = usize::from(area.width).saturating_sub(question.len());

@@ -368,7 +368,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         let mut command = editor::editor_command(&self.environment)?;
         let name = command.first().cloned().unwrap_or_default();
         let draft = EditorFile::new(text)
-            .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
+            .map_err(|error| format!("Cannot write the text for the editor: {error}."))?;
         command.push(draft.path().to_string_lossy().into_owned());
         self.input.pause();
         self.release_terminal();

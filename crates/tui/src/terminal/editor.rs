@@ -19,7 +19,7 @@ pub(super) fn editor_command(environment: &Environment) -> Result<Vec<String>, S
     };
     match split_command_line(line) {
         Some(words) if !words.is_empty() => Ok(words),
-        _ => Err(format!("The variable {name} holds no command: a quote does not end, or it is blank.")),
+        _ => Err(format!("The variable {name} is not a valid command: it is blank or has an unclosed quote.")),
     }
 }
 
@@ -71,7 +71,7 @@ impl EditorFile {
                 self.remove();
                 String::new()
             }
-            Ok(_) | Err(_) => format!(" What was written is in {}.", self.path.display()),
+            Ok(_) | Err(_) => format!(" The edited text is in {}.", self.path.display()),
         }
     }
 }
@@ -87,13 +87,13 @@ pub(super) fn read_edited_text(
                 draft.remove();
                 return Ok(text);
             }
-            Err(error) => format!("The edited text cannot be read: {error}."),
+            Err(error) => format!("Cannot read the edited text: {error}."),
         },
-        Ok(Some(code)) => format!("The editor {command} ended with {code}; the text is as it was."),
-        Ok(None) => format!("The editor {command} was stopped; the text is as it was."),
+        Ok(Some(code)) => format!("The editor {command} exited with {code}; the text is unchanged."),
+        Ok(None) => format!("The editor {command} was stopped; the text is unchanged."),
         Err(error) => {
             format!(
-                "The editor {command} cannot be started: {error}; set the variable VISUAL to another one."
+                "Cannot start the editor {command}: {error}; set the variable VISUAL to another editor."
             )
         }
     };

@@ -80,11 +80,11 @@ impl<I: LinearInterface, P: ProgramServices> EffectPerformer for LinearDriver<I,
                 self.tasks.spawn(async move { program.answer(ask, answer).await });
             }
             Effect::Copy(_) => {
-                let why = "The clipboard cannot be reached where lines are printed; the terminal copies.";
+                let why = "The clipboard is not available in linear mode; copy with the terminal instead.";
                 return Ok(Some(UiEvent::Copied(Err(why.to_owned()))));
             }
             Effect::OpenEditor(_) => {
-                let why = "No editor is opened where lines are printed.";
+                let why = "An external editor is not available in linear mode.";
                 return Ok(Some(UiEvent::Edited(Err(why.to_owned()))));
             }
             Effect::Bell => out::write("\x07").map_err(TerminalError::Write)?,

@@ -20,7 +20,7 @@ pub fn clipboard_sequence(text: &str, tmux: bool) -> Result<String, String> {
     if coded.len() > MOST {
         let most = MOST / 4 * 3 / 1024;
         return Err(format!(
-            "The text is longer than the {most} KiB that the terminal's clipboard takes; write it to a file with /export."
+            "The text is longer than {most} KiB, the limit of the terminal's clipboard; write it to a file with /export."
         ));
     }
     let plain = format!("\x1b]52;c;{coded}\x1b\\");

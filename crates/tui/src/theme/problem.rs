@@ -11,11 +11,11 @@ pub(super) const MAX_BYTES: usize = 256 * 1024;
 #[non_exhaustive]
 pub enum ThemeError {
     /// It is longer than any theme.
-    #[error("the theme is longer than {MAX_BYTES} bytes; leave out what is no theme")]
+    #[error("the theme is longer than {MAX_BYTES} bytes; remove what is not part of the theme")]
     TooLong,
     /// It is no JSON.
     #[error(
-        "the theme is no JSON (line {line}, column {column}); comments and commas at the end are not allowed"
+        "the theme is not valid JSON (line {line}, column {column}); comments and trailing commas are not allowed"
     )]
     NoJson {
         /// From 1.
@@ -24,7 +24,7 @@ pub enum ThemeError {
         column: usize,
     },
     /// It is something else than an object.
-    #[error("the theme is no JSON object; begin with `{{`")]
+    #[error("the theme is not a JSON object; begin with `{{`")]
     NoObject,
 }
 
@@ -43,24 +43,24 @@ pub struct ThemeProblem {
 #[non_exhaustive]
 pub enum FieldError {
     /// No colour.
-    #[error("{0} is no colour; write a name such as `cyan`, an index from 0 to 255, or `#rrggbb`")]
+    #[error("{0} is not a color; write a name such as `cyan`, an index from 0 to 255, or `#rrggbb`")]
     NoColor(String),
     /// A word of a style that is none.
     #[error(
-        "`{0}` is neither a colour nor one of bold, dim, italic, underline, reversed, strikethrough, `bg:` and a colour"
+        "`{0}` is not a color and not one of bold, dim, italic, underline, reversed, strikethrough, `bg:COLOR`"
     )]
     NoWord(String),
     /// Neither true nor false.
-    #[error("is neither true nor false")]
+    #[error("must be true or false")]
     NoBool,
     /// No object.
-    #[error("is no object")]
+    #[error("must be an object")]
     NoObject,
     /// No text.
-    #[error("is no text")]
+    #[error("must be a string")]
     NoText,
     /// No list of short texts.
-    #[error("is no list of 1 to {most} texts of 1 to {columns} columns each")]
+    #[error("must be a list of 1 to {most} strings of 1 to {columns} columns each")]
     NoList {
         /// The greatest number.
         most: usize,
@@ -68,7 +68,7 @@ pub enum FieldError {
         columns: usize,
     },
     /// A number out of its range.
-    #[error("is no number of milliseconds from {least} to {most}")]
+    #[error("must be a number of milliseconds from {least} to {most}")]
     NoInterval {
         /// The least.
         least: u128,
@@ -76,10 +76,10 @@ pub enum FieldError {
         most: u128,
     },
     /// Neither of the two.
-    #[error("is neither `dark` nor `light`")]
+    #[error("must be `dark` or `light`")]
     NoBase,
     /// A name that means nothing.
-    #[error("means nothing here{}", did_you_mean(.similar))]
+    #[error("unknown field{}", did_you_mean(.similar))]
     Unknown {
         /// A name that looks like it.
         similar: Option<String>,

@@ -107,7 +107,7 @@ impl OpenCalls {
         {
             call.set_result(content, *is_error, details.as_ref(), extension.as_ref());
             if let Some(by) = synthetic_by.as_ref().filter(|_| !call.result_in_remarks) {
-                call.add_remark("", Role::Muted, &format!("answered by {by}, in place of the tool"));
+                call.add_remark("", Role::Muted, &format!("answered by {by} instead of the tool"));
             }
         }
     }
@@ -147,7 +147,7 @@ impl OpenCalls {
         #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and these are decisions")]
         let (id, mark, role, text) = match event {
             E::ToolRewriteConflict { id, path, by: [first, then] } => {
-                let text = format!("{first} and {then} both changed {path}: what {then} wrote counts");
+                let text = format!("{first} and {then} both changed {path}: the value of {then} is used");
                 (id, "", Role::Warning, text)
             }
             E::ToolBlocked { id, by, reason } => {

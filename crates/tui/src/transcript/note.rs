@@ -62,7 +62,7 @@ impl NoteItem {
 
     pub(super) fn lost_events(lost: u64) -> Self {
         let what = if lost == 1 { "event was" } else { "events were" };
-        let text = format!("{lost} {what} left out, because they came too fast");
+        let text = format!("{lost} {what} dropped because they arrived too fast");
         Self { tag: NoteTag::Gap(lost), ..Self::muted(&text) }
     }
 
@@ -72,7 +72,7 @@ impl NoteItem {
             CompactReason::Threshold => ", because it is nearly full",
             CompactReason::Overflow => ", because it is too long for the model",
         };
-        Self { tag: NoteTag::Compacting, ..Self::muted(&format!("summing up the context{why} …")) }
+        Self { tag: NoteTag::Compacting, ..Self::muted(&format!("compacting the context{why} …")) }
     }
 
     pub(super) fn visit_texts(&self, see: &mut dyn FnMut(&str)) {

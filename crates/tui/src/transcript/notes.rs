@@ -50,8 +50,8 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
     };
     let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let note = match (summary, error) {
-        (_, Some(error)) => NoteItem::error(&format!("the context was not summed up{by}: {error}")),
-        (None, None) => NoteItem::muted(&format!("the context was not summed up{by}")),
+        (_, Some(error)) => NoteItem::error(&format!("compaction{by} failed: {error}")),
+        (None, None) => NoteItem::muted(&format!("the context was not compacted{by}")),
         (Some(summary), None) => {
             let messages = match messages_summed_up {
                 None => String::new(),
@@ -62,8 +62,8 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
                 tokens_after.map(|after: u64| format!(" → {}", format_tokens(after))).unwrap_or_default();
             let before = format_tokens(*tokens_before);
             let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
-            let but = if shorter { "" } else { ", and is no shorter by that" };
-            let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
+            let but = if shorter { "" } else { " without saving tokens" };
+            let text = format!("context compacted{by}{but}: {before}{after} tokens{messages}");
             let more = Some(CleanText::new(summary)).filter(|more| !more.as_str().trim().is_empty());
             NoteItem { more, ..NoteItem::muted(&text) }
         }
@@ -91,9 +91,9 @@ fn event_note(event: &E) -> Option<NoteItem> {
             NoteItem { tag: NoteTag::Retry, ..NoteItem::warning(&text) }
         }
         E::ModelFallback { from, to, message } => {
-            NoteItem::warning(&format!("{to} is asked instead of {from}: {message}"))
+            NoteItem::warning(&format!("using {to} instead of {from}: {message}"))
         }
-        E::Interrupted { .. } => NoteItem::muted("interrupted: what has not begun is skipped"),
+        E::Interrupted { .. } => NoteItem::muted("interrupted: tool calls that have not started are skipped"),
         E::TurnDiscarded { by, reason } => NoteItem::warning(&format!("{by} discarded this turn: {reason}")),
         E::CompactionStart { reason } => NoteItem::compacting(*reason),
         E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
@@ -104,11 +104,11 @@ fn event_note(event: &E) -> Option<NoteItem> {
         E::TrustRequired { project, skipped, message: _ } => {
             let skipped = skipped.join(", ");
             let text =
-                format!("{project} is not trusted; not used: {skipped}\n/trust shows what it is, and asks");
+                format!("{project} is not trusted; not used: {skipped}\nrun /trust to review and trust it");
             NoteItem::warning(&text)
         }
         E::GateOff { extension, reason } => {
-            let text = format!("goes on without its gates: {reason}");
+            let text = format!("continuing without its gates: {reason}");
             NoteItem::warning(&text).with_owner(extension.as_str())
         }
         E::ExtensionError(fault) => {
@@ -116,7 +116,7 @@ fn event_note(event: &E) -> Option<NoteItem> {
             if failed_to_start(fault) {
                 let name = &fault.extension;
                 text.push_str(&format!(
-                    "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
+                    "\nrun /ext {name} for details; `haft ext remove {name}` uninstalls it"
                 ));
             }
             NoteItem::error(&text).with_owner(fault.extension.as_str())

@@ -113,7 +113,7 @@ impl PrintedScrollback {
         }
         doc.items.iter_mut().take(skipped).for_each(|item| item.printed = true);
         self.past = skipped;
-        let text = format!("… {skipped} entries before this · ctrl+o shows them");
+        let text = format!("… {skipped} earlier entries · ctrl+o show");
         vec![Line::from(span(CleanLine::new(&text), doc.layouts.theme.style(Role::Muted)))]
     }
 

@@ -82,7 +82,7 @@ impl LinearTranscript {
         let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
         if self.seen == 0 && skipped > 0 {
             self.seen = skipped;
-            rows.push(CleanLine::new(&format!("what was said before, {skipped} entries, is not printed")));
+            rows.push(CleanLine::new(&format!("{skipped} earlier entries are not printed")));
         }
         for at in self.seen..doc.items.len() {
             self.open.insert(at, PrintedItem::default());
@@ -191,7 +191,7 @@ impl PrintedItem {
         if text.strip_prefix(same).is_none() {
             self.text.clear();
             if !text.is_empty() {
-                words.push(LinearLine::new("the assistant's answer was changed; it is:".into()));
+                words.push(LinearLine::new("the assistant's answer was changed to:".into()));
             }
         }
         let kept = self.text.len().min(text.len());
@@ -326,7 +326,7 @@ fn call_end_lines(call: &CallItem) -> Vec<LinearLine> {
     let how = match (call.phase, call.exit) {
         (_, Some(code)) => format!("ended with status {code}"),
         (CallPhase::Failed, None) => "failed".to_owned(),
-        (CallPhase::Gone, None) => "did not come to an end".to_owned(),
+        (CallPhase::Gone, None) => "did not finish".to_owned(),
         (CallPhase::Writing | CallPhase::Waiting | CallPhase::Running | CallPhase::Done, None) => {
             "done".to_owned()
         }
@@ -368,7 +368,7 @@ fn output_lines(call: &CallItem, all: bool) -> Vec<LinearLine> {
     }
     words.extend(call.images.iter().map(image_line));
     if hidden > 0 {
-        let more = format!("{hidden} more lines, :output prints them");
+        let more = format!("{hidden} more lines; type :output to print them");
         words.push(LinearLine::indented(CleanLine::new(&more)));
     }
     words

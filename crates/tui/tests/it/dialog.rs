@@ -157,12 +157,12 @@ fn a_countdown() {
     ");
     let within = Some(Duration::from_secs(754));
     insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(AnswerKind::Confirm) }).shown(60), @"
-    ╭─ [todo] asks ───────────── closes itself in 12 min 34 s ─╮
+    ╭─ [todo] asks ──────────────────── closes in 12 min 34 s ─╮
     │ Delete the branch?                                       │
     │ It has 3 commits that are nowhere else.                  │
     │                                                          │
     │  [Yes]  ›[No]                                            │
-    ╰─ y yes · n no · enter what is chosen · esc leaves it ────╯
+    ╰─ y yes · n no · enter select · esc cancel ───────────────╯
     ");
 }
 
@@ -196,8 +196,8 @@ fn a_selection() {
     │ Delete the branch?                             │
     │ It has 3 commits that are nowhere else.        │
     │                                                │
-    │ there is nothing to choose from                │
-    ╰─ ↑↓ choose · enter answers · esc leaves it ────╯
+    │ no choices                                     │
+    ╰─ ↑↓ choose · enter select · esc cancel ────────╯
     ");
     let mut many = Open::new(asked_by_todo(numbered(30)));
     many.keys("up");
@@ -210,7 +210,7 @@ fn a_selection() {
     │     choice 28                                  │
     │     choice 29                                  │
     │ ›   choice 30                            30/30 │
-    ╰─ ↑↓ choose · enter answers · esc leaves it ────╯
+    ╰─ ↑↓ choose · enter select · esc cancel ────────╯
     ");
 }
 
@@ -240,7 +240,7 @@ fn a_secret_is_dots() {
     │ else.                                │
     │                                      │
     │ › •••••▏••                            │
-    ╰─ enter answers · esc leaves it ──────╯
+    ╰─ enter submit · esc cancel ──────────╯
     ");
     assert!(!format!("{open:?}", open = open.dialog).contains("sk-1"));
     assert_eq!(open.keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
@@ -298,7 +298,7 @@ fn what_is_granted_cannot_hide() {
     let args =
         r#"{"command":"ls \u001b[8m; rm -rf /\u001b[0m\u202e\u2066 \u200b\u009b","\u0063wd":"/\r\u00a0"}"#;
     insta::assert_snapshot!(Open::new(approve(args)).shown(80), @r#"
-    ╭─ haft asks ───────────────────────────────────── answers itself in 42 s: no ─╮
+    ╭─ haft asks ─────────────────────────────────── automatic answer in 42 s: no ─╮
     │ Run bash?                                                                    │
     │ bash                                                                         │
     │   "command": "ls \u{1b}[8m; rm -rf /\u{1b}[0m\u{202e}\u{2066} \u{200b}\u{9b} │
@@ -306,7 +306,7 @@ fn what_is_granted_cannot_hide() {
     │   "cwd": "/\r\u{a0}"                                                         │
     │                                                                              │
     │  [Allow once]  ›[Do not allow]                                               │
-    ╰─ y yes · n no · enter what is chosen · esc leaves it ────────────────────────╯
+    ╰─ y yes · n no · enter select · esc cancel ───────────────────────────────────╯
     "#);
 }
 

@@ -41,7 +41,7 @@ fn a_panel() {
     │                            │
     │                            │
     │                            │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
 }
 
@@ -59,7 +59,7 @@ fn what_is_too_much_says_so() {
     │ 1                          │
     │ 2                          │
     │ … 2 more                   │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
     let panel = open("Todos", &[long, "1", "2", "3", "4"], "the foot of it");
     insta::assert_snapshot!(shown(&panel, (30, 6)), @"
@@ -68,7 +68,7 @@ fn what_is_too_much_says_so() {
     │ 1                          │
     │ 2                          │
     │ … 2 more · the foot of it  │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
     insta::assert_snapshot!(shown(&panel, (20, 3)), @"
     ─ [todo] Todos ─────
@@ -91,7 +91,7 @@ fn new_content_takes_the_place_of_the_old() {
     │                            │
     │                            │
     │                            │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
 }
 
@@ -115,7 +115,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
     │ a�b                                  │
     │                                      │
     │ y/n?                                 │
-    ╰─ esc closes ─────────────────────────╯
+    ╰─ esc close ──────────────────────────╯
     ");
     let mut hostile = HostileTexts::new(5);
     let mut text = String::new();

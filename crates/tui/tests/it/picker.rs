@@ -80,7 +80,7 @@ fn an_empty_list_says_so() {
     insta::assert_snapshot!(shown(&mut Picker::new("Sessions", vec![], ALL), (40, 5)), @"
     ╭─ Sessions ───────────────────── 0/0 ─╮
     │ › ▏type to search                     │
-    │ there is nothing here                │
+    │ no entries                           │
     │                                      │
     ╰─ enter select · esc cancel · alt+r… ─╯
     ");
@@ -89,7 +89,7 @@ fn an_empty_list_says_so() {
     insta::assert_snapshot!(shown(&mut picker, (40, 5)), @"
     ╭─ Sessions ──────────────────── 0/12 ─╮
     │ › zz▏                                 │
-    │ nothing fits what is typed           │
+    │ no matches                           │
     │                                      │
     ╰─ enter select · esc cancel · alt+r… ─╯
     ");
@@ -208,7 +208,7 @@ fn another_name() {
     │     session 4  4 days ago                      │
     │ › ● name: session X▏                            │
     │     session 6  6 days ago                      │
-    ╰─ enter renames · esc leaves the name as it is ─╯
+    ╰─ enter rename · esc cancel ────────────────────╯
     ");
     assert_eq!(
         keys(&mut picker, "enter"),
@@ -230,9 +230,9 @@ fn a_row_is_deleted_after_a_question() {
     │     session 2  2 days ago                      │
     │     session 3  3 days ago                      │
     │     session 4  4 days ago                      │
-    │ › ● session 5 delete it? y/n                   │
+    │ › ● session 5 delete? y/n                      │
     │     session 6  6 days ago                      │
-    ╰─ y deletes · any other key does not ───────────╯
+    ╰─ y delete · any other key cancel ──────────────╯
     ");
     assert_eq!(keys(&mut picker, "y"), PickerOutcome::Delete("session 5".to_owned()));
     for other in ["n", "esc", "enter", "x", "down"] {

@@ -166,7 +166,7 @@ fn the_clipboard_is_told_and_too_much_is_not() {
     pty.wait_for_commands("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
     pty.wait_for("copied Ok(())");
     pty.press(&["ctrl+n"]);
-    pty.wait_for("copied Err(\"The text is longer than the 73 KiB");
+    pty.wait_for("copied Err(\"The text is longer than 73 KiB");
     pty.press(&["ctrl+b"]);
     pty.wait_for_commands("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
     quit(&pty);
@@ -309,7 +309,7 @@ fn an_editor_that_is_not_there_is_said() {
     let pty = peer(&[]).env("EDITOR", "no-such-editor").spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["ctrl+e"]);
-    pty.wait_for("edited Err(\"The editor no-such-editor cannot be started");
+    pty.wait_for("edited Err(\"Cannot start the editor no-such-editor");
     quit(&pty);
 }
 

@@ -86,7 +86,7 @@ fn what_is_no_theme_at_all() {
     assert_eq!(error("{\n  \"a\": 1,\n}"), ThemeError::NoJson { line: 3, column: 1 });
     assert_eq!(error("[]"), ThemeError::NoObject);
     assert_eq!(error(&" ".repeat(300_000)), ThemeError::TooLong);
-    assert_snapshot!(error("{\n  // comment\n}"), @"the theme is no JSON (line 2, column 3); comments and commas at the end are not allowed");
+    assert_snapshot!(error("{\n  // comment\n}"), @"the theme is not valid JSON (line 2, column 3); comments and trailing commas are not allowed");
 }
 
 #[test]

@@ -12,9 +12,9 @@ use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
 /// The meanings of the answers when a gate keeps failing.
 pub(in crate::dialog) const GATE: &[&str] = &[
-    "What it was asked about last does not happen in any case.",
-    "Going on without it: it is not asked about anything more in this session.",
-    "Stopping: the run ends, and haft with it.",
+    "The pending action is blocked in every case.",
+    "Continue without it: the extension is not asked again in this session.",
+    "Stop: the run ends and haft exits.",
 ];
 
 /// The mark before the rest of a row that is too long.

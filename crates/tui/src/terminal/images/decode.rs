@@ -19,11 +19,11 @@ const MOST_MEMORY: u64 = MOST_PIXELS * 5;
 /// Why an image is not shown.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnusableImage {
-    #[error("it is larger than images that are shown may be")]
+    #[error("the image is too large to show")]
     TooLarge,
-    #[error("it is not base64")]
+    #[error("the image is not valid base64")]
     NotBase64(#[source] base64::DecodeError),
-    #[error("it cannot be decoded")]
+    #[error("the image cannot be decoded")]
     Decode(#[source] ImageError),
 }
 

@@ -110,8 +110,8 @@ impl CallItem {
     /// Of a command of the person's, whether the model is told of it.
     fn model_visibility_note(&self) -> Option<&'static str> {
         match self.origin {
-            CallOrigin::Shell { kept: true } => Some("  the model is told"),
-            CallOrigin::Shell { kept: false } => Some("  the model is not told"),
+            CallOrigin::Shell { kept: true } => Some("  sent to the model"),
+            CallOrigin::Shell { kept: false } => Some("  not sent to the model"),
             CallOrigin::Model | CallOrigin::Extension(_) => None,
         }
     }
@@ -176,7 +176,7 @@ impl CallItem {
             rows.insert(at, hidden_rows_note(hidden, "lines", room));
         }
         if self.output.cut && room.open {
-            rows.insert(0, room.truncated_row("… what came before is not kept".into(), Role::Muted));
+            rows.insert(0, room.truncated_row("… earlier output was discarded".into(), Role::Muted));
         }
         rows
     }

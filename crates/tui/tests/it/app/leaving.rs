@@ -94,7 +94,7 @@ fn a_command_that_runs_is_shown_in_the_next_session_and_told_to_nobody() {
     assert_eq!(steers(&mut fake), Vec::<String>::new());
     let screen = fake.screen();
     assert!(
-        screen.contains("a.rs") && screen.contains("its session is closed: the model is not told"),
+        screen.contains("a.rs") && screen.contains("session closed: the output is not sent"),
         "{screen}"
     );
 }

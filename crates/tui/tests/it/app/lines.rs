@@ -313,7 +313,7 @@ fn a_conversation_of_before_is_printed_as_far_as_it_is_near() {
     let messages: Vec<Message> = (0..60).map(message).collect();
     paper.fake.state.transcript().restore(&messages);
     paper.print();
-    assert!(paper.text.contains("10 entries, is not printed\nyou: question 10\n"), "{}", paper.text);
+    assert!(paper.text.contains("10 earlier entries are not printed\nyou: question 10\n"), "{}", paper.text);
     assert!(paper.text.ends_with("you: question 59\n"), "{}", paper.text);
 }
 
@@ -330,7 +330,7 @@ fn help_says_what_is_typed() {
 #[test]
 fn each_line_of_others_is_signed_or_indented() {
     let mut paper = Paper::new();
-    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line, which is not shown, or :close";
+    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line (the input is hidden), or :close";
     let begins = |paper: &mut Paper| std::mem::take(&mut paper.text);
     begins(&mut paper);
     paper.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });

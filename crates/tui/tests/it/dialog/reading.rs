@@ -57,7 +57,7 @@ fn keys_that_came_before_a_page_was_seen_do_not_turn_past_it() {
     open.keys("pagedown pagedown");
     let last = open.shown(60);
     assert!(last.contains("│line 60"), "{last}");
-    assert!(last.contains("before it not read (pageup)"), "{last}");
+    assert!(last.contains("above not read (pageup)"), "{last}");
 }
 
 #[test]

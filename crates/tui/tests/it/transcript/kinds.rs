@@ -292,7 +292,7 @@ fn a_context_that_is_no_shorter_is_not_called_shorter() {
         by: None,
         error: None,
     });
-    let text = "· the context was summed up, and is no shorter by that: 3k → 4k tokens, 1 message";
+    let text = "· context compacted without saving tokens: 3k → 4k tokens, 1 message";
     assert!(shown.draw().starts_with(text), "{}", shown.draw());
 }
 

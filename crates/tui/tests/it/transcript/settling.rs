@@ -182,12 +182,12 @@ fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
     assert_eq!(paper.printed, [""; 0]);
     paper.events(&answers("one\n\ntwo\n\nthree"));
     assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none");
-    assert_eq!(paper.live(), "⠋ shell  serve  the model is not told\n\ntwo\n\nthree");
+    assert_eq!(paper.live(), "⠋ shell  serve  not sent to the model\n\ntwo\n\nthree");
     paper.shown.transcript.finish_shell(1, Ok(Some(0)), paper.shown.now);
     paper.settle();
     assert_eq!(
         paper.printed.join("\n").trim(),
-        "Short.\n\none\n● shell  serve  the model is not told\n\ntwo\n\nthree"
+        "Short.\n\none\n● shell  serve  not sent to the model\n\ntwo\n\nthree"
     );
 }
 
@@ -201,7 +201,7 @@ fn of_a_long_conversation_the_end_is_printed() {
     let messages: Vec<Message> = (0..100_000).map(message).collect();
     paper.shown.transcript.restore(&messages);
     paper.settle();
-    assert_eq!(paper.printed[..3], ["… 99950 entries before this · ctrl+o shows them", "", "› 99950"]);
+    assert_eq!(paper.printed[..3], ["… 99950 earlier entries · ctrl+o show", "", "› 99950"]);
     assert_eq!(paper.printed.last().map(String::as_str), Some("› 99999"));
     assert!(paper.shown.transcript.layout_count() <= 60, "{}", paper.shown.transcript.layout_count());
     assert_eq!(paper.live(), "");

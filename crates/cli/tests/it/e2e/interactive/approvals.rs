@@ -39,7 +39,7 @@ fn the_whole_call_is_shown_and_a_no_refuses_and_a_yes_lets_it_run() {
 fn the_time_that_is_left_is_counted_down() {
     let seat = asked(vec![bash("t1", "touch one")]);
     seat.sees(&["haft asks"]);
-    seat.changes("answers itself in");
+    seat.changes("automatic answer in");
     seat.pty.signal(rustix::process::Signal::TERM);
     ends_with(&seat.pty, 130);
 }
