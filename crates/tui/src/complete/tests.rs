@@ -1,4 +1,4 @@
-//! Tests of completion: what is wanted, what is shown, what is put in.
+//! Tests of completion: which word is completed, which candidates are shown, which text is inserted.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ struct Fixed {
     commands: Vec<CompletionCommand>,
     arguments: Option<Vec<CommandArgument>>,
     files: Vec<String>,
-    /// What is said of a text.
+    /// The answers of a command's owner, by prefix.
     answers: Vec<(&'static str, &'static str)>,
 }
 
@@ -62,7 +62,7 @@ fn source() -> Fixed {
     }
 }
 
-/// `|` in the text is the cursor.
+/// Splits a text at `|`, which marks the cursor.
 fn at(text: &str) -> (String, usize) {
     (text.replacen('|', "", 1), text.find('|').unwrap())
 }

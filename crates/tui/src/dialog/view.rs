@@ -1,4 +1,4 @@
-//! The look of a dialog.
+//! The layout and drawing of a dialog.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -10,12 +10,12 @@ use crate::frame::{self, BorderFrame, draw_line};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// The smallest size in which a dialog can be read: who asks, something of what, something to choose.
+/// The smallest readable size: the asker, part of the question, and one choice.
 const READABLE: (u16, u16) = (20, 3);
 
 const MOST_TYPED: usize = 10;
 
-/// The fewest rows of a text of several lines.
+/// The minimum number of rows of a text of several lines.
 const FEWEST_TYPED: usize = 3;
 
 /// The division of the rows within the frame.
@@ -27,7 +27,8 @@ struct RowSplit {
 }
 
 impl RowSplit {
-    /// Both have a row, and up to half of the rest before the other one has all it wants; what is read comes first.
+    /// Divides the rows. Each part gets one row, then up to half of the rest, then all that the other leaves. The
+    /// body comes first.
     fn divide(height: u16, body: usize, control: usize) -> Self {
         let room = usize::from(height);
         if room < 2 || body == 0 {
@@ -43,7 +44,7 @@ impl RowSplit {
 }
 
 impl Dialog {
-    /// The number of rows it takes at this width, at most `most`.
+    /// Returns the number of rows it takes at this width, at most `most`.
     pub fn rows(&mut self, width: u16, most: u16, look: &DrawContext) -> u16 {
         let columns = frame::inner_columns(width);
         let body = self.body.row_count(&self.question, columns, &look.theme);
@@ -53,7 +54,8 @@ impl Dialog {
         frame::outer_rows(wanted).min(most)
     }
 
-    /// Draws it, and says where the terminal's cursor stands. It is seen when [`mark_drawn`](Self::mark_drawn) says so.
+    /// Draws the dialog and returns the position of the terminal's cursor. It counts as visible after
+    /// [`mark_drawn`](Self::mark_drawn).
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let (width, height) = READABLE;
@@ -81,8 +83,8 @@ impl Dialog {
         }
     }
 
-    /// Has the choices know how much was read once this frame is seen: whether those that grant something do not count
-    /// then.
+    /// Updates the choices with the reading progress after this frame. Returns true if choices that grant something
+    /// stay locked.
     fn update_lock(&mut self) -> bool {
         let (is_through, unread) = self.body.progress_after_draw();
         let locked = self.question.grants && !is_through;
@@ -129,7 +131,7 @@ impl Dialog {
         BorderFrame { style, left, right: self.countdown_spans(look), lower }
     }
 
-    /// The time that is left, and what comes then; the shorter way to say it last.
+    /// Returns the time left and the default answer, in a long and a short form.
     fn countdown_spans(&self, look: &DrawContext) -> Vec<Span<'static>> {
         let Some(left) = self.seconds_left(look.now) else { return Vec::new() };
         let (minutes, seconds) = (left / 60, left % 60);
@@ -150,9 +152,7 @@ impl Dialog {
             AnswerKind::Confirm => "y yes · n no · enter select · esc cancel",
             AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter select · esc cancel",
             AnswerKind::Input { .. } => "enter submit · esc cancel",
-            AnswerKind::Editor(_) => {
-                "enter submit · shift+enter new line · ctrl+g open editor · esc cancel"
-            }
+            AnswerKind::Editor(_) => "enter submit · shift+enter new line · ctrl+g open editor · esc cancel",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of images, how much space they take, and what stands in it.
+//! Tests of image labels, sizes and placement.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The user's keybindings file: a table `[keys]` with a list of keys for each action that shall have other ones.
+//! The user's keybindings file: a table `[keys]` with a list of keys per changed action.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,10 +9,10 @@ use toml::de::{DeTable, DeValue};
 use super::keymap::{KeyClash, default_keys, is_fixed_key};
 use super::{ACTIONS, Chord, Entry, Keymap};
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, of at most 1, for the suggestion of another name.
 const ALIKE: f64 = 0.8;
 
-/// The keybindings file has mistakes; none of it counts.
+/// The problems of a keybindings file. The whole file is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(problems))]
 #[non_exhaustive]
@@ -21,15 +21,15 @@ pub struct KeysError {
     pub problems: Vec<KeybindingProblem>,
 }
 
-/// One mistake in it.
+/// A problem of the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct KeybindingProblem {
     /// Counted from 1.
     pub line: usize,
-    /// The text in the file: the name of an action. Empty where the file is no TOML.
+    /// The action's name in the file. Empty if the file is not TOML.
     pub name: String,
-    /// The mistake, and the next step.
+    /// The problem and the next step.
     pub detail: String,
 }
 
@@ -57,7 +57,7 @@ impl Keymap {
     /// let error = Keymap::read("[keys]\n\"editor.undo\" = [\"ctrl+o\"]\n").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "line 2: `editor.undo`: `ctrl+o` is a key of `app.expand`, too, in the editor; give one of them another key"
+    ///     "line 2: `editor.undo`: `ctrl+o` is also a key of `app.expand` in the editor; give one of them another key"
     /// );
     /// # Ok::<(), haft_tui::keys::KeysError>(())
     /// ```
@@ -75,12 +75,16 @@ impl Keymap {
         for (name, value) in table.get_ref() {
             match (name.get_ref().as_ref(), value.get_ref()) {
                 ("keys", DeValue::Table(keys)) => reading.read_table("", keys),
-                ("keys", _) => {
-                    reading.push_problem(name, "keys", "expected a table `[keys]` with one line for each action")
-                }
-                (other, _) => {
-                    reading.push_problem(name, other, "only the table `[keys]` is allowed; move this entry into it")
-                }
+                ("keys", _) => reading.push_problem(
+                    name,
+                    "keys",
+                    "expected a table `[keys]` with one line for each action",
+                ),
+                (other, _) => reading.push_problem(
+                    name,
+                    other,
+                    "only the table `[keys]` is allowed; move this entry into it",
+                ),
             }
         }
         reading.finish()
@@ -89,14 +93,14 @@ impl Keymap {
 
 struct KeybindingsReader<'t> {
     text: &'t str,
-    /// The lines of the names, by places in the table.
+    /// The line of each action's name, by index in the table.
     lines: BTreeMap<usize, usize>,
     keys: BTreeMap<usize, Vec<Chord>>,
     problems: Vec<KeybindingProblem>,
 }
 
 impl KeybindingsReader<'_> {
-    /// The lines of a table; `editor.undo` without quotes is a table within it.
+    /// Reads the lines of a table. `editor.undo` without quotes is a nested table.
     fn read_table(&mut self, above: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = match above {
@@ -123,11 +127,7 @@ impl KeybindingsReader<'_> {
             };
             match chord {
                 Ok(chord) if chords.contains(&chord) => {
-                    self.push_problem(
-                        item,
-                        entry.name,
-                        &format!("`{chord}` is listed twice; write it once"),
-                    );
+                    self.push_problem(item, entry.name, &format!("`{chord}` is listed twice; write it once"));
                 }
                 Ok(chord) => chords.push(chord),
                 Err(detail) => self.push_problem(item, entry.name, &detail),
@@ -160,7 +160,7 @@ impl KeybindingsReader<'_> {
         }
     }
 
-    /// Told at the line that makes it; when both are in the file, at the one further down.
+    /// Makes the problem of a clash, at the line that causes it. If the file has both lines, uses the later one.
     fn clash_problem(
         &self,
         KeyClash { chord, first, second, context }: KeyClash,
@@ -170,21 +170,18 @@ impl KeybindingsReader<'_> {
         let [here_entry, other] = [ACTIONS.get(here)?, ACTIONS.get(other)?];
         let (name, place) = (other.name, context.location_phrase());
         let detail = match is_fixed_key(other, chord) {
-            true => format!(
-                "`{chord}` is reserved for `{name}`; give `{}` another key",
-                here_entry.name
-            ),
+            true => format!("`{chord}` is reserved for `{name}`; give `{}` another key", here_entry.name),
             false => format!("`{chord}` is also a key of `{name}` {place}; give one of them another key"),
         };
         Some(KeybindingProblem { line: line(here)?, name: here_entry.name.to_owned(), detail })
     }
 }
 
-/// The keys that an action must keep and would lose.
+/// Returns the problem if an action would lose a fixed key.
 fn lost_fixed_keys(entry: &Entry, chords: &[Chord]) -> Option<String> {
     let lost = default_keys(entry).into_iter().filter(|chord| entry.fixed && !chords.contains(chord));
     let lost: Vec<String> = lost.map(|chord| format!("`{chord}`")).collect();
-    (!lost.is_empty()).then(|| format!("the fixed key {} is missing; add it to the list", lost.join(" and ")))
+    (!lost.is_empty()).then(|| format!("fixed keys must stay in the list; add {}", lost.join(" and ")))
 }
 
 fn unknown_name_detail(name: &str) -> String {
@@ -252,12 +249,12 @@ mod tests {
         );
         check(
             text,
-            "line 2: `editor.undoo`: there is no such action; did you mean `editor.undo`?\n\
-             line 3: `prompt.abort`: it must keep `esc`; add it to the list\n\
-             line 4: `editor.undo`: `crtl` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`\n\
-             line 4: `editor.undo`: write each key as a text: \"ctrl+o\"\n\
-             line 5: `editor.redo`: write a list of keys: [\"ctrl+o\", \"f2\"]\n\
-             line 6: `app.help`: `f2` stands there twice; write it once\n\
+            "line 2: `editor.undoo`: unknown action; did you mean `editor.undo`?\n\
+             line 3: `prompt.abort`: fixed keys must stay in the list; add `esc`\n\
+             line 4: `editor.undo`: `crtl` is not a modifier; write `ctrl`, `alt`, `shift` or `cmd`\n\
+             line 4: `editor.undo`: write each key as a string: \"ctrl+o\"\n\
+             line 5: `editor.redo`: expected a list of keys: [\"ctrl+o\", \"f2\"]\n\
+             line 6: `app.help`: `f2` is listed twice; write it once\n\
              line 7: `xyz`: there is no such action; docs/tui.md has all of them\n\
              line 8: `colours`: only the table `[keys]` is allowed; move this entry into it",
         );
@@ -267,12 +264,12 @@ mod tests {
     fn a_key_has_one_meaning_in_one_place() {
         check(
             "[keys]\n'editor.undo' = ['ctrl+o']\n",
-            "line 2: `editor.undo`: `ctrl+o` is a key of `app.expand`, too, in the editor; give one of them another key",
+            "line 2: `editor.undo`: `ctrl+o` is also a key of `app.expand` in the editor; give one of them another key",
         );
         check("[keys]\n'editor.undo' = ['ctrl+o']\n'app.expand' = ['f2']\n", "fine");
         check(
             "[keys]\n'app.expand' = ['f2']\n'app.help' = ['f2']\n",
-            "line 3: `app.help`: `f2` is a key of `app.expand`, too, in the editor; give one of them another key",
+            "line 3: `app.help`: `f2` is also a key of `app.expand` in the editor; give one of them another key",
         );
         // Lists have keys of their own.
         check("[keys]\n'picker.toggle' = ['ctrl+o']\n", "fine");
@@ -282,16 +279,16 @@ mod tests {
     fn what_leaves_aborts_and_quits_keeps_its_keys() {
         check(
             "[keys]\n'panel.close' = ['f4']\n",
-            "line 2: `panel.close`: it must keep `esc` and `ctrl+c`; add it to the list",
+            "line 2: `panel.close`: fixed keys must stay in the list; add `esc` and `ctrl+c`",
         );
         check("[keys]\n'panel.close' = ['f4', 'ctrl+c', 'esc']\n", "fine");
         check(
             "[keys]\n'picker.close' = ['f4']\n",
-            "line 2: `picker.close`: it must keep `esc` and `ctrl+c`; add it to the list",
+            "line 2: `picker.close`: fixed keys must stay in the list; add `esc` and `ctrl+c`",
         );
         check(
             "[keys]\n'editor.undo' = ['esc']\n",
-            "line 2: `editor.undo`: `esc` is a key of `prompt.abort`, which keeps it; give `editor.undo` another key",
+            "line 2: `editor.undo`: `esc` is reserved for `prompt.abort`; give `editor.undo` another key",
         );
     }
 
@@ -299,7 +296,7 @@ mod tests {
     fn candidates_do_not_take_the_keys_that_quit() {
         check(
             "[keys]\n'completion.next' = ['ctrl+q']\n",
-            "line 2: `completion.next`: `ctrl+q` is a key of `app.quit`, which keeps it; give `completion.next` another key",
+            "line 2: `completion.next`: `ctrl+q` is reserved for `app.quit`; give `completion.next` another key",
         );
         check("[keys]\n'completion.next' = ['ctrl+l']\n", "fine");
     }

@@ -1,12 +1,13 @@
-//! `FrameLimiter`: when the next frame is drawn.
+//! `FrameLimiter`: decides when the next frame is drawn.
 
 use std::time::Instant;
 
 use crate::timeouts;
 
-/// When the next frame is drawn: at once after a key, else some time after the last one, and never without a reason.
+/// Decides when the next frame is drawn: at once after a key, otherwise some time after the last frame, and never
+/// without a change.
 ///
-/// The time counts from the end of a frame. So a terminal that takes long for one leaves time for everything else.
+/// The time counts from the end of a frame. So a slow terminal leaves time for other events.
 #[derive(Debug, Default)]
 pub(super) struct FrameLimiter {
     ended_at: Option<Instant>,

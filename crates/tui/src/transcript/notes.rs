@@ -1,4 +1,4 @@
-//! Events that become notes.
+//! Conversion of events to notes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::note::{NoteItem, NoteTag};
 use crate::clean::{CleanLine, CleanText};
 use crate::figures::{format_elapsed, format_tokens};
 
-/// Puts a note at the end, or in the place of the one that it goes on with.
+/// Adds a note at the end, or replaces the note that it continues.
 pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
     let Some(last) = doc.items.last().and_then(TranscriptItem::note) else {
         doc.push(ItemKind::Note(Box::new(note)));
@@ -22,7 +22,7 @@ pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
         (NoteTag::Failure, NoteTag::Failure) => note.text.as_str().contains(last.text.as_str()),
         _ => false,
     };
-    // What has been printed stays as it is.
+    // Printed notes are never replaced.
     let goes_on = goes_on && doc.items.last().is_some_and(|last| !last.printed);
     if goes_on && let Some(item) = doc.change_item(doc.items.len() - 1) {
         item.kind = ItemKind::Note(Box::new(note));
@@ -72,7 +72,7 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
         let item = doc.items.get(*at).filter(|item| !item.printed);
         item.and_then(TranscriptItem::note).is_some_and(|note| note.tag == NoteTag::Compacting)
     };
-    // Not much comes between the two.
+    // Few items come between the two.
     let at = (0..doc.items.len()).rev().take(100).find(goes_on);
     match at.and_then(|at| doc.change_item(at)) {
         Some(item) => item.kind = ItemKind::Note(Box::new(note)),
@@ -100,7 +100,7 @@ fn event_note(event: &E) -> Option<NoteItem> {
         E::SessionRepaired { message, .. } => {
             NoteItem::warning(&format!("the session was repaired: {message}"))
         }
-        // What to do is another thing here than where no one is there to ask.
+        // The next step differs from that of a mode without a person to ask.
         E::TrustRequired { project, skipped, message: _ } => {
             let skipped = skipped.join(", ");
             let text =
@@ -125,8 +125,8 @@ fn event_note(event: &E) -> Option<NoteItem> {
     })
 }
 
-/// True if it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
-/// the person is told: the model might take that way.
+/// True if the extension is permanently unavailable, so actions behind its gate are blocked and the person needs the
+/// next step. Only the person sees the hint, because the model might follow it.
 fn failed_to_start(fault: &ExtensionFault) -> bool {
     match fault.code.as_str() {
         "spawn_failed" | "sandbox_unavailable" | "crash_loop" => true,

@@ -1,4 +1,4 @@
-//! Tests of how what is granted is written.
+//! Tests of the format of granted calls.
 
 use haft_protocol::RawJson;
 

@@ -1,4 +1,4 @@
-//! Blocks of code, and of HTML, which is shown and not obeyed.
+//! Blocks of code and of HTML. HTML is shown as source and not interpreted.
 
 use std::ops::Range;
 
@@ -19,12 +19,12 @@ pub(super) struct CodeBlock {
     label: String,
     text: String,
     html: bool,
-    /// The line that it begins with, where it begins with one.
+    /// The opening fence, if any.
     fence: Option<String>,
-    /// True if the rows above are shown already.
+    /// True if the rows above were already rendered.
     goes_on: bool,
     lines: usize,
-    /// Where the last ones begin: of the last it may not be sure that it is one.
+    /// The beginnings of the last two lines. The last line may be incomplete.
     begins: [Option<(usize, usize)>; 2],
 }
 
@@ -42,7 +42,7 @@ impl CodeBlock {
             self.note_line_start(line_prefix(source, range.start));
         }
         self.text.push_str(text);
-        // Several lines where nothing of them is left out.
+        // Adds several lines at once if nothing is omitted from them.
         let whole = source.get(range.clone()) == Some(text);
         for (at, _) in text.match_indices('\n') {
             self.lines += 1;
@@ -56,7 +56,8 @@ impl CodeBlock {
         self.begins = [self.begins[1], Some((at, self.lines))];
     }
 
-    /// The last line but one, from which on code can be shown without what stands above, and how many lines of it do.
+    /// Takes the last position from which the code can be shown without the rows above, and the number of lines
+    /// before it.
     pub(super) fn take_resume_point(&mut self) -> Option<ResumePoint> {
         let fence = self.fence.take()?;
         let (at, line) = self.begins[0]?;

@@ -1,4 +1,4 @@
-//! Pixels as a terminal takes them.
+//! Encoding of pixels for a terminal.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use image::{ExtendedColorType, ImageEncoder as _, ImageError, RgbaImage};
 
 use super::{ImageProtocol, sixel};
 
-/// The most bytes of a chunk that Kitty takes.
+/// The maximum size of a Kitty chunk, in bytes.
 const CHUNK: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::terminal) struct EncodedImage {
     pub(super) number: u32,
     pub(super) way: DisplayMethod,
-    /// The text to write: once, or wherever it is.
+    /// The text to write: once, or for each drawing.
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DisplayMethod {
-    /// It is sent once and placed by its number, above the cells.
+    /// Sent once and placed above the cells by its number.
     Placed,
-    /// It is drawn into the cells, and gone once they are written.
+    /// Drawn into the cells, and gone once they are written.
     Drawn,
 }
 
@@ -49,7 +49,8 @@ fn encode_png(pixels: &RgbaImage) -> Result<Vec<u8>, ImageError> {
     Ok(png)
 }
 
-/// Kept by the terminal and not shown yet. Kitty is not to answer (`q=2`): answers come as keys.
+/// Encodes an image that the terminal stores and does not show yet. `q=2` suppresses Kitty's answers, which would
+/// arrive as keys.
 fn encode_kitty(number: u32, png: &[u8]) -> String {
     let coded = STANDARD.encode(png);
     let mut text = String::with_capacity(coded.len() + coded.len() / CHUNK * 16 + 64);

@@ -1,4 +1,4 @@
-//! Answers of terminals, whole, in pieces, too late, and what only looks like one.
+//! Tests of replies: whole, in pieces, late, and input that only resembles a reply.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn esc() -> Event {
     key(KeyCode::Esc, KeyModifiers::NONE)
 }
 
-/// An answer as the keys that it is read as.
+/// Makes the keys of a reply.
 fn answer(color: &str, end: Event) -> Vec<Event> {
     [vec![alt(']')], format!("11;{color}").chars().map(char).collect(), vec![end]].concat()
 }
@@ -124,7 +124,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// True if all of the one stand in the other, in this order.
+/// True if all events of `part` are in `whole`, in this order.
 fn in_order(part: &[Event], whole: &[Event]) -> bool {
     let mut whole = whole.iter();
     part.iter().all(|event| whole.any(|other| other == event))
@@ -139,7 +139,7 @@ proptest! {
         out.extend(replies.give_up());
         let keys = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::Key(_))).cloned().collect::<Vec<_>>();
         prop_assert!(in_order(&keys(&out), &keys(&events)));
-        // Only what began as an answer can be lost.
+        // Only input that began as a reply can be lost.
         let begins = events.iter().any(|event| *event == alt(']') || *event == esc());
         prop_assert!(begins || out == events);
     }

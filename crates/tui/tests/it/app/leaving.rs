@@ -93,10 +93,7 @@ fn a_command_that_runs_is_shown_in_the_next_session_and_told_to_nobody() {
     ended(&mut fake, 1, "a.rs\n");
     assert_eq!(steers(&mut fake), Vec::<String>::new());
     let screen = fake.screen();
-    assert!(
-        screen.contains("a.rs") && screen.contains("session closed: the output is not sent"),
-        "{screen}"
-    );
+    assert!(screen.contains("a.rs") && screen.contains("session closed: the output is not sent"), "{screen}");
 }
 
 #[test]

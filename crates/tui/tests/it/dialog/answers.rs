@@ -141,19 +141,19 @@ fn a_key_that_answers_nothing_is_told_so() {
     let mut open = Open::new(question(AnswerKind::Confirm));
     let before = lower(&mut open);
     assert_eq!(open.keys("h"), DialogKeyOutcome::Open);
-    insta::assert_snapshot!(lower(&mut open), @"╰─ not that key: y yes · n no · enter select · esc cancel ─────────────────────╯");
+    insta::assert_snapshot!(lower(&mut open), @"╰─ unknown key: y yes · n no · enter select · esc cancel ──────────────────────╯");
     let over = open.dialog.wakes_at(open.now).unwrap();
     open.now = over;
     assert_eq!((lower(&mut open), open.dialog.wakes_at(over)), (before, None));
     let mut early = Open::new(approve("{}"));
     early.shown(80);
     early.keys("y");
-    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, once more: y yes · n no · enter select · esc cancel ─────────────╯");
+    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y yes · n no · enter select · esc cancel ────────────╯");
     let mut gate = Open::new(gate());
     gate.shown(80);
     let mut gate = gate.later(300);
     gate.keys("9");
-    insta::assert_snapshot!(lower(&mut gate), @"╰─ not that key: ↑↓ choose · enter select · esc cancel ────────────────────────╯");
+    insta::assert_snapshot!(lower(&mut gate), @"╰─ unknown key: ↑↓ choose · enter select · esc cancel ─────────────────────────╯");
     gate.keys("3");
     assert!(!lower(&mut gate).contains("not that key"));
 }

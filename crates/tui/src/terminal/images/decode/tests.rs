@@ -1,4 +1,4 @@
-//! Images of all kinds, and what only looks like one.
+//! Tests with images of all kinds, and with data that only resembles an image.
 
 use image::{ImageFormat, Rgba};
 
@@ -68,7 +68,7 @@ fn a_bomb_is_not_decoded() {
     check(&Image { mime_type: String::new(), data: "A".repeat(28_000_000).into() }, "TooLarge");
 }
 
-/// The check of a chunk of PNG.
+/// Returns the checksum of a PNG chunk.
 fn crc(bytes: &[u8]) -> u32 {
     let bit = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
@@ -93,7 +93,7 @@ fn half_an_image_or_one_with_wrong_bytes_does_no_harm() {
         for at in 0..whole.len() {
             let mut wrong = whole.clone();
             wrong[at] ^= 0xff;
-            // Dimensions may have changed: up to 40 megapixels are decoded, which takes its time.
+            // The dimensions may have changed: decoding up to 40 megapixels takes time.
             if imagesize::blob_size(&wrong)
                 .is_ok_and(|size| size.width.saturating_mul(size.height) < 1_000_000)
             {

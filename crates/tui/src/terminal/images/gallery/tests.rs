@@ -1,4 +1,4 @@
-//! From placements to what hangs.
+//! Tests from placements to shown images.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -57,7 +57,7 @@ fn words_stand_until_an_image_is_ready_and_where_it_is_covered() {
     let (hung, buffer) = frame(&mut gallery, &image, area, true);
     assert_eq!((hung, row(&buffer, 1)), (0, "  xPNG]".to_owned()));
     assert!(gallery.job.is_none());
-    // Another size is another picture.
+    // Another size needs another encoding.
     assert_eq!(frame(&mut gallery, &image, Rect::new(2, 1, 1, 1), false).0, 0);
     assert!(gallery.job.is_some());
 }

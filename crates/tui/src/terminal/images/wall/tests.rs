@@ -1,4 +1,4 @@
-//! What is written when images come, stay, move and go.
+//! Tests of the output when images appear, stay, move and disappear.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn hung(number: u32, way: DisplayMethod, y: u16) -> PlacedImage {
     PlacedImage { encoded, area: Rect::new(1, y, 4, 2) }
 }
 
-/// One frame, in which no cell is written.
+/// Renders a frame that writes no cells.
 fn frame(wall: &mut ImageLayer, next: &[PlacedImage]) -> String {
     let down = wall.remove_missing(next, &mut Buffer::empty(SCREEN));
     down + &wall.show_images(next.to_vec())
