@@ -1,11 +1,15 @@
 //! The editor: a text of several lines, a cursor, and the effects of keys.
 //!
-//! Long pastes and images are [`EditorAtom`]s: one character for the cursor, the whole text for the reader of the prompt.
-//! Cutting, deleting, moving and undoing work on atoms as on letters.
+//! Long pastes and images are [`EditorAtom`]s: one character for the cursor, the whole text for the reader of the
+//! prompt. Cutting, deleting, moving and undoing work on atoms as on letters.
 //!
-//! Invariants, enforced by `tests/it/editor.rs`: the cursor is in the text and between two graphemes; undo restores
-//! the previous text; no row is wider than the width; a folded paste is sent whole; the text holds no control
-//! characters but newlines and tabs.
+//! Invariants, enforced by `tests/it/editor.rs`:
+//!
+//! - The cursor is in the text and between two graphemes.
+//! - Undo restores the previous text.
+//! - No row is wider than the width.
+//! - A folded paste is sent whole.
+//! - The text holds no control characters but newlines and tabs.
 
 mod atom;
 mod kill;

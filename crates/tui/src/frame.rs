@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_in_the_edges_as_far_as_they_fit() {
+    fn edge_texts_are_truncated_to_fit() {
         let words = |text: &str| span(CleanLine::new(text), Style::new());
         let frame = BorderFrame {
             left: vec![words("[todo]"), words(" asks")],
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so() {
+    fn truncated_text_ends_with_ellipsis() {
         let words = |text: &str| span(CleanLine::new(text), Style::new());
         let cut = |most| truncate_spans(vec![words("ab"), words("日本"), words("c")], most).to_string();
         assert_eq!(

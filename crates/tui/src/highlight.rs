@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_language() {
+    fn assigns_roles_to_syntax() {
         let code = "// why\npub fn main() { let n = 42; println!(\"a\\n\"); }\n";
         assert_eq!(texts("rust", code, Role::CodeComment), ["// why"]);
         assert_eq!(texts("rust", code, Role::CodeNumber), ["42"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_have_many_names() {
+    fn finds_languages_by_alias() {
         for label in
             ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
         {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_alias_is_needed_and_leads_somewhere() {
+    fn aliases_are_necessary_and_valid() {
         for (alias, known) in ALIASES {
             assert!(GRAMMARS.find_syntax_by_token(alias).is_none(), "{alias} is known already");
             assert!(GRAMMARS.find_syntax_by_token(known).is_some(), "{alias}");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_very_long_is_plain() {
+    fn long_code_is_plain() {
         let long = format!("let a = \"{}\";\nlet b = 1;", "x".repeat(MAX_LINE));
         let lines = highlight("rust", &CleanText::new(&long), &Theme::dark()).unwrap();
         assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 4]);

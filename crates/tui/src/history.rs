@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_there_again_below() {
+    fn restores_current_text_after_browsing() {
         let mut history = of(&["one", "two"]);
         let mut editor = Editor::new();
         editor.insert("draft ");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_nobody_touched_is_known() {
+    fn recognizes_unedited_prompt() {
         let mut history = of(&["a\nb"]);
         let shown = history.show_older(EditorContent::default()).unwrap();
         assert!(history.shows_unedited_prompt(&shown));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn not_everything_is_kept() {
+    fn skips_prompts_with_leading_blank_and_duplicates() {
         let mut history = of(&["one"]);
         for not_kept in [" my secret", "one", "", "\nx", &"x".repeat(LONGEST + 1)] {
             assert_eq!(history.push(not_kept), None);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_are_forgotten() {
+    fn drops_oldest_prompts() {
         let mut history = PromptHistory::default();
         for number in 0..MOST_PROMPTS + 5 {
             history.push(&number.to_string());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_understood_are_passed_over() {
+    fn skips_invalid_lines() {
         let file =
             "{\"text\":\"one\"}\nnonsense\n{\"text\":\"two\",\"time\":7}\n\n{\"text\":\" secret\"}\n{\"te";
         let decoded = PromptHistory::decode(file);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_grown_is_to_be_written_anew() {
+    fn grown_file_requests_rewrite() {
         let file: String =
             (0..=2 * MOST_PROMPTS).filter_map(|number| encode_line(&number.to_string())).collect();
         let decoded = PromptHistory::decode(&file);
@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(prompts in proptest::collection::vec(any::<String>(), 0..20)) {
+        fn decodes_encoded_history(prompts in proptest::collection::vec(any::<String>(), 0..20)) {
             let mut history = PromptHistory::default();
             let file: String = prompts.iter().filter_map(|prompt| history.push(prompt)).collect();
             prop_assert_eq!(&PromptHistory::decode(&file).history, &history);
@@ -260,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn no_file_is_too_strange(file in any::<String>()) {
+        fn decodes_any_file_without_panic(file in any::<String>()) {
             PromptHistory::decode(&file);
         }
     }

@@ -1,9 +1,9 @@
 //! The interactive mode of haft as a library: state, input handling and drawing.
 //!
 //! The binary is the only user, and only starts it. [`run_app_action`] contains the state, its changes and its
-//! drawing. Below it are the text layer, which turns texts of models, tools and extensions into styled lines of a
-//! width, and the keyboard input: key bindings, editor, completion, prompt history and message queue. All of that is
-//! pure: no IO, no terminal, no clock. Only [`terminal`] uses those.
+//! drawing. Below it is the text layer, which turns texts of models, tools and extensions into styled lines of a
+//! width. The other part is keyboard input: key bindings, editor, completion, prompt history and message queue. All
+//! of that is pure: no IO, no terminal, no clock. Only [`terminal`] uses those.
 //!
 //! This crate never starts an extension, reads a user's file, or shows unsanitized text from outside. The module
 //! [`clean`] guarantees the last point: only it makes spans (`cargo xtask tidy`), and only of sanitized text.

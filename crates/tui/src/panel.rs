@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_reach_the_extension_but_not_those_that_close() {
+    fn panel_receives_keys_except_close_keys() {
         let check = |key: &str, expect: Option<(&str, Option<&str>)>| {
             let told = panel().key(&Keymap::default().press(key.parse().unwrap()));
             let expect = expect.map(|(key, text)| panel().key_command(key, text.map(str::to_owned)));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_one_key() {
+    fn paste_is_one_panel_key() {
         let check = |text: &str, expect: Option<&str>| {
             let expect = expect.map(|text| panel().key_command("rune", Some(text.to_owned())));
             assert_eq!(panel().paste(text), expect, "{text:?}");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_told_when_it_is_another_one() {
+    fn reports_changed_panel_size() {
         let mut panel = panel();
         let mut room = |width, height| {
             let told = panel.resize(Rect::new(0, 3, width, height));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_one_of_its_name_and_owner() {
+    fn panel_is_identified_by_owner_and_id() {
         let is = |owner: &str, id: &str| panel().has_id(&ExtensionName::new(owner), &PanelId::new(id));
         assert_eq!((is("todo", "p"), is("other", "p"), is("todo", "q")), (true, false, false));
     }

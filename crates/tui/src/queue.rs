@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_means_what_the_agent_does() {
+    fn delivery_time_depends_on_agent_state() {
         assert_eq!(DeliveryTime::from_action(Prompt::Send, false), Some(DeliveryTime::Now));
         assert_eq!(DeliveryTime::from_action(Prompt::FollowUp, false), Some(DeliveryTime::Now));
         assert_eq!(DeliveryTime::from_action(Prompt::Send, true), Some(DeliveryTime::Steer));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_waits_comes_back_as_it_was_written() {
+    fn restores_queued_messages_unchanged() {
         let mut editor = Editor::new();
         editor.insert("see ");
         editor.paste(&"x\n".repeat(20), |_| false);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_took_does_not_come_back() {
+    fn does_not_restore_messages_read_by_agent() {
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("one"));
         queue.update(&event(&["one"], &[]));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_comes_back() {
+    fn restores_messages_in_transit() {
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("one"));
         queue.update(&event(&["one"], &[]));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn images_come_back() {
+    fn restores_images() {
         let mut editor = Editor::new();
         editor.insert("look ");
         editor.paste("/a.png", |_| true);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_get_there_comes_back_from_nobody_else() {
+    fn failed_message_is_not_restored_twice() {
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("a"));
         queue.push_prompt(&prompt("b"));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_printed_is_known_by_its_command() {
+    fn command_output_is_identified_by_command() {
         let printed = QueuedShellOutput { command: "ls".to_owned(), message: "I ran `ls`: a".to_owned() };
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("one"));
@@ -323,10 +323,10 @@ mod tests {
         assert_eq!(
             back,
             RestoredMessages { prompts: Vec::new(), printed: vec![printed.clone()] },
-            "one was read"
+            "the first message was read"
         );
         left.update(&event(&["two"], &[]));
-        assert_eq!(texts(&left.take_back().prompts), ["two"], "it came there afterwards");
+        assert_eq!(texts(&left.take_back().prompts), ["two"], "the message arrived afterwards");
         let back = queue.take_back();
         assert_eq!((texts(&back.prompts), back.printed), (vec!["one".to_owned()], vec![printed]));
     }

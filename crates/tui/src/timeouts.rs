@@ -20,8 +20,8 @@ pub(crate) const QUIET: Duration = Duration::from_millis(300);
 /// sent.
 pub(crate) const LATE_LINE: Duration = Duration::from_secs(10);
 
-/// The duration of a slow frame: the terminal did not read for a while, and keys that are read afterwards may have
-/// been typed at any time during it.
+/// The duration of a slow frame, during which the terminal did not read for a while. Keys that are read afterwards
+/// may have been typed at any time during it.
 pub(crate) const SLOW_FRAME: Duration = Duration::from_millis(100);
 
 /// The interval of a countdown.

@@ -1,10 +1,10 @@
 //! The transcript.
 //!
 //! Its items (`document.rs`, `item.rs`) are messages, thoughts, calls and notes. They come from the events of a run
-//! or from the messages of a resumed conversation, and look the same as far as messages contain the same data. The
-//! parts of the transcript keep their own state: the growing answer (`answer.rs`), running calls (`calls.rs`), the
-//! view (`view.rs`), the search (`search.rs`), the cursor and the selection (`browse.rs`), and the printed part
-//! (`spoken.rs`, `settle.rs`).
+//! or from the messages of a resumed conversation. Both look the same as far as messages contain the same data. These
+//! parts keep their own state: the growing answer (`answer.rs`), running calls (`calls.rs`) and the view (`view.rs`).
+//! So do the search (`search.rs`), the cursor and the selection (`browse.rs`), and the printed part (`spoken.rs`,
+//! `settle.rs`).
 //!
 //! The position of the view is a row of an item, or the end; the rows of all items are never counted. Items are laid
 //! out when they become visible and forgotten when they are far away. So the cost of a frame depends on the visible
@@ -483,8 +483,8 @@ impl Transcript {
         spoken::last_output(&self.doc, width)
     }
 
-    /// Returns the rows to print now, each of them once: all finished items, and as much of the rest as necessary so
-    /// that at most `room` rows are left.
+    /// Returns the rows to print now, each of them once: all finished items, and more if necessary, so that at most
+    /// `room` rows are left.
     pub fn take_settled_rows(&mut self, width: u16, room: usize, look: &DrawContext) -> Vec<Line<'static>> {
         self.scrollback.take_settled_rows(&mut self.doc, &self.answer, width, room, look)
     }

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_counts_when_the_dialog_was_seen_for_long_enough() {
+    fn accepts_key_after_quiet_period() {
         check(&[0], &[(300, true)]);
         check(&[0, 16, 290], &[(300, true), (301, true)]);
         check(&[0], &[(299, false)]);
@@ -94,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn who_types_on_does_not_answer() {
+    fn continued_typing_does_not_answer() {
         check(&[50], &[(0, false), (100, false), (320, false), (500, false), (799, false), (1099, true)]);
         check(&[0], &[(100, false), (350, false), (660, true), (670, true)]);
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_seen() {
+    fn unreadable_dialog_accepts_no_key() {
         let (start, mut quiet) = (Instant::now(), QuietPeriod::default());
         quiet.mark_drawn(false, start);
         assert!(!quiet.accepts_key(start + 2 * QUIET));

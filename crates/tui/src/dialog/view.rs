@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_divided() {
+    fn divides_rows_between_body_and_control() {
         let parts = |height, body, control| {
             let RowSplit { body, gap, control } = RowSplit::divide(height, body, control);
             (body, gap, control)

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_read_as_file_managers_write_them() {
+    fn parses_paths_of_file_managers() {
         check("/a/b.png", &["/a/b.png"]);
         check("'/a/b c.png' /d.png", &["/a/b c.png", "/d.png"]);
         check(r"/a/b\ c.png", &["/a/b c.png"]);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_at_the_newest_match() {
+    fn search_finds_newest_match() {
         let (history, mut search) = (history(), PromptSearch::default());
         search.set_query(&history, "r");
         check(&search, Some(("run the tests", "r")), false);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_to_other_prompts_only() {
+    fn search_skips_equal_prompts() {
         let (history, mut search) = (history(), PromptSearch::default());
         search.set_query(&history, "the");
         check(&search, Some(("run the tests", "the")), false);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn capitals_count_where_they_are_typed() {
+    fn capitals_make_search_case_sensitive() {
         assert_eq!(find("Fix fix FIX", "fix"), Some(8..11));
         assert_eq!(find("Fix fix FIX", "Fix"), Some(0..3));
         assert_eq!(find("İstanbul", "i\u{307}st"), Some(0..4));

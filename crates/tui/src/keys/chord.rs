@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// One key with what is held down beside it, as it is written in the keybindings file: `ctrl+o`, `alt+enter`, `f1`, `Q`.
+/// A key with its modifiers, as written in the keybindings file: `ctrl+o`, `alt+enter`, `f1`, `Q`.
 ///
 /// ```
 /// use haft_tui::keys::Chord;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn chords_are_read_and_printed() {
+    fn parses_and_formats_chords() {
         for same in [
             "ctrl+o",
             "alt+enter",
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chord_is_named() {
+    fn names_error_in_invalid_chord() {
         check("", Err("`` is not a key"));
         check("ctrl+", Err("`` is not a key"));
         check("f25", Err("`f25` is not a key"));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_are_told_the_names_of_the_protocol() {
+    fn panel_keys_use_protocol_names() {
         let told = |text: &str| text.parse::<Chord>().unwrap().panel_key();
         assert_eq!(told("Q"), Some(("rune", Some('Q'))));
         assert_eq!(told("space"), Some(("rune", Some(' '))));
@@ -288,7 +288,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_as_the_same(c in any::<char>(), held in any::<[bool; 4]>()) {
+        fn parses_formatted_chords(c in any::<char>(), held in any::<[bool; 4]>()) {
             let [ctrl, alt, shift, cmd] = held;
             let chord = Chord::new(ChordKey::Char(c), Modifiers { ctrl, alt, shift, cmd });
             prop_assume!(!c.is_control() && !c.is_whitespace() || c == ' ');

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn events_become_chords() {
+    fn converts_events_to_chords() {
         check(KeyCode::Char('o'), KeyModifiers::CONTROL, "ctrl+o");
         check(KeyCode::Char('A'), KeyModifiers::SHIFT, "A");
         check(KeyCode::Char('a'), KeyModifiers::SHIFT, "A");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_let_go_is_none() {
+    fn ignores_key_release() {
         let event = |kind| KeyEvent::new_with_kind(KeyCode::Char('a'), KeyModifiers::NONE, kind);
         assert_eq!(from_crossterm(event(KeyEventKind::Release)), None);
         assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::typed_char), Some('a'));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_what_it_names() {
+    fn file_changes_named_actions() {
         check("", "fine");
         check("[keys]\n", "fine");
         let text = "[keys]\n'editor.line_start' = ['home']\npicker.close = ['f4', 'esc', 'ctrl+c']\n";
@@ -222,21 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn an_action_may_have_no_key() {
+    fn action_may_have_no_key() {
         let keymap = Keymap::read("[keys]\n'editor.yank' = []\n'app.help' = ['ctrl+y']\n").unwrap();
         assert_eq!(keymap.keys(Edit::Yank), []);
         assert_eq!(keymap.press("ctrl+y".parse().unwrap()).action(Context::Editor), Some(App::Help.into()));
     }
 
     #[test]
-    fn the_example_of_the_documentation_counts() {
+    fn documentation_example_is_valid() {
         let docs = include_str!("../../../../docs/tui.md");
         let (_, rest) = docs.split_once("```toml\n[keys]\n").unwrap();
         check(&format!("[keys]\n{}", rest.split("```").next().unwrap()), "fine");
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_line_and_what_to_do() {
+    fn reports_each_problem_with_line_and_next_step() {
         let text = concat!(
             "[keys]\n",
             "'editor.undoo' = ['f2']\n",
@@ -255,13 +255,13 @@ mod tests {
              line 4: `editor.undo`: write each key as a string: \"ctrl+o\"\n\
              line 5: `editor.redo`: expected a list of keys: [\"ctrl+o\", \"f2\"]\n\
              line 6: `app.help`: `f2` is listed twice; write it once\n\
-             line 7: `xyz`: there is no such action; docs/tui.md has all of them\n\
+             line 7: `xyz`: unknown action; docs/tui.md lists all actions\n\
              line 8: `colours`: only the table `[keys]` is allowed; move this entry into it",
         );
     }
 
     #[test]
-    fn a_key_has_one_meaning_in_one_place() {
+    fn reports_key_clash_within_context() {
         check(
             "[keys]\n'editor.undo' = ['ctrl+o']\n",
             "line 2: `editor.undo`: `ctrl+o` is also a key of `app.expand` in the editor; give one of them another key",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_aborts_and_quits_keeps_its_keys() {
+    fn fixed_keys_cannot_be_removed() {
         check(
             "[keys]\n'panel.close' = ['f4']\n",
             "line 2: `panel.close`: fixed keys must stay in the list; add `esc` and `ctrl+c`",
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_do_not_take_the_keys_that_quit() {
+    fn completion_cannot_take_quit_keys() {
         check(
             "[keys]\n'completion.next' = ['ctrl+q']\n",
             "line 2: `completion.next`: `ctrl+q` is reserved for `app.quit`; give `completion.next` another key",
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_toml_is_told_with_its_line() {
+    fn reports_invalid_toml_with_line() {
         let error = Keymap::read("[keys]\n'editor.undo' = [").unwrap_err();
         assert_eq!(error.problems.len(), 1);
         assert_eq!(error.problems[0].line, 2, "{error}");

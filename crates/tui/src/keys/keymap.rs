@@ -151,7 +151,7 @@ mod tests {
     use crate::keys::{Browse, Completion, Edit, Panel, Prompt, Scroll};
 
     #[test]
-    fn the_table_holds_no_mistake() {
+    fn action_table_is_valid() {
         let names: BTreeSet<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
         assert_eq!(names.len(), ACTIONS.len());
         for entry in ACTIONS {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_means_what_the_place_says() {
+    fn key_action_depends_on_context() {
         let keymap = Keymap::default();
         let check = |context, key: &str, expect: Option<Action>| {
             assert_eq!(keymap.press(key.parse().unwrap()).action(context), expect, "{context:?} {key}");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_text_where_text_is_typed() {
+    fn typed_text_has_no_action() {
         let keymap = Keymap::default();
         for context in
             [Context::Editor, Context::Completion, Context::Picker, Context::Dialog, Context::Search]

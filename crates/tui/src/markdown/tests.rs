@@ -66,7 +66,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 2).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn by_its_end_as_whole(pieces in pieces(), width in 8_u16..40) {
+    fn rendering_the_end_equals_rendering_the_whole(pieces in pieces(), width in 8_u16..40) {
         let [mut short, mut whole] = [cutting(0), cutting(usize::MAX)];
         let theme = Theme::dark();
         let shown = |text: &mut StreamingMarkdown| text.lines(width, &theme).to_vec();

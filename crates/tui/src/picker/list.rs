@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_hang_on_the_one_they_belong_to() {
+    fn tree_lines_connect_rows_to_parents() {
         check(&[0, 1, 1], 9, "/├─ /└─ ");
         check(&[0, 1, 2, 2, 1, 2], 9, "/├─ /│  ├─ /│  └─ /└─ /   └─ ");
         check(&[0, 1, 0, 1], 9, "/└─ //└─ ");

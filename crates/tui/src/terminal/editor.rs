@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_that_is_named() {
+    fn uses_first_named_editor() {
         let env = |visual: Option<&str>, editor: Option<&str>| Environment {
             visual: visual.map(str::to_owned),
             editor: editor.map(str::to_owned),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_the_persons_alone_and_goes() {
+    fn draft_is_private_and_removed() {
         let draft = EditorFile::new("one\ntwo").unwrap();
         let path = draft.path().to_owned();
         assert!(path.extension().is_some_and(|extension| extension == "md"));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_not_lost() {
+    fn failed_editor_keeps_written_text() {
         let draft = EditorFile::new("one").unwrap();
         fs::write(draft.path(), b"caf\xe9\n").unwrap();
         assert_eq!(read_edited_text(&draft, "vi", Ok(Some(0))), Ok("caf\u{fffd}".to_owned()));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_that_fails_changes_nothing() {
+    fn failed_editor_changes_nothing() {
         let missing = || Err(io::ErrorKind::NotFound.into());
         for (ended, expect) in
             [(Ok(Some(1)), "ended with 1"), (Ok(None), "was stopped"), (missing(), "cannot be started")]
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn words() {
+    fn splits_command_line_into_words() {
         check("vi", &["vi"]);
         check("  code --wait\t-n ", &["code", "--wait", "-n"]);
         check("'/opt/my editor/run' -f", &["/opt/my editor/run", "-f"]);
@@ -226,14 +226,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn backslashes() {
+    fn handles_backslashes_in_command_line() {
         check(r"my\ editor", &["my editor"]);
         check(r#""a\"b\\c\n""#, &[r#"a"b\c\n"#]);
         check(r"'a\b'", &[r"a\b"]);
     }
 
     #[test]
-    fn what_does_not_end_is_no_command() {
+    fn unclosed_quote_is_not_a_command() {
         assert_eq!(split_command_line("vi 'a"), None);
         assert_eq!(split_command_line("vi \"a"), None);
         #[cfg(unix)]

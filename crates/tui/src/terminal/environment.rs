@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn colours() {
+    fn detects_color_depth() {
         check_depth(&[("TERM", "xterm")], ColorDepth::Sixteen);
         check_depth(&[("TERM", "xterm-color")], ColorDepth::Sixteen);
         check_depth(&[("TERM", "linux")], ColorDepth::Sixteen);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn backgrounds() {
+    fn detects_appearance() {
         let check = |value, expect| {
             assert_eq!(environment(&[("COLORFGBG", value)]).appearance(), expect, "{value}");
         };
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_only() {
+    fn detects_dumb_terminals() {
         assert!(environment(&[("TERM", "dumb")]).is_dumb());
         assert!(!environment(&[("TERM", "xterm")]).is_dumb());
         assert!(!environment(&[("TERM", "linux")]).ignores_unknown());

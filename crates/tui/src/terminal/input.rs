@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_paste_end_as_lines_do() {
+    fn paste_line_ends_become_newlines() {
         assert_eq!(normalize_lines("a\r\nb\rc\nd"), "a\nb\nc\nd");
     }
 }

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_switched_on_is_switched_off() {
+    fn enabled_modes_are_disabled() {
         let modes = TerminalModes { inline: false, alternate: true, mouse: true, modern: true };
         let (enter, leave) = (modes.enter_sequence(), modes.leave_sequence());
         for number in ["1049", "2004", "1000", "1002", "1006"] {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
+    fn stacked_modes_are_pushed_once() {
         let again =
             TerminalModes { inline: false, alternate: true, mouse: true, modern: true }.reenter_sequence();
         for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
@@ -97,13 +97,13 @@ mod tests {
     }
 
     #[test]
-    fn an_old_terminal_is_told_nothing_that_it_would_show() {
+    fn legacy_terminal_gets_no_unknown_sequences() {
         let modes = TerminalModes { inline: false, alternate: false, mouse: false, modern: false };
         assert_eq!(modes.enter_sequence(), "\x1b[?2004h");
         assert_eq!(modes.leave_sequence(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
     }
     #[test]
-    fn the_terminals_own_screen_is_left_for_a_while_and_come_back_to() {
+    fn switches_from_inline_to_alternate_screen_and_back() {
         let own = TerminalModes { inline: true, alternate: false, mouse: false, modern: true };
         let other = TerminalModes { alternate: true, ..own };
         assert_eq!(own.enter_sequence(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_sent_as_base64() {
+    fn encodes_clipboard_text_as_base64() {
         assert_eq!(clipboard_sequence("hé\n", false).unwrap(), "\x1b]52;c;aMOpCg==\x1b\\");
         assert_eq!(clipboard_sequence("", false).unwrap(), "\x1b]52;c;\x1b\\");
         let both = "\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\";
@@ -55,14 +55,14 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_too_long_is_not_cut() {
+    fn rejects_too_long_clipboard_text() {
         assert!(clipboard_sequence(&"x".repeat(75_000), false).is_ok());
         let error = clipboard_sequence(&"x".repeat(75_001), false).unwrap_err();
-        assert!(error.contains("is longer than the 73 KiB that the terminal's clipboard takes"), "{error}");
+        assert!(error.contains("is longer than 73 KiB, the limit of the terminal's clipboard"), "{error}");
     }
 
     #[test]
-    fn a_title_is_one_line_and_no_more() {
+    fn title_is_one_sanitized_line() {
         assert_eq!(title_sequence("haft – a;b"), "\x1b]2;haft – a;b\x1b\\");
         assert_eq!(title_sequence("a\x1b\\\x07b\u{9c}c\nd\u{202e}e"), "\x1b]2;abc d\u{fffd}e\x1b\\");
         assert_eq!(title_sequence(&"x".repeat(1000)).len(), LONGEST_TITLE + 6);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_written() {
+    fn writes_only_differences() {
         let mut painter = ScreenPainter::default();
         let first = painter.render_frame(area(), write(0, "hello", Style::new()));
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_moves_and_goes() {
+    fn moves_and_hides_cursor() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), |_, _| Some((1, 1)));
         assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn another_size_is_drawn_anew() {
+    fn resize_redraws_everything() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), write(0, "hello", Style::new()));
         let wide = painter.render_frame(Rect::new(0, 0, 20, 3), write(0, "hello", Style::new()));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn after_what_terminals_do_not_agree_about_the_place_is_told() {
+    fn repositions_cursor_after_ambiguous_width() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), |_, _| None);
         let out = painter.render_frame(area(), write(0, "a日b│c", Style::new()));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn no_control_character_gets_through() {
+    fn removes_control_characters() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), |_, _| None);
         let out = painter.render_frame(area(), |_, buffer| {

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn pens() {
+    fn formats_styles() {
         check(Color::Reset, Color::Reset, Modifier::empty(), "\x1b[0m");
         check(Color::Red, Color::White, Modifier::BOLD | Modifier::CROSSED_OUT, "\x1b[0;1;9;31;107m");
         check(Color::Rgb(1, 2, 3), Color::Indexed(200), Modifier::REVERSED, "\x1b[0;7;38;2;1;2;3;48;5;200m");

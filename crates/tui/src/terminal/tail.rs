@@ -80,7 +80,7 @@ mod tests {
     use crate::clean::span;
 
     #[test]
-    fn rows_are_styled_where_there_are_colours() {
+    fn styles_rows_if_terminal_has_colors() {
         let style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
         let row = Line::from(vec![span("a ", Style::new()), span("日b", style), span(" c  ", Style::new())]);
         let rows = [row, Line::default()];
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ground_is_kept() {
+    fn keeps_background() {
         let row = Line::from(vec![span("a  ", Style::new().bg(Color::Blue))]);
         assert_eq!(tail_text(&[row], 20, ColorDepth::Sixteen), "\x1b[0;44ma  \x1b[0m\r\n");
     }

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_written_in_three_ways() {
+    fn parses_three_color_notations() {
         for (written, expect) in [
             ("cyan", Some(Color::Cyan)),
             ("Bright-Red", Some(Color::LightRed)),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_colours_keep_the_hue() {
+    fn color_reduction_keeps_hue() {
         let sixteen = |written| reduce_color(parse_word(written).unwrap(), ColorDepth::Sixteen, false);
         for (written, expect) in [
             ("#88c0d0", Color::LightCyan),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_cube_each_colour_is_nearest_to_itself() {
+    fn cube_colors_map_to_themselves() {
         for index in 16..=255 {
             let rgb = indexed_rgb(index);
             assert_eq!(indexed_rgb(nearest_index(rgb)), rgb);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn tints_go_and_names_stay() {
+    fn reduction_drops_tints_and_keeps_named_colors() {
         let tint = Color::Rgb(0x20, 0x30, 0x20);
         assert_eq!(reduce_color(tint, ColorDepth::Indexed, true), Some(Color::Indexed(235)));
         assert_eq!(reduce_color(tint, ColorDepth::Sixteen, true), None);

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order() {
+    fn parents_precede_roles() {
         for (at, role) in Role::ALL.iter().enumerate() {
             assert_eq!(role.index(), at);
             assert_eq!(Role::from_name(role.name()), Some(*role));

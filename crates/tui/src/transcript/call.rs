@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_much_is_kept() {
+    fn keeps_end_of_long_output() {
         let mut output = CallOutput::default();
         let line = format!("{}\n", "é".repeat(500));
         for _ in 0..1_000 {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_around_do_not_count() {
+    fn ignores_surrounding_empty_lines() {
         let output = CallOutput::from_text("\n\n a\nb\n\n\n");
         assert_eq!(output.line_count(), 2);
         assert_eq!(output.first_lines(1), [CleanLine::new(" a")]);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn known_tools_say_what_matters() {
+    fn summarizes_arguments_of_known_tools() {
         check("bash", r#"{"command":"cargo test -p x","timeout":9}"#, "cargo test -p x");
         check("read", r#"{"path":"src/lib.rs"}"#, "src/lib.rs");
         check("read", r#"{"path":"src/lib.rs","offset":10,"limit":5}"#, "src/lib.rs:10 +5");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_json() {
+    fn shows_arguments_of_other_tools_as_json() {
         check("todo_add", r#"{"text":"milk"}"#, r#"{"text":"milk"}"#);
         check("todo", "{}", "");
         check("bash", r#"{"cmd":1}"#, r#"{"cmd":1}"#);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_begins_on_the_row() {
+    fn long_arguments_are_truncated_on_the_row() {
         let sum = ArgumentSummary::from_text("cat <<E\nx\nE\n");
         assert_eq!(sum.line.as_str(), "cat <<E …");
         assert_eq!(sum.whole, Some(CleanText::new("cat <<E\nx\nE")));

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_is_small() {
+    fn item_size_is_small() {
         assert!(
             size_of::<TranscriptItem>() <= 24,
             "there may be a hundred thousand: {}",

@@ -1,9 +1,9 @@
 //! Inline mode of the transcript: finished items are printed once, and only the rest is drawn.
 //!
 //! An item is finished when no event can change it any more. Items are printed in order, so a finished item waits for
-//! those before it. A part is printed early only if it does not fit into the drawn area: the finished blocks of an
-//! answer, one after the other, although an extension may still replace the answer. If such a text is replaced
-//! afterwards, its final form is printed again.
+//! those before it. The finished blocks of an answer are printed early if they do not fit into the drawn area,
+//! although an extension may still replace the answer. If such a text is replaced afterwards, its final form is
+//! printed again.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -5,8 +5,8 @@
 //! the model's notation. A call is printed when it begins and when it ends. Printed lines never change: a later
 //! change is printed as well.
 //!
-//! A line that begins in the first column comes from haft or names its author: each line of an extension names it,
-//! and further lines and rows of the model and the person are indented. So no text can imitate haft's own question.
+//! A line that begins in the first column comes from haft or names its author. Each line of an extension names it,
+//! and further lines of the model and the person are indented. So no text can imitate haft's own question.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -87,8 +87,8 @@ impl CodeBlock {
             let style = theme.style(Role::CodeLabel);
             lines.push(vec![span("── ", theme.style(Role::Rule)), span(self.label(), style)]);
         }
-        let coloured = if finished { highlight(&self.label, &text, theme) } else { None };
-        for mut line in coloured.unwrap_or_else(|| plain(Role::Code)) {
+        let colored = if finished { highlight(&self.label, &text, theme) } else { None };
+        for mut line in colored.unwrap_or_else(|| plain(Role::Code)) {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }

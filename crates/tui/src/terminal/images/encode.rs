@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kitty_is_sent_chunks() {
+    fn encodes_kitty_chunks() {
         let one = encode_kitty(7, b"abc");
         assert_eq!(one, "\x1b_Ga=t,t=d,f=100,i=7,q=2,m=0;YWJj\x1b\\");
         let png = vec![b'x'; 3072 * 2 + 3];
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn iterm_is_sent_a_file() {
+    fn encodes_iterm_file() {
         let text = encode_iterm(b"abc", (4, 2));
         assert_eq!(
             text,
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_the_picture() {
+    fn encoded_image_decodes_to_same_picture() {
         let pixels = RgbaImage::from_fn(10, 20, |x, y| Rgba([u8::try_from(x + y).unwrap(), 1, 2, 200]));
         let coded = encode_png(&pixels).unwrap();
         assert_eq!(image::load_from_memory(&coded).unwrap().into_rgba8(), pixels);
     }
 
     #[test]
-    fn nothing_but_what_is_encoded_is_sent() {
+    fn encoded_output_has_no_other_sequences() {
         let pixels = RgbaImage::from_fn(64, 64, |x, y| {
             Rgba([u8::try_from(x * 4).unwrap(), u8::try_from(y * 4).unwrap(), 27, 255])
         });

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals() {
+    fn detects_protocols_of_terminals() {
         check(&[], None);
         check(&[("TERM", "xterm-256color")], None);
         check(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], None);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_in_a_terminal_counts() {
+    fn inner_terminal_decides_protocol() {
         check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "vscode"), ("KITTY_WINDOW_ID", "1")], None);
         check(
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal"), ("LC_TERMINAL", "iTerm2")],

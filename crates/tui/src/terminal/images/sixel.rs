@@ -112,7 +112,7 @@ mod tests {
     const NONE: Rgba<u8> = Rgba([0, 0, 0, 0]);
 
     #[test]
-    fn points() {
+    fn encodes_sixel_pixels() {
         let picture = RgbaImage::from_fn(6, 7, |x, y| match (x, y) {
             (5, _) => NONE,
             (0..5, 0..6) => RED,
@@ -122,18 +122,18 @@ mod tests {
     }
 
     #[test]
-    fn short_runs_are_written_out() {
+    fn short_runs_are_not_compressed() {
         let picture = RgbaImage::from_fn(4, 1, |x, _| if x == 1 { BLUE } else { RED });
         assert_eq!(encode(&picture), "\x1bP0;1;0q\"1;1;4;1#0;2;100;0;0#1;2;0;0;100#0@?@@$#1?@$-\x1b\\");
     }
 
     #[test]
-    fn nothing_is_drawn_where_nothing_is() {
+    fn transparent_pixels_are_not_drawn() {
         assert_eq!(encode(&RgbaImage::new(20, 12)), "\x1bP0;1;0q\"1;1;20;12--\x1b\\");
     }
 
     #[test]
-    fn many_colours_become_few() {
+    fn reduces_many_colors_to_palette() {
         let picture = RgbaImage::from_fn(100, 100, |x, y| {
             Rgba([u8::try_from(x * 2).unwrap(), u8::try_from(y * 2).unwrap(), 100, 255])
         });

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_words_apart_and_letters_of_either_size() {
+    fn matches_across_blanks_and_case() {
         let text = "The **Apple**  lies\n> on the größte Tafel, aaa b, ΟΔΟΣ und İx";
         let is_in = |needle: &str| SearchNeedle::new(needle).may_be_in(text, &mut SearchBudget::default());
         for needle in ["apple lies", "Apple", "lies on", "aa b", "größte t", "the a", "οδοσ", "größ"]
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_one_narrows_where_letters_are_compared_alike() {
+    fn longer_text_narrows_with_same_case_folding() {
         let narrows =
             |longer, shorter| SearchNeedle::new(longer).is_narrower_than(&SearchNeedle::new(shorter));
         assert!(narrows("apple l", "app"));

@@ -47,7 +47,7 @@ fn wait(gallery: &mut ImageCache) {
 }
 
 #[test]
-fn words_stand_until_an_image_is_ready_and_where_it_is_covered() {
+fn shows_label_until_image_is_ready_or_when_covered() {
     let (mut gallery, image, area) = (gallery(ImageProtocol::Kitty), png(), Rect::new(2, 1, 2, 1));
     let (hung, buffer) = frame(&mut gallery, &image, area, false);
     assert_eq!((hung, row(&buffer, 1)), (0, "  [PNG]".to_owned()));
@@ -63,14 +63,14 @@ fn words_stand_until_an_image_is_ready_and_where_it_is_covered() {
 }
 
 #[test]
-fn what_is_covered_is_not_decoded() {
+fn covered_image_is_not_decoded() {
     let mut gallery = gallery(ImageProtocol::Kitty);
     frame(&mut gallery, &png(), Rect::new(2, 1, 2, 1), true);
     assert!(gallery.job.is_none());
 }
 
 #[test]
-fn what_cannot_be_decoded_takes_no_space_from_then_on() {
+fn undecodable_image_loses_its_space() {
     let (mut gallery, image) = (gallery(ImageProtocol::Kitty), broken());
     let before = gallery.image_display().unwrap();
     let facts = ImageFacts { pixels: Some((20, 20)), ..ImageFacts::from_image(&image) };
@@ -83,7 +83,7 @@ fn what_cannot_be_decoded_takes_no_space_from_then_on() {
 }
 
 #[test]
-fn what_is_drawn_does_not_have_the_terminal_scroll() {
+fn image_in_last_row_is_not_shown() {
     for (protocol, hangs) in [(ImageProtocol::Kitty, 1), (ImageProtocol::Iterm, 0), (ImageProtocol::Sixel, 0)]
     {
         let (mut gallery, image) = (gallery(protocol), png());
@@ -96,7 +96,7 @@ fn what_is_drawn_does_not_have_the_terminal_scroll() {
 }
 
 #[test]
-fn sixels_need_to_know_the_cells() {
+fn sixel_requires_known_cell_size() {
     let images = |protocol| {
         let mut gallery = ImageCache::new(protocol, 7);
         gallery.set_cell_size(None);
@@ -109,18 +109,18 @@ fn sixels_need_to_know_the_cells() {
 }
 
 #[test]
-fn other_cells_are_another_picture() {
+fn changed_cell_size_encodes_again() {
     let (mut gallery, image, area) = (gallery(ImageProtocol::Kitty), png(), Rect::new(2, 1, 2, 1));
     frame(&mut gallery, &image, area, false);
     gallery.set_cell_size(Some(CellSize { width: 8, height: 16 }));
     wait(&mut gallery);
-    assert_eq!(frame(&mut gallery, &image, area, false).0, 0, "it was for other cells");
+    assert_eq!(frame(&mut gallery, &image, area, false).0, 0, "the encoding is for other cells");
     wait(&mut gallery);
     assert_eq!(frame(&mut gallery, &image, area, false).0, 1);
 }
 
 #[test]
-fn few_are_kept() {
+fn evicts_images_beyond_limit() {
     let mut gallery = gallery(ImageProtocol::Kitty);
     let images: Vec<_> = (0..5).map(|_| png()).collect();
     for image in &images {
@@ -140,7 +140,7 @@ fn few_are_kept() {
 }
 
 #[test]
-fn numbers_are_numbers() {
+fn image_numbers_stay_in_range() {
     for random in [0, 1, 0x7fff_ffff, u32::MAX] {
         assert!((1..=0x7fff_0000).contains(&ImageCache::new(ImageProtocol::Kitty, random).number));
     }

@@ -16,7 +16,7 @@ fn frame(wall: &mut ImageLayer, next: &[PlacedImage]) -> String {
 }
 
 #[test]
-fn a_placed_one_is_sent_once_and_moved_and_taken_down() {
+fn placed_image_is_sent_once_moved_and_removed() {
     let mut wall = ImageLayer::default();
     let first = frame(&mut wall, &[hung(7, DisplayMethod::Placed, 2)]);
     assert_eq!(first, "\x1b[3;2H<7>\x1b_Ga=p,i=7,p=1,c=4,r=2,C=1,q=2\x1b\\");
@@ -32,7 +32,7 @@ fn a_placed_one_is_sent_once_and_moved_and_taken_down() {
 }
 
 #[test]
-fn a_terminal_keeps_few() {
+fn deletes_images_beyond_terminal_limit() {
     let (mut wall, mut out) = (ImageLayer::default(), String::new());
     for number in 1..=20 {
         out += &frame(&mut wall, &[hung(number, DisplayMethod::Placed, 2)]);
@@ -42,11 +42,11 @@ fn a_terminal_keeps_few() {
     }
     assert_eq!(wall.sent.len(), MOST_SENT);
     let all: Vec<_> = (1..=20).map(|number| hung(number, DisplayMethod::Placed, 0)).collect();
-    assert!(!frame(&mut wall, &all).contains("d=I"), "what hangs stays");
+    assert!(!frame(&mut wall, &all).contains("d=I"), "shown images stay");
 }
 
 #[test]
-fn a_drawn_one_is_drawn_again_where_cells_were_written() {
+fn drawn_image_is_redrawn_after_cells_change() {
     let mut wall = ImageLayer::default();
     let one = [hung(7, DisplayMethod::Drawn, 2)];
     assert_eq!(frame(&mut wall, &one), "\x1b[3;2H<7>");
@@ -59,7 +59,7 @@ fn a_drawn_one_is_drawn_again_where_cells_were_written() {
 }
 
 #[test]
-fn cells_below_a_drawn_one_are_written_when_it_goes() {
+fn cells_below_removed_image_are_written() {
     let (mut wall, mut cells) = (ImageLayer::default(), Buffer::empty(SCREEN));
     frame(&mut wall, &[hung(7, DisplayMethod::Drawn, 2)]);
     assert_eq!(wall.remove_missing(&[], &mut cells), "");
