@@ -164,8 +164,8 @@ impl Completer {
         let candidate = popup.candidates.get(popup.chosen)?;
         let accepted = accept_candidate(&popup.target, candidate, text);
         // After a directory, completion continues. Anything else is finished, even if the word is unchanged.
-        let goes_on = accepted.text.ends_with('/');
-        self.closed = (!goes_on).then(|| popup.target.word_identity());
+        let continues = accepted.text.ends_with('/');
+        self.closed = (!continues).then(|| popup.target.word_identity());
         Some(accepted)
     }
 

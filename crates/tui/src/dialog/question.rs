@@ -32,7 +32,7 @@ impl Question {
         }
     }
 
-    /// Adds the path of the file to a question about a file, relative to the directory of the session.
+    /// Uses the path of the file as the message of a question about a file, relative to the directory of the session.
     #[must_use]
     pub fn in_directory(mut self, cwd: &str) -> Self {
         let place = self.call.as_ref().and_then(|granted| call::target_path(granted, Path::new(cwd)));

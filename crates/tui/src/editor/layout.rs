@@ -135,13 +135,13 @@ impl<'t> TextWithAtoms<'t> {
     pub(super) fn offset_at(self, layout: &EditorLayout, row: usize, column: usize) -> Option<usize> {
         let range = layout.row_range(row)?;
         // The end of a wrapped row is the beginning of the next row.
-        let goes_on = layout.row_range(row + 1).is_some_and(|next| next.start == range.end);
+        let continues = layout.row_range(row + 1).is_some_and(|next| next.start == range.end);
         let mut at = 0;
         let (mut place, mut place_column) = (range.start, 0);
         for (begins, unit) in units(self.text.get(range.clone())?) {
             let end = range.start + begins + unit.len();
             at += self.unit_columns(unit, at, layout.width);
-            if at > column || (goes_on && end == range.end) {
+            if at > column || (continues && end == range.end) {
                 break;
             }
             // A zero-width unit does not add a column.

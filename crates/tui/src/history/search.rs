@@ -31,8 +31,8 @@ impl PromptSearch {
 
     /// Sets the query. A longer query continues from the current match; any other restarts.
     pub fn set_query(&mut self, history: &PromptHistory, query: &str) {
-        let goes_on = query.starts_with(&self.query) && !self.query.is_empty();
-        let from = self.at.filter(|_| goes_on).unwrap_or(history.prompts.len().saturating_sub(1));
+        let continues = query.starts_with(&self.query) && !self.query.is_empty();
+        let from = self.at.filter(|_| continues).unwrap_or(history.prompts.len().saturating_sub(1));
         self.query = query.to_owned();
         if query.is_empty() {
             (self.at, self.failed) = (None, false);

@@ -206,11 +206,11 @@ impl<'t> BlockRenderer<'t> {
         }
     }
 
-    fn begin_code(&mut self, kind: CodeBlockKind<'_>, source: &str, range: &Range<usize>, goes_on: bool) {
+    fn begin_code(&mut self, kind: CodeBlockKind<'_>, source: &str, range: &Range<usize>, continues: bool) {
         self.begin_block();
         self.code = Some(match kind {
             CodeBlockKind::Fenced(label) => {
-                CodeBlock::new_fenced(label.to_string(), line_at(source, range), goes_on)
+                CodeBlock::new_fenced(label.to_string(), line_at(source, range), continues)
             }
             CodeBlockKind::Indented => CodeBlock::default(),
         });

@@ -235,8 +235,8 @@ pub(super) fn tree_prefix(depth: usize, branches: u64, most: usize) -> String {
     let shown = depth.min(most / LEVEL);
     let mut lines = String::from(if shown < depth { "… " } else { "" });
     for level in depth - shown + 1..=depth {
-        let goes_on = branches & (1 << level.min(DEEPEST)) != 0;
-        lines.push_str(match (level == depth, goes_on) {
+        let continues = branches & (1 << level.min(DEEPEST)) != 0;
+        lines.push_str(match (level == depth, continues) {
             (true, true) => "├─ ",
             (true, false) => "└─ ",
             (false, true) => "│  ",

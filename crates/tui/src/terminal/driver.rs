@@ -291,8 +291,8 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         if let Some(strip) = self.viewport.as_mut().filter(|_| changed) {
             strip.force_redraw();
         }
-        if let Some(gallery) = &mut self.image_cache {
-            gallery.set_cell_size(cell_size());
+        if let Some(cache) = &mut self.image_cache {
+            cache.set_cell_size(cell_size());
         }
         self.cells = cells;
         changed.then_some(cells)
@@ -451,9 +451,9 @@ async fn receive_lines(
     }
 }
 
-async fn wait_for_image(gallery: &mut Option<ImageCache>) {
-    match gallery {
-        Some(gallery) => gallery.finish_encoding().await,
+async fn wait_for_image(cache: &mut Option<ImageCache>) {
+    match cache {
+        Some(cache) => cache.finish_encoding().await,
         None => std::future::pending().await,
     }
 }

@@ -72,8 +72,8 @@ impl ScreenPainter {
         let FrameParts { cursor, images } = draw(area, &mut self.next).into();
         let cursor = cursor.map(Position::from).filter(inside);
         let mut out = String::new();
-        let anew = self.shown.as_ref().is_none_or(|shown| shown.area != area);
-        if anew {
+        let redraw_all = self.shown.as_ref().is_none_or(|shown| shown.area != area);
+        if redraw_all {
             self.shown = None;
             self.cursor = None;
             out.push_str(&self.image_layer.forget_images());
@@ -88,7 +88,7 @@ impl ScreenPainter {
         self.image_layer.forget_overwritten(&below);
         out.push_str(&self.image_layer.show_images(images));
         if !out.is_empty() || cursor != self.cursor {
-            out = self.wrap_frame(&out, cursor, anew);
+            out = self.wrap_frame(&out, cursor, redraw_all);
         }
         if let Some(shown) = &mut self.shown {
             std::mem::swap(shown, &mut self.next);
@@ -97,8 +97,8 @@ impl ScreenPainter {
         out
     }
 
-    fn wrap_frame(&self, cells: &str, cursor: Option<Position>, anew: bool) -> String {
-        let hide = if self.cursor.is_some() || anew { HIDE } else { "" };
+    fn wrap_frame(&self, cells: &str, cursor: Option<Position>, redraw_all: bool) -> String {
+        let hide = if self.cursor.is_some() || redraw_all { HIDE } else { "" };
         let mut out = format!("{BEGIN}{hide}{cells}");
         if let Some(position) = cursor {
             push_position(&mut out, position);

@@ -29,7 +29,7 @@ pub struct InlineViewport {
     /// The position of the terminal's cursor, visible or not.
     at: Position,
     /// True if the next frame writes every cell.
-    anew: bool,
+    redraw_all: bool,
     /// True if the terminal truncates long rows when it becomes narrower. Others wrap them.
     cuts: bool,
 }
@@ -47,7 +47,7 @@ impl InlineViewport {
 
     /// Forgets the content, which may differ from what was written.
     pub fn force_redraw(&mut self) {
-        self.anew = true;
+        self.redraw_all = true;
     }
 
     /// Returns the text that removes the viewport. The cursor is at its beginning afterwards.
@@ -75,7 +75,7 @@ impl InlineViewport {
         let cursor = draw(area, &mut self.next).map(Position::from);
         let cursor = cursor.filter(|position| area.contains(*position));
         let shown = self.shown.take();
-        let same_size = shown.as_ref().filter(|shown| shown.area == area && !self.anew);
+        let same_size = shown.as_ref().filter(|shown| shown.area == area && !self.redraw_all);
         let mut out = String::new();
         match same_size.filter(|_| printed.is_empty()) {
             Some(shown) => self.push_changes(&mut out, shown),
@@ -96,7 +96,7 @@ impl InlineViewport {
         if let Some(shown) = &mut self.shown {
             std::mem::swap(shown, &mut self.next);
         }
-        (self.cursor, self.anew) = (cursor, false);
+        (self.cursor, self.redraw_all) = (cursor, false);
         out
     }
 

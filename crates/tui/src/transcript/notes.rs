@@ -16,15 +16,15 @@ pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
         doc.push(ItemKind::Note(Box::new(note)));
         return;
     };
-    let goes_on = match (last.tag, note.tag) {
+    let continues = match (last.tag, note.tag) {
         (NoteTag::Retry, NoteTag::Retry) | (NoteTag::Gap(_), NoteTag::Gap(_)) => true,
         (NoteTag::Failure, NoteTag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
         (NoteTag::Failure, NoteTag::Failure) => note.text.as_str().contains(last.text.as_str()),
         _ => false,
     };
     // Printed notes are never replaced.
-    let goes_on = goes_on && doc.items.last().is_some_and(|last| !last.printed);
-    if goes_on && let Some(item) = doc.change_item(doc.items.len() - 1) {
+    let continues = continues && doc.items.last().is_some_and(|last| !last.printed);
+    if continues && let Some(item) = doc.change_item(doc.items.len() - 1) {
         item.kind = ItemKind::Note(Box::new(note));
         return;
     }
@@ -68,12 +68,12 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
             NoteItem { more, ..NoteItem::muted(&text) }
         }
     };
-    let goes_on = |at: &usize| {
+    let continues = |at: &usize| {
         let item = doc.items.get(*at).filter(|item| !item.printed);
         item.and_then(TranscriptItem::note).is_some_and(|note| note.tag == NoteTag::Compacting)
     };
     // Few items come between the two.
-    let at = (0..doc.items.len()).rev().take(100).find(goes_on);
+    let at = (0..doc.items.len()).rev().take(100).find(continues);
     match at.and_then(|at| doc.change_item(at)) {
         Some(item) => item.kind = ItemKind::Note(Box::new(note)),
         None => self::push_note(doc, note),

@@ -18,7 +18,7 @@ pub(in crate::dialog) const GATE: &[&str] = &[
 ];
 
 /// The mark before the continuation of a long row.
-const GOES_ON: &str = "┊";
+const CONTINUATION: &str = "┊";
 
 /// The rows of a width.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl BodyLayout {
         let text = CleanLine::new(text);
         let width = usize::from(self.width).max(2);
         let before: usize = first.iter().map(|span| columns(&span.content)).sum();
-        let goes_on = self.theme.style(Role::Muted);
+        let muted = self.theme.style(Role::Muted);
         let (mut row, mut left, mut run) = (first, width.saturating_sub(before), String::new());
         for grapheme in text.as_str().graphemes(true) {
             let columns = grapheme_columns(grapheme);
@@ -102,8 +102,10 @@ impl BodyLayout {
                 run.clear();
                 left = width;
                 if width > indent + 2 {
-                    row =
-                        vec![span(CleanLine::from_repeated_char(' ', indent), style), span(GOES_ON, goes_on)];
+                    row = vec![
+                        span(CleanLine::from_repeated_char(' ', indent), style),
+                        span(CONTINUATION, muted),
+                    ];
                     left = width - indent - 1;
                 }
             }

@@ -22,15 +22,15 @@ pub(super) struct CodeBlock {
     /// The opening fence, if any.
     fence: Option<String>,
     /// True if the rows above were already rendered.
-    goes_on: bool,
+    continues: bool,
     lines: usize,
     /// The beginnings of the last two lines. The last line may be incomplete.
     begins: [Option<(usize, usize)>; 2],
 }
 
 impl CodeBlock {
-    pub(super) fn new_fenced(label: String, fence: String, goes_on: bool) -> Self {
-        Self { label, fence: Some(fence), goes_on, ..Self::default() }
+    pub(super) fn new_fenced(label: String, fence: String, continues: bool) -> Self {
+        Self { label, fence: Some(fence), continues, ..Self::default() }
     }
 
     pub(super) fn new_html() -> Self {
@@ -73,7 +73,7 @@ impl CodeBlock {
     }
 
     fn has_label(&self) -> bool {
-        !self.goes_on && self.label().columns() > 0
+        !self.continues && self.label().columns() > 0
     }
 
     pub(super) fn into_lines(self, theme: &Theme, finished: bool) -> Vec<Vec<Span<'static>>> {
@@ -92,7 +92,7 @@ impl CodeBlock {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }
-        if lines.is_empty() && !self.goes_on {
+        if lines.is_empty() && !self.continues {
             lines.push(Vec::new());
         }
         lines

@@ -82,7 +82,7 @@ impl ImageCache {
         placements: &[ImagePlacement],
         buffer: &mut Buffer,
     ) -> Vec<PlacedImage> {
-        let mut hung = Vec::new();
+        let mut placed = Vec::new();
         let mut missing = None;
         for placement in placements {
             let ImagePlacement { image, area, .. } = placement;
@@ -91,7 +91,7 @@ impl ImageCache {
             let encoded = if free { self.get_cached(&subject) } else { None };
             placement.clear_marks(encoded.is_some(), buffer);
             match encoded {
-                Some(encoded) => hung.push(PlacedImage { encoded, area: *area }),
+                Some(encoded) => placed.push(PlacedImage { encoded, area: *area }),
                 None if free => missing = missing.or(Some(subject)),
                 None => {}
             }
@@ -99,7 +99,7 @@ impl ImageCache {
         if let Some(subject) = missing.filter(|_| self.job.is_none()) {
             self.start_encoding(subject);
         }
-        hung
+        placed
     }
 
     /// False for an image that reaches the last row, because it may make the terminal scroll.
