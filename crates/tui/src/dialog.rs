@@ -110,7 +110,7 @@ pub enum DialogKeyOutcome {
     Open,
     /// The answer.
     Answered(UiAnswer),
-    /// The text to open in the person's own editor. [`Dialog::edited`] receives the result.
+    /// The text to open in the person's own editor. [`Dialog::apply_edited_text`] receives the result.
     OpenEditor(String),
 }
 

@@ -1,6 +1,6 @@
 //! The interactive mode of haft as a library: state, input handling and drawing.
 //!
-//! The binary is the only user, and only starts it. [`run_app_action`] contains the state, its changes and its
+//! The binary is the only user, and only starts it. [`app`] contains the state, its changes and its
 //! drawing. Below it is the text layer, which turns texts of models, tools and extensions into styled lines of a
 //! width. The other part is keyboard input: key bindings, editor, completion, prompt history and message queue. All
 //! of that is pure: no IO, no terminal, no clock. Only [`terminal`] uses those.
