@@ -1,4 +1,4 @@
-//! The table: every action with its name, its keys, and what it does.
+//! The table of all actions with names, keys and descriptions.
 
 use std::fmt::Write as _;
 
@@ -7,19 +7,19 @@ use std::fmt::Write as _;
 pub struct Entry {
     /// The action.
     pub action: Action,
-    /// Where it belongs.
+    /// The section.
     pub section: Section,
-    /// As it is written in the keybindings file.
+    /// The name in the keybindings file.
     pub name: &'static str,
-    /// Its keys where the user's file names none.
+    /// The default keys.
     pub keys: &'static [&'static str],
-    /// True if those keys cannot be taken from it.
+    /// True if the keys cannot be removed.
     pub fixed: bool,
     /// The description: an imperative of at most 60 characters that ends with a period.
     pub help: &'static str,
 }
 
-/// Declares the sections, the actions in them, and the table of all of them.
+/// Declares the sections, their actions, and the table of all actions.
 macro_rules! actions {
     ($(
         $(#[doc = $about:literal])+
@@ -54,17 +54,17 @@ macro_rules! actions {
         }
 
         impl Section {
-            /// All of them, in the order of the documentation.
+            /// All sections, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$section),+];
 
-            /// What the names of its actions begin with.
+            /// Returns the prefix of the names of its actions.
             pub fn prefix(self) -> &'static str {
                 match self {
                     $(Self::$section => $prefix,)+
                 }
             }
 
-            /// What it is for, as lines of text.
+            /// Returns its description, as lines of text.
             pub fn about(self) -> &'static str {
                 match self {
                     $(Self::$section => concat!($($about, "\n"),+),)+
@@ -230,7 +230,7 @@ actions! {
     }
 }
 
-/// The table as Markdown: for each section what it is for, and a row for each action.
+/// Formats the table as Markdown: the description of each section, and a row for each action.
 pub fn markdown() -> String {
     let mut out = String::new();
     for section in Section::ALL {

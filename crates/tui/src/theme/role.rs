@@ -1,29 +1,33 @@
+<<<<<<< HEAD
 //! The roles that can be styled, as one table: the names in `theme.json`, the use of each, the role that it follows.
+=======
+//! The table of roles: the name in `theme.json`, the description, and the parent.
+>>>>>>> t-tui-b
 
-/// Makes the table and the type of its rows.
+/// Generates the enum and the table of its descriptions.
 macro_rules! roles {
     ($($role:ident $name:literal $(follows $parent:ident)?: $about:literal;)*) => {
-        /// What a piece of text is, for the theme.
+        /// The role of a piece of text in the theme.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Role {
             $(#[doc = $about] $role,)*
         }
 
         impl Role {
-            /// Every role. Whom one follows stands before it.
+            /// Every role. A role's parent precedes it.
             pub const ALL: &[Self] = &[$(Self::$role,)*];
 
-            /// Its name in `theme.json`.
+            /// Returns the name in `theme.json`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$role => $name,)* }
             }
 
-            /// What it is for.
+            /// Returns the description.
             pub const fn about(self) -> &'static str {
                 match self { $(Self::$role => $about,)* }
             }
 
-            /// Whose style it has where it has none of its own.
+            /// Returns the parent, whose style it inherits.
             pub const fn follows(self) -> Option<Self> {
                 match self { $(Self::$role => roles!(@parent $($parent)?),)* }
             }
@@ -101,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order() {
+    fn parents_precede_roles() {
         for (at, role) in Role::ALL.iter().enumerate() {
             assert_eq!(role.index(), at);
             assert_eq!(Role::from_name(role.name()), Some(*role));

@@ -99,10 +99,7 @@ fn running_shell_command_stays_visible_but_is_not_reported() {
     ended(&mut fake, 1, "a.rs\n");
     assert_eq!(steers(&mut fake), Vec::<String>::new());
     let screen = fake.screen();
-    assert!(
-        screen.contains("a.rs") && screen.contains("its session is closed: the model is not told"),
-        "{screen}"
-    );
+    assert!(screen.contains("a.rs") && screen.contains("session closed: the output is not sent"), "{screen}");
 }
 
 #[test]

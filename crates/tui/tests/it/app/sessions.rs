@@ -207,7 +207,7 @@ fn reports_untrusted_items_once() {
     fake.event(event("AGENTS.md"));
     let screen = fake.screen();
     assert_eq!(screen.matches("is not trusted; not used: AGENTS.md").count(), 1, "{screen}");
-    assert!(screen.contains("/trust shows what it is, and asks"), "{screen}");
+    assert!(screen.contains("run /trust to review and trust it"), "{screen}");
     fake.event(event("extension guard"));
     assert!(fake.screen().contains("not used: extension guard"));
 }
