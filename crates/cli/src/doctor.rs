@@ -184,17 +184,10 @@ fn check_project(seen: &InstallationState) -> Vec<Finding> {
     let Ok(file) = TrustFile::load(&seen.home) else {
         return vec![FindingArea::Project.note(name, "is not trusted, because trust.json cannot be read")];
     };
-<<<<<<< HEAD
-    if let Some(told) = &seen.distrust_reason {
-        // The next step says the same better.
-        let told = told.trim_end_matches("; run `haft trust` to review and trust it");
-        return vec![FindingArea::Project.wrong(name, told, "haft trust")];
-=======
     if let Some(reason) = &seen.distrust_reason {
         // The next step of the finding replaces the one in the text.
         let reason = crate::ext::problem::without_next_step(reason, "`haft trust`");
         return vec![FindingArea::Project.wrong(name, reason, "haft trust")];
->>>>>>> t-cli
     }
     if seen.project.is_trusted() {
         let since = file

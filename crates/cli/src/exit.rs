@@ -61,11 +61,7 @@ impl Exit {
             Self::SessionInUse => "the session is open in another process",
             Self::Session => "the session does not exist, or is read-only",
             Self::Trust => "the project cannot be trusted, or its digest differs from the given one",
-<<<<<<< HEAD
-            Self::Unwell => "haft doctor found problems",
-=======
             Self::ProblemsFound => "haft doctor found problems",
->>>>>>> t-cli
             Self::Aborted => "interrupted by the user or a signal",
         }
     }

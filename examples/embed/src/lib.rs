@@ -1,10 +1,6 @@
 //! Code that the programs in `src/bin` share: a model that needs neither a key nor the network.
 //!
-<<<<<<< HEAD
 //! The code of `docs/first-embedding.md` and `docs/embedding.md` is compiled here, too, as documentation tests.
-=======
-//! The code of `docs/embedding.md` is compiled here as documentation tests.
->>>>>>> t-protocol
 
 use haft_providers::{ScriptError, ScriptedModel};
 

@@ -172,15 +172,9 @@ fn reports_problems_with_next_step() {
       note   ROOT/project: is not trusted, because trust.json cannot be read
 
     extensions
-<<<<<<< HEAD
-      WRONG  broken: cannot be used: ROOT/home/extensions/broken/extension.json is not a JSON object: unexpected end of file
+      WRONG  broken: cannot be loaded: ROOT/home/extensions/broken/extension.json is not a JSON object: unexpected end of file
              > ${EDITOR:-vi} ROOT/home/extensions/broken/extension.json
-      note   theirs: cannot be used: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: syntax error in line 1, column 2
-=======
-      WRONG  broken: cannot be loaded: ROOT/home/extensions/broken/extension.json is not a JSON object: it ends in the middle
-             > ${EDITOR:-vi} ROOT/home/extensions/broken/extension.json
-      note   theirs: cannot be loaded: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: mistake in line 1, column 2
->>>>>>> t-cli
+      note   theirs: cannot be loaded: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: syntax error in line 1, column 2
       note   off: is disabled
              > haft ext enable off
       note   [grant.crash]: has no effect: no extension has exactly this name

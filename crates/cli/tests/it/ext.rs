@@ -320,15 +320,9 @@ fn repairs_copy_and_keeps_its_state() {
     world.haft(&["ext", "install", "-y", "src/hello"]);
     for runs in 1..4 {
         let ended = run(&world);
-<<<<<<< HEAD
         // What was put back is said, whoever changed it.
         let said = "the installed copy was changed and restored to the approved version: run; change the files in the \
                     install source and run `haft ext update hello`";
-=======
-        // Every repair is reported.
-        let said = "its installed copy was changed; put back as it was approved: run. Change it where it was installed \
-                    from: `haft ext update hello` takes that";
->>>>>>> t-cli
         assert_eq!(ended.stderr.contains(said), runs > 1, "{ended:?}");
         let state = std::fs::read_to_string(world.home().join("copies/hello/state")).unwrap();
         assert_eq!(state.lines().count(), runs);

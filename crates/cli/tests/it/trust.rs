@@ -45,13 +45,8 @@ fn shows_parts_and_does_not_trust_without_consent() {
     code 12
     --- stdout
     project: ROOT/project
-<<<<<<< HEAD
-    ! settings: .haft/config.toml:1: provider = "scripted": is asked in the place of yours
-      extension: extension look in ROOT/project/.haft/extensions/look does not run: the extension is disabled; run `haft ext enable look --scope project` to enable it
-=======
     ! settings: .haft/config.toml:1: provider = "scripted": replaces your provider
-      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; `haft ext enable look --scope project` lets it run
->>>>>>> t-cli
+      extension: extension look in ROOT/project/.haft/extensions/look does not run: the extension is disabled; run `haft ext enable look --scope project` to enable it
       settings: .haft/config.toml sets model, provider
       obeyed: AGENTS.md
       skill: s: Does s.
@@ -153,13 +148,8 @@ fn shows_permissions_of_extension() {
     let lines: Vec<_> =
         shown.lines().filter(|line| line.contains("asks") || line.contains("plain")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
-<<<<<<< HEAD
     ! may: asks: fs.write: reads and changes $WORKSPACE, bypassing haft's gates
-    ! sandbox: plain: none, so it runs UNCONFINED, with all your rights
-=======
-    ! may: asks: fs.write: reads and changes $WORKSPACE, past haft's gates
     ! sandbox: plain: none, so it runs NOT SANDBOXED, with all your rights
->>>>>>> t-cli
       extension: asks in .haft/extensions/asks runs: true
       may: asks: env: reads the environment variable WEATHER_TOKEN
       sandbox: asks: standard

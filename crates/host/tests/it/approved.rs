@@ -200,13 +200,8 @@ fn gate_with_unapproved_version_blocks() {
         _ => None,
     };
     let why = missed(&world.found()).unwrap();
-<<<<<<< HEAD
-    assert!(why.contains("asks for more than was granted"), "{why}");
-    // The approved version can be accepted again, and then runs.
-=======
     assert!(why.contains("requests more permissions than were granted"), "{why}");
-    // Back at what was approved there is something to agree to, and then it runs.
->>>>>>> t-packages
+    // The approved version can be accepted again, and then runs.
     let back = propose("");
     assert!(!back.is_approved());
     back.accept(ApprovalMethod::Yes, "1").unwrap();
@@ -228,11 +223,7 @@ async fn unusable_lock_file_blocks_all_tools() {
     assert!(host.statuses().is_empty());
     let (by, reason) = blocked(&host, &ls).await.unwrap();
     assert_eq!(by, "haft");
-<<<<<<< HEAD
-    insta::assert_snapshot!(reason, @"blocked: extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user was notified");
-=======
-    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used, so the required extensions are unknown; the user has been told");
->>>>>>> t-packages
+    insta::assert_snapshot!(reason, @"blocked: extensions.lock.json cannot be used, so the required extensions are unknown; the user was notified");
     let why = host.blocked_reason().unwrap();
     assert!(reason.contains(&why), "{why}");
     // A reload follows the repair.

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 //! The programs of the tutorials and of `docs/extension-guide.md`, compiled and run here, so that the pages stay true.
-=======
-//! The programs of `docs/extension-guide.md`, compiled and run, so that the guide stays correct.
->>>>>>> t-protocol
 
 use std::path::Path;
 use std::{env, fs};
@@ -26,11 +22,6 @@ const GATE: &str = include_str!("../../../../docs/first-gate.md");
 /// The program of the Rust tutorial.
 mod tutorial {
     use haft_sdk::{Extension, Response, ToolResult};
-<<<<<<< HEAD
-=======
-    // The guide imports everything; this import is for a later fragment.
-    use haft_sdk::{HostError, NoteLevel};
->>>>>>> t-protocol
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
@@ -135,11 +126,7 @@ mod program {
     }
 }
 
-<<<<<<< HEAD
 /// The fragments of the guide in one extension.
-=======
-/// The programs of the guide and its fragments, in one extension.
->>>>>>> t-protocol
 fn extension() -> Extension {
     program::note(program::units(program::search(Extension::new("guide", "1.0.0"))))
         .on_event("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
@@ -168,18 +155,7 @@ fn extension() -> Extension {
 }
 
 #[tokio::test]
-<<<<<<< HEAD
-async fn the_fragments_do_what_the_guide_says() {
-=======
-async fn berlin_is_sunny() {
-    let harness = Harness::start(extension()).await;
-    let result = harness.tool("weather", serde_json::json!({"city": "Berlin"})).await;
-    assert_eq!(result.joined_text(), "Berlin: sunny");
-}
-
-#[tokio::test]
-async fn other_fragments_work_as_documented() {
->>>>>>> t-protocol
+async fn fragments_work_as_documented() {
     let harness = Harness::start(extension()).await;
     let misfit = harness.tool("search", json!({"query": "q", "limit": "3"})).await;
     let expect = r#"argument "limit" does not fit: invalid type: string "3", expected u32"#;
@@ -218,13 +194,8 @@ async fn host_services_are_used_and_failures_reported() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn every_rust_block_is_compiled_here() {
-    /// White space and what rustfmt adds with it.
-=======
-fn every_rust_block_of_the_guide_is_compiled_here() {
     /// Removes white space and the commas that rustfmt adds with it.
->>>>>>> t-protocol
     fn bare(text: &str) -> String {
         let bare: String = text.split_whitespace().collect();
         bare.replace(",}", "}").replace(",)", ")")
@@ -266,7 +237,6 @@ fn the_shell_tutorial_runs() {
     count.shutdown();
 }
 
-<<<<<<< HEAD
 #[test]
 fn the_gate_tutorial_runs() {
     let dir = tempfile::tempdir().unwrap();
@@ -311,10 +281,6 @@ fn find(program: &str) -> std::path::PathBuf {
 
 /// The code blocks of a page in one language.
 fn blocks(page: &'static str, language: &str) -> impl Iterator<Item = &'static str> {
-=======
-/// Returns the code blocks of one language.
-fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
->>>>>>> t-protocol
     let fence = format!("```{language}\n");
     let mut rest = page;
     std::iter::from_fn(move || {

@@ -137,11 +137,7 @@ pub fn markdown() -> String {
                 format!("`{default}`{rest}")
             }
         };
-<<<<<<< HEAD
         let later = if AT_START.contains(&key.path) { " Takes effect at the next start." } else { "" };
-=======
-        let later = if AT_START.contains(&key.path) { " Takes effect when haft starts again." } else { "" };
->>>>>>> t-tui-a
         out.push_str(&format!("| `{}` | {choices} | {}{later} |\n", key.path, key.summary()));
     }
     out

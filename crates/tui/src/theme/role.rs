@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! The roles that can be styled, as one table: the names in `theme.json`, the use of each, the role that it follows.
-=======
 //! The table of roles: the name in `theme.json`, the description, and the parent.
->>>>>>> t-tui-b
 
 /// Generates the enum and the table of its descriptions.
 macro_rules! roles {

@@ -56,16 +56,6 @@ pub(super) fn split(paragraph: &str) -> impl Iterator<Item = String> {
     sentences.into_iter()
 }
 
-<<<<<<< HEAD
-=======
-/// Returns the words of a sentence in lower case, without code and punctuation, separated by one space.
-pub(super) fn plain_words(sentence: &str) -> String {
-    let prose: String = sentence.split('`').step_by(2).collect::<Vec<_>>().join(" ` ");
-    let word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    prose.split_whitespace().map(word).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
->>>>>>> t-packages
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,12 +74,4 @@ mod tests {
         ];
         assert_eq!(found, expect.map(|(line, text)| (line, text.to_owned())));
     }
-<<<<<<< HEAD
-=======
-
-    #[test]
-    fn plain_words_leave_out_code() {
-        assert_eq!(plain_words("The `shall` of **it**, (Anew)."), "the of it anew");
-    }
->>>>>>> t-packages
 }

@@ -133,7 +133,6 @@ fn line_number(span: Span) -> usize {
     span.start().line
 }
 
-<<<<<<< HEAD
 /// The message of an attribute `error` with its line.
 fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
     let Meta::List(list) = &attribute.meta else { return None };
@@ -142,10 +141,7 @@ fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
     Some((line_number(attribute.pound_token.span), text.value()))
 }
 
-/// The text of one line of a doc comment.
-=======
 /// Returns the text of one line of a doc comment.
->>>>>>> t-packages
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(meta) = &attribute.meta else { return None };
     let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &meta.value else { return None };

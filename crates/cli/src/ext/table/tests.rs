@@ -89,17 +89,10 @@ fn aligns_columns_and_sanitizes_text() {
     p: does not run, because the project is not trusted; `haft trust` reviews and trusts it
     b: why
     c: run (changed)
-<<<<<<< HEAD
-    n: is not run, because the extension is not approved; `haft ext trust n` shows it, and asks
-    crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
-    q: is not run, because the project is not trusted; `haft trust` shows and allows it
-    pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows what is there, and asks
-=======
     n: does not run, because it is not approved; `haft ext trust n` shows it and asks
     crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it again; `haft ext logs crash` shows its output
     q: does not run, because the project is not trusted; `haft trust` reviews and trusts it
     pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows the changes and asks
->>>>>>> t-cli
     ");
 }
 

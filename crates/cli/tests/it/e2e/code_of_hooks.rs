@@ -95,13 +95,8 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
 }
 
 #[test]
-<<<<<<< HEAD
-fn an_untrusted_project_does_not_decide_what_a_hook_of_the_users_runs() {
-    let lies = "hooks/gate.py is in the project, which is not trusted";
-=======
 fn user_hook_runs_no_files_of_untrusted_project() {
-    let lies = "hooks/gate.py lies in the project, which is not trusted";
->>>>>>> t-cli
+    let lies = "hooks/gate.py is in the project, which is not trusted";
     check_untrusted(&["python3", "hooks/gate.py"], "", lies);
     check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
     check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is relative to the project");

@@ -72,15 +72,9 @@ fn reports_extension_that_prints_junk() {
 }
 
 #[test]
-<<<<<<< HEAD
-fn one_that_dies_in_a_call() {
-    // On a busy machine the host sees the end of its output or input long before the end of the process.
-    let reasons = ["exited with status 3; the user was notified", "closed its output", "closed its input"];
-=======
 fn reports_extension_that_dies_in_call() {
     // On a busy machine, the host notices the end of its streams long before the end of the process.
-    let reasons = ["exited with status 3; the user has been told", "closed its output", "closed its input"];
->>>>>>> t-cli
+    let reasons = ["exited with status 3; the user was notified", "closed its output", "closed its input"];
     check_guard("exit-in-call", &["exited"], &reasons);
 }
 

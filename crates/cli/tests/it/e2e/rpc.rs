@@ -238,15 +238,9 @@ fn failed_start_prints_reason_and_has_exit_code() {
         check_told(flags, &ran(scene.world.command(flags)), code, expect);
     }
     for (flags, code, expect) in [
-<<<<<<< HEAD
-        (&["--tools", "fly"][..], 2, "there is no tool \"fly\""),
-        (&["-e", "./gone"], 3, "no such directory"),
-        (&["-c"], 11, "has no session yet"),
-=======
         (&["--tools", "fly"][..], 2, "unknown tool \"fly\""),
-        (&["-e", "./gone"], 3, "there is no directory"),
+        (&["-e", "./gone"], 3, "no such directory"),
         (&["-c"], 11, "has no sessions yet"),
->>>>>>> t-cli
         (&["--session", "0a"], 11, "no session has an id that begins with"),
     ] {
         check_told(flags, &ran(scene.command_of(&["rpc"], flags)), code, expect);

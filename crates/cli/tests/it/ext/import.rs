@@ -139,13 +139,8 @@ fn invalid_import_changes_nothing() {
     let world = world();
     let before = config(&world);
     for (text, told) in [
-<<<<<<< HEAD
         ("{}", "config.json is not valid: the object `hooks` is missing"),
-        (r#"{"hooks": {}}"#, "names no process hooks"),
-=======
-        ("{}", "config.json has a mistake: it has no object `hooks`"),
         (r#"{"hooks": {}}"#, "contains no process hooks"),
->>>>>>> t-cli
         (
             r#"{"hooks": {"processes": {"g": {"enabled": true, "command": ["g"], "intercept": ["before_turn"]}}}}"#,
             "config.json: `hooks.processes.g.intercept`: unsupported intercept \"before_turn\"; did you mean `before_",

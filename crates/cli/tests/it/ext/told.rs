@@ -71,13 +71,8 @@ fn prints_json_line_for_each() {
     code 0
     --- stdout
     {"name":"hello","kind":"extension","version":"1.2.0","description":null,"language":"sh","scope":"global","state":"enabled","runs":true,"sandbox":"none","source":{"kind":"directory","path":"ROOT/project/src/hello"},"dir":"ROOT/home/store/DIGEST","runs_in":"ROOT/home/copies/hello","code":"sha256:DIGEST","approved":"TIME","locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[]}
-<<<<<<< HEAD
-    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the extension is not approved; `haft ext trust put` shows it, and asks","next":"haft ext trust put"}]}
-    {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the project is not trusted; `haft trust` shows and allows it","next":"haft trust"}]}
-=======
     {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because it is not approved; `haft ext trust put` shows it and asks","next":"haft ext trust put"}]}
     {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because the project is not trusted; `haft trust` reviews and trusts it","next":"haft trust"}]}
->>>>>>> t-cli
     "#);
     assert_eq!(World::new().haft(&["ext", "ls", "--json"]).transcript(), "code 0");
 }
@@ -112,13 +107,8 @@ fn long_list_shows_all_details() {
       lies in: ROOT/project/.haft/extensions/theirs
       runs: ./run
     --- stderr
-<<<<<<< HEAD
-    put: is not run, because the extension is not approved; `haft ext trust put` shows it, and asks
-    untrusted: the project's extensions do not run; `haft trust` shows and allows them
-=======
     put: does not run, because it is not approved; `haft ext trust put` shows it and asks
     the project is not trusted, so its extensions do not run; run `haft trust` to review and trust it
->>>>>>> t-cli
     "#);
 }
 
@@ -132,11 +122,7 @@ fn reports_changes_with_next_step() {
     insta::assert_snapshot!(all, @r#"
     code 8
     --- stdout
-<<<<<<< HEAD
-    hello: NOT as approved: its code in store/SHORT… differs from the approved code; `haft ext update hello` fetches it again, shows it, and asks
-=======
-    hello: CHANGED since approval: its code in store/SHORT… is not what was approved; `haft ext update hello` fetches it again, shows the changes and asks
->>>>>>> t-cli
+    hello: CHANGED since approval: its code in store/SHORT… differs from the approved code; `haft ext update hello` fetches it again, shows the changes and asks
     --- stderr
     haft: 1 of 1 extensions differ from their approval and do not run
 
@@ -235,13 +221,8 @@ fn rollback_reports_skipped_versions() {
     code 0
     --- stdout
     hello is now SHORT from the directory ROOT/project/src/hello, approved at TIME
-<<<<<<< HEAD
     passed over SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… differs from the approved code
-    it would be SHORT from the directory ROOT/project/src/hello, approved at TIME
-=======
-    passed over SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… is not what was approved
     previous version: SHORT from the directory ROOT/project/src/hello, approved at TIME
->>>>>>> t-cli
     --- stderr
     rolled back hello to the previous version; `haft ext rollback hello` undoes this
     "#);
@@ -263,18 +244,12 @@ fn reports_no_restart_after_pin_mismatch() {
     super::run(&world);
     let (line, below) = super::listed(&world);
     assert!(line.contains(" changed "), "{line}");
-<<<<<<< HEAD
     assert!(
         below.contains("differs from the approved code; `haft ext update hello` fetches it again"),
         "{below}"
     );
-    assert!(!below.contains("starts it anew"), "{below}");
-    // What was put right is not told any more, whether or not it has run since.
-=======
-    assert!(below.contains("is not what was approved; `haft ext update hello` fetches it again"), "{below}");
     assert!(!below.contains("starts it again"), "{below}");
-    // A repaired problem is no longer reported, whether or not the extension ran since.
->>>>>>> t-cli
+    // What was put right is not told any more, whether or not it has run since.
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (line, below) = super::listed(&world);
     assert!(line.contains(" enabled ") && below.is_empty(), "{line}\n{below}");

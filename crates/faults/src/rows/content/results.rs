@@ -135,12 +135,7 @@ fn answer(fields: &str) -> Vec<u8> {
 
 /// The file that a cut result names.
 fn saved_result_path(text: &str) -> Result<PathBuf> {
-<<<<<<< HEAD
     let (_, behind) = text.rsplit_once("full text: ").with_context(|| format!("no file in {text:?}"))?;
-=======
-    let (_, behind) =
-        text.rsplit_once("complete output: ").with_context(|| format!("no file in {text:?}"))?;
->>>>>>> t-packages
     Ok(behind.trim_end_matches(']').into())
 }
 
@@ -194,13 +189,8 @@ async fn says_what_is_wrong_with_it(world: &mut World) -> Result<()> {
     let mut large = image("image/png", PNG);
     large["pad"] = json!(PAD);
     let images = [
-<<<<<<< HEAD
         (image("image/png", "!!!"), "not standard base64"),
         (image("image/jpeg", PNG), "the declared type is image/jpeg, but the data is image/png"),
-=======
-        (image("image/png", "!!!"), "not valid base64"),
-        (image("image/jpeg", PNG), "it is called image/jpeg and is image/png"),
->>>>>>> t-core
         (image("image/svg+xml", svg), "\"image/svg+xml\" is not one of"),
         (image("image/png", svg), "no PNG, JPEG, GIF or WebP"),
         (image("image/png", BOMB), "65535 by 65535 pixels"),

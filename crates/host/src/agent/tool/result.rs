@@ -64,13 +64,8 @@ impl SanitizedToolResult {
         if self.omitted > 0 {
             let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
             let whole = match kept {
-<<<<<<< HEAD
                 Some(path) => format!("full text: {}", path.display()),
                 None => "the full text could not be saved".to_owned(),
-=======
-                Some(path) => format!("all of it is in {}", path.display()),
-                None => "the rest was lost".to_owned(),
->>>>>>> t-packages
             };
             self.add_note(format!(
                 "[truncated: {} bytes omitted; the limit is {bytes} bytes and {lines} lines; {whole}]",
@@ -221,19 +216,11 @@ mod tests {
         let kinds = "is not one of image/png, image/jpeg, image/gif, image/webp";
         unusable("image/svg+xml", &svg, &format!("\"image/svg+xml\" {kinds}"));
         unusable("image/png\\u001b[31m", &svg, &format!("\"image/png\\u{{1b}}[31m\" {kinds}"));
-<<<<<<< HEAD
         unusable("image/png", &svg, "its bytes are no PNG, JPEG, GIF or WebP image");
         unusable("image/jpeg", &png(PNG), "the declared type is image/jpeg, but the data is image/png");
         unusable("image/png", "-_-_", "not standard base64: Invalid symbol 45, offset 0.");
         unusable("image/png", "", "it has no data");
         unusable("image/png", &png(&PNG[..12]), "its header is damaged");
-=======
-        unusable("image/png", &svg, "not a PNG, JPEG, GIF or WebP image");
-        unusable("image/jpeg", &png(PNG), "it is called image/jpeg and is image/png");
-        unusable("image/png", "-_-_", "the image is not valid base64: Invalid symbol 45, offset 0.");
-        unusable("image/png", "", "the image has no data");
-        unusable("image/png", &png(&PNG[..12]), "the image header is damaged");
->>>>>>> t-core
         let bomb = [&PNG[..16], &65_535_u32.to_be_bytes(), &65_535_u32.to_be_bytes(), &PNG[24..]].concat();
         unusable("image/png", &png(&bomb), "the image is too large: 65535 by 65535 pixels");
         let mut large = PNG.to_vec();
@@ -294,11 +281,7 @@ mod tests {
         let output = oversized.into_output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
-<<<<<<< HEAD
         assert!(last.ends_with("lines; the full text could not be saved]"), "{last}");
-=======
-        assert!(last.ends_with("lines; the rest was lost]"), "{last}");
->>>>>>> t-packages
     }
 
     #[test]

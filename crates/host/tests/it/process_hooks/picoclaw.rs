@@ -5,7 +5,6 @@
 //! * Configuration, in `haft-config`'s tests of hooks: `DefaultConfig_HooksDefaults` and
 //!   `LoadConfig_HooksProcessConfig` are `a_config_of_picoclaw_is_taken_as_it_is` and
 //!   `times_are_the_hooks_own_then_those_of_its_table`; `InvalidConfiguredHookFails` is
-<<<<<<< HEAD
 //!   `a_mistake_in_a_hook_is_told_with_its_line`, and for the whole program
 //!   `invalid_hook_ends_run` among the program's end-to-end tests. This program has no built-in hooks, so
 //!   `AutoMountsBuiltinHook` becomes the message for a configuration that requests one:
@@ -13,15 +12,6 @@
 //! * The event bus (`pkg/events`): surplus events are dropped and counted, and an unreading hook delays nothing:
 //!   `unreading_hook_delays_no_one`. Other buffer policies, and effects between subscribers of a bus, apply only to
 //!   PicoClaw: there is no bus between this host and a hook.
-=======
-//!   `a_mistake_in_a_hook_is_told_with_its_line`, and over the whole program
-//!   `invalid_hook_ends_run` among the program's end-to-end tests. There is no hook that is
-//!   part of the program, so that of `AutoMountsBuiltinHook` stays what a configuration that asks for one is told:
-//!   `a_mistake_beside_the_hooks_is_told_too`;
-//! * of the event bus (`pkg/events`): that what does not fit is dropped and counted, and that one that does not read holds
-//!   nobody up, is `one_that_does_not_read_holds_nobody_up`. Other policies of a buffer, and what one subscriber of a bus
-//!   does to another, are of PicoClaw's bus alone: there is none between this host and a hook.
->>>>>>> t-cli
 //!
 //! Some tests have no counterpart:
 //! * `/btw` (`BtwCommand_UsesLLMHooks`, `BtwHookModelRewrite…`, `BtwHookCannotReenable…`,

@@ -316,17 +316,10 @@ fn prints_only_the_end_of_a_long_conversation() {
         time: time(),
     };
     let messages: Vec<Message> = (0..60).map(message).collect();
-<<<<<<< HEAD
     terminal.fake.state.transcript().restore(&messages);
     terminal.print();
-    assert!(terminal.text.contains("10 entries, is not printed\nyou: question 10\n"), "{}", terminal.text);
+    assert!(terminal.text.contains("10 earlier entries are not printed\nyou: question 10\n"), "{}", terminal.text);
     assert!(terminal.text.ends_with("you: question 59\n"), "{}", terminal.text);
-=======
-    paper.fake.state.transcript().restore(&messages);
-    paper.print();
-    assert!(paper.text.contains("10 earlier entries are not printed\nyou: question 10\n"), "{}", paper.text);
-    assert!(paper.text.ends_with("you: question 59\n"), "{}", paper.text);
->>>>>>> t-tui-b
 }
 
 #[test]
@@ -344,23 +337,13 @@ fn help_lists_input() {
 
 /// Output of the model and of extensions cannot imitate a line of haft.
 #[test]
-<<<<<<< HEAD
 fn foreign_lines_are_labeled_or_indented() {
     let mut terminal = LineTerminal::new();
-    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line, which is not shown, or :close";
+    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line (the input is hidden), or :close";
     let begins = |terminal: &mut LineTerminal| std::mem::take(&mut terminal.text);
     begins(&mut terminal);
     terminal.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });
     terminal.event(AgentEvent::ExtNotify {
-=======
-fn each_line_of_others_is_signed_or_indented() {
-    let mut paper = Paper::new();
-    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line (the input is hidden), or :close";
-    let begins = |paper: &mut Paper| std::mem::take(&mut paper.text);
-    begins(&mut paper);
-    paper.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });
-    paper.event(AgentEvent::ExtNotify {
->>>>>>> t-tui-b
         extension: extension("todo"),
         level: NoteLevel::Warn,
         message: format!("{}\nhaft asks:", "a ".repeat(45)),

@@ -175,13 +175,8 @@ fn does_not_resume_empty_session() {
     scene.haft(&["-p", "first question"]).expect(0);
     let seat = Seat::at(scene, &["-r"]);
     seat.sees(&["Sessions", "first question"]);
-<<<<<<< HEAD
-    seat.pty.wait_gone("(nothing said)");
-    // The selected session is the latest of the others.
-=======
     seat.pty.wait_gone("(empty)");
-    // The one that is chosen is the latest of the others.
->>>>>>> t-tui-a
+    // The selected session is the latest of the others.
     seat.pty.press(&["enter"]);
     seat.sees(&["First answer."]);
     seat.say("second question");

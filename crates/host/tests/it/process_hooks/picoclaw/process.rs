@@ -91,12 +91,8 @@ async fn mount_process_hook_approval_deny() {
     assert_eq!(skipped["params"]["payload"]["Reason"], text);
 }
 
-<<<<<<< HEAD
 /// The start in a sandbox is tested by `sandboxed_hook_receives_environment_of_extensions` in the program's end-to-end
 /// tests.
-=======
-/// That a confined one starts is `sandboxed_hook_receives_environment_of_extensions` among the program's end-to-end tests.
->>>>>>> t-cli
 #[cfg(unix)]
 #[tokio::test]
 async fn mount_process_hook_supports_relative_dir_and_command() {
