@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn orders_user_file_first_and_nearest_file_last() {
         let fixture = Fixture::new(&ALL);
-        let found = fixture.find(Trust::Trusted);
+        let found = fixture.find(ProjectTrust::Trusted);
         let names = fixture.names(found.files.iter().map(|file| file.path.clone()));
         assert_eq!(names, ["home/AGENTS.md", "src/AGENTS.md", "src/repo/CLAUDE.md", "src/repo/a/AGENTS.md"]);
         let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn reads_nothing_of_untrusted_project() {
         let fixture = Fixture::new(&ALL);
-        let found = fixture.find(Trust::Untrusted);
+        let found = fixture.find(ProjectTrust::Untrusted);
         assert_eq!(fixture.names(found.files.into_iter().map(|file| file.path)), ["home/AGENTS.md"]);
         let unused = fixture.names(found.unused.into_iter().map(|unused| unused.path));
         assert_eq!(
@@ -233,7 +233,7 @@ mod tests {
             ("src/repo/a/AGENTS.md", &long),
             ("home/AGENTS.md", "x"),
         ]);
-        let found = fixture.find(Trust::Trusted);
+        let found = fixture.find(ProjectTrust::Trusted);
         let cuts: Vec<_> = found.files.iter().map(|file| file.cut).collect();
         let whole = 80 * 1024;
         assert_eq!(cuts, [0, whole - MAX_CONTEXT_FILE + 1, whole - MAX_CONTEXT_FILE]);
@@ -253,7 +253,7 @@ mod tests {
         let root = fixture.0.path();
         std::fs::create_dir(root.join("src/repo/AGENTS.md")).unwrap();
         std::os::unix::fs::symlink(root.join("home/AGENTS.md"), root.join("src/repo/a/AGENTS.md")).unwrap();
-        let found = fixture.find(Trust::Trusted);
+        let found = fixture.find(ProjectTrust::Trusted);
         let names = fixture.names(found.files.into_iter().map(|file| file.path));
         assert_eq!(names, ["home/AGENTS.md", "src/repo/CLAUDE.md"]);
     }

@@ -36,7 +36,7 @@ pub struct ProcessHook {
     /// Environment variables that are added to haft's own or replace them.
     pub env: BTreeMap<String, String>,
     /// The hook points and events that the hook receives.
-    pub watch: Watch,
+    pub watch: HookSubscriptions,
     /// The older form of events, if the hook uses it.
     pub event_kind: Option<EventKind>,
     /// The names of tools that the hook knows.
@@ -207,7 +207,7 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), String> {
 fn parse_watch(process: &HookProcess) -> Result<HookSubscriptions, (&'static str, String)> {
     let observe = process.observe.as_deref().unwrap_or_default();
     let intercept = process.intercept.as_deref().unwrap_or_default();
-    Watch::parse(observe, intercept).map_err(|error| {
+    HookSubscriptions::parse(observe, intercept).map_err(|error| {
         let message = |nearest: Option<&str>| match nearest {
             Some(nearest) => format!("{error}; did you mean `{nearest}`?"),
             None => error.to_string(),
@@ -218,7 +218,7 @@ fn parse_watch(process: &HookProcess) -> Result<HookSubscriptions, (&'static str
                 (".intercept", message(nearest_name(&name.to_ascii_lowercase(), known)))
             }
             WatchError::UnsupportedEvent(event) => {
-                let known = Kind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
+                let known = HookEventKind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
                 (".observe", message(nearest_name(&event.name.to_ascii_lowercase(), known)))
             }
             WatchError::Nothing => {

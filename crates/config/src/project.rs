@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn summarizes_unused_items_in_one_sentence() {
-        let project = Project { dir: "/w".into(), trust: Trust::Untrusted };
+        let project = Project { dir: "/w".into(), trust: ProjectTrust::Untrusted };
         let config = UntrustedItem {
             path: "/w/.haft/config.toml".into(),
             sets: vec!["base_url".into(), "model".into()],

@@ -16,7 +16,7 @@ pub use snapshot::{Snapshot, SnapshotError};
 pub use store::{TrustError, TrustFile, TrustRecord};
 
 /// A SHA-256 digest, written as 64 hexadecimal digits.
-pub type ProjectDigest = haft_protocol::digest::Digest<false>;
+pub type ProjectDigest = haft_protocol::digest::Sha256Digest<false>;
 
 fn digest_of(hasher: Sha256) -> ProjectDigest {
     ProjectDigest::new(hasher.finalize().into())

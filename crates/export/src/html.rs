@@ -35,7 +35,7 @@ const CONTENTS_FROM: usize = 3;
 ///
 /// # Errors
 /// [`NoSuchEntry`] when the selected entry does not exist.
-pub fn render_page(session: &Recovered, selection: &EntrySelection) -> Result<String, NoSuchEntry> {
+pub fn render_page(session: &RecoveredSession, selection: &EntrySelection) -> Result<String, NoSuchEntry> {
     let branch = selection.branch_indices(&session.entries)?;
     let thread = BranchTree::new(&session.entries).thread_along(&branch, selection.all);
     let turns: Vec<TokenUsage> =

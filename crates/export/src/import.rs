@@ -58,9 +58,9 @@ pub struct ImportedSession {
     /// The program that wrote the file.
     pub format: SessionFormat,
     /// The header of a new session in the given directory.
-    pub header: Header,
+    pub header: SessionHeader,
     /// The entries, each after its parent.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SessionEntry>,
     /// Parts that could not be imported completely.
     pub problems: Vec<ImportProblem>,
 }
@@ -157,7 +157,7 @@ struct ParsedSession {
 }
 
 impl ParsedSession {
-    fn from_builder(builder: EntryBuilder, created: Option<Time>) -> Self {
+    fn from_builder(builder: EntryBuilder, created: Option<Rfc3339Time>) -> Self {
         let (entries, problems) = builder.finish();
         Self { entries, problems, created, origin: None }
     }

@@ -24,7 +24,7 @@ impl EntrySelection {
     ///
     /// # Errors
     /// [`NoSuchEntry`] when the selected entry does not exist.
-    pub(crate) fn branch_indices(&self, entries: &[Entry]) -> Result<Vec<usize>, NoSuchEntry> {
+    pub(crate) fn branch_indices(&self, entries: &[SessionEntry]) -> Result<Vec<usize>, NoSuchEntry> {
         let places: HashMap<EntryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut next = match self.at {
@@ -46,7 +46,10 @@ impl EntrySelection {
     ///
     /// # Errors
     /// [`NoSuchEntry`] when the selected entry does not exist.
-    pub(crate) fn entries<'a>(&self, entries: &'a [Entry]) -> Result<Vec<&'a Entry>, NoSuchEntry> {
+    pub(crate) fn entries<'a>(
+        &self,
+        entries: &'a [SessionEntry],
+    ) -> Result<Vec<&'a SessionEntry>, NoSuchEntry> {
         let branch = self.branch_indices(entries)?;
         match self.all {
             true => Ok(entries.iter().collect()),

@@ -34,7 +34,7 @@ pub(super) async fn choose_named(
         preference.base_url = None;
     }
     let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
-    open(ModelPreference { provider, model, ..wish }, setup).await
+    open(ModelPreference { provider, model, ..preference }, setup).await
 }
 
 /// Opens the model that a client names while a model of the provider `asked` answers. Settings for the provider of the

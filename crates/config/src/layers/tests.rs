@@ -14,9 +14,9 @@ impl Fixture {
     fn new(user: &str, project: &str) -> Self {
         let fixture = Self { root: tempfile::tempdir().unwrap() };
         std::fs::create_dir_all(fixture.home().root()).unwrap();
-        std::fs::create_dir_all(fixture.project(Trust::Trusted).dir.join(".haft")).unwrap();
+        std::fs::create_dir_all(fixture.project(ProjectTrust::Trusted).dir.join(".haft")).unwrap();
         std::fs::write(fixture.home().config_file(), user).unwrap();
-        std::fs::write(project::config_file(&fixture.project(Trust::Trusted)), project).unwrap();
+        std::fs::write(project::config_file(&fixture.project(ProjectTrust::Trusted)), project).unwrap();
         fixture
     }
 
@@ -51,7 +51,7 @@ const PROJECT: &str = "# comment\nmodel = 'projects'\nextensions = ['../theirs',
 #[test]
 fn trusted_project_overrides_user_key_by_key() {
     let fixture = Fixture::new(USER, PROJECT);
-    let config = fixture.config(Trust::Trusted);
+    let config = fixture.config(ProjectTrust::Trusted);
     let model = config.settings.model.clone().unwrap();
     assert_eq!(
         (model.value.as_str(), fixture.origin(&model.origin).as_str()),
@@ -74,7 +74,7 @@ fn trusted_project_overrides_user_key_by_key() {
 
 /// Checks the settings of the extension `weather` if it is the user's, and if it is the project's.
 #[track_caller]
-fn check_extension_settings(user: &str, trust: Trust, users: &str, projects: &str) {
+fn check_extension_settings(user: &str, trust: ProjectTrust, users: &str, projects: &str) {
     let config = Fixture::new(user, PROJECT).config(trust);
     for (owner, expect) in [(Owner::User, users), (Owner::Project, projects)] {
         let got = config.extension_json("weather", owner).map_or(Value::Null, Into::into);
@@ -89,13 +89,18 @@ fn project_settings_reach_users_extension_only_if_allowed() {
         r#"{"units":"si","stations":["x"]}"#,
         r#"{"units":"imperial","stations":["x"],"since":"2020-01-01"}"#,
     );
-    check_extension_settings(USER, Trust::Trusted, mine, theirs);
-    check_extension_settings(USER, Trust::Untrusted, mine, mine);
+    check_extension_settings(USER, ProjectTrust::Trusted, mine, theirs);
+    check_extension_settings(USER, ProjectTrust::Untrusted, mine, mine);
     let added = r#"{"units":"si","stations":["x"],"since":"2020-01-01"}"#;
-    check_extension_settings(&format!("{USER}project_settings = true"), Trust::Trusted, added, theirs);
-    check_extension_settings(&format!("{USER}project_settings = false"), Trust::Trusted, mine, theirs);
-    check_extension_settings("", Trust::Trusted, "null", r#"{"units":"imperial","since":"2020-01-01"}"#);
-    let config = Fixture::new(USER, PROJECT).config(Trust::Trusted);
+    check_extension_settings(&format!("{USER}project_settings = true"), ProjectTrust::Trusted, added, theirs);
+    check_extension_settings(&format!("{USER}project_settings = false"), ProjectTrust::Trusted, mine, theirs);
+    check_extension_settings(
+        "",
+        ProjectTrust::Trusted,
+        "null",
+        r#"{"units":"imperial","since":"2020-01-01"}"#,
+    );
+    let config = Fixture::new(USER, PROJECT).config(ProjectTrust::Trusted);
     let only: Vec<_> = config.extension["weather"].project_only().map(|(key, _)| key).collect();
     assert_eq!(only, ["since", "units"]);
 }
@@ -104,7 +109,7 @@ fn project_settings_reach_users_extension_only_if_allowed() {
 #[test]
 fn project_cannot_grant_itself_project_settings() {
     let fixture = Fixture::new("", "[extension.g]\nallow = '*'\n[grant.g]\nproject_settings = true");
-    let config = fixture.config(Trust::Trusted);
+    let config = fixture.config(ProjectTrust::Trusted);
     assert_eq!(config.extension_json("g", Owner::User), None);
     assert!(config.refused.is_some());
 }
@@ -112,13 +117,13 @@ fn project_cannot_grant_itself_project_settings() {
 #[test]
 fn untrusted_project_sets_nothing_and_is_reported() {
     let fixture = Fixture::new(USER, PROJECT);
-    let config = fixture.config(Trust::Untrusted);
+    let config = fixture.config(ProjectTrust::Untrusted);
     assert_eq!(config.settings.model.unwrap().value, "users");
     assert_eq!(config.extensions.len(), 1);
     assert_eq!(config.unused.unwrap().sets, ["extension", "extensions", "model"]);
     // Invalid content does not matter, because the file is not parsed as settings.
     let fixture = Fixture::new("model = 'users'", "model = = \u{0}");
-    let config = fixture.config(Trust::Untrusted);
+    let config = fixture.config(ProjectTrust::Untrusted);
     assert_eq!(config.settings.model.unwrap().value, "users");
     assert!(config.unused.is_some());
 }
@@ -127,7 +132,7 @@ fn untrusted_project_sets_nothing_and_is_reported() {
 fn trusted_project_cannot_set_user_only_keys() {
     let fixture =
         Fixture::new("", "reasoning = 'high'\n[grant.evil]\nenv = ['OPENAI_API_KEY']\non_timeout = 'allow'");
-    let config = fixture.config(Trust::Trusted);
+    let config = fixture.config(ProjectTrust::Trusted);
     assert_eq!(config.settings.thinking.value.to_string(), "high");
     assert_eq!(config.grant, BTreeMap::new());
     let refused = config.refused.unwrap();
@@ -142,7 +147,7 @@ fn trusted_project_cannot_set_user_only_keys() {
 #[test]
 fn mistake_in_project_file_is_reported_and_user_file_is_used() {
     let fixture = Fixture::new("model = 'users'", "modl = 'x'");
-    let (home, project) = (fixture.home(), fixture.project(Trust::Trusted));
+    let (home, project) = (fixture.home(), fixture.project(ProjectTrust::Trusted));
     let error = ConfigFiles::read(&home, &project).unwrap_err().to_string();
     assert!(
         error.ends_with("work/.haft/config.toml:1: unknown key `modl`; did you mean `model`?"),
@@ -175,7 +180,7 @@ fn user_file_is_not_treated_as_project_file() {
 #[test]
 fn missing_extensions_directory_is_reported_with_its_line() {
     let fixture = Fixture::new("\nextensions = ['mine']", "");
-    let files = ConfigFiles::read(&fixture.home(), &fixture.project(Trust::Untrusted)).unwrap();
+    let files = ConfigFiles::read(&fixture.home(), &fixture.project(ProjectTrust::Untrusted)).unwrap();
     let below = || {
         files
             .merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None)
@@ -192,7 +197,7 @@ const HOOK: &str = "enabled = true\ncommand = ['g']\nintercept = ['approve_tool'
 type Brief = (String, Owner, u128, u128);
 
 /// Returns the enabled hooks and the message about refused settings.
-fn hooks(user: &str, project: &str, trust: Trust) -> (Vec<Brief>, Option<String>) {
+fn hooks(user: &str, project: &str, trust: ProjectTrust) -> (Vec<Brief>, Option<String>) {
     let config = Fixture::new(user, project).config(trust);
     let hooks = config.hooks.into_iter().map(|hook| {
         let times = hook.timeouts;
@@ -211,9 +216,9 @@ fn trusted_project_adds_hooks_without_changing_the_users() {
     );
     let users = ("gate".to_owned(), Owner::User, 7, 60_000);
     let projects = ("more".to_owned(), Owner::Project, 7, 9);
-    assert_eq!(hooks(&user, &project, Trust::Untrusted), (vec![users.clone()], None));
+    assert_eq!(hooks(&user, &project, ProjectTrust::Untrusted), (vec![users.clone()], None));
     let message = "sets hooks.processes.more.vouches, which only your own config.toml may set; these settings are ignored; ";
-    let (all, refused) = hooks(&user, &project, Trust::Trusted);
+    let (all, refused) = hooks(&user, &project, ProjectTrust::Trusted);
     assert_eq!(all, [users.clone(), projects.clone()]);
     let refused = refused.unwrap();
     assert!(
@@ -223,9 +228,9 @@ fn trusted_project_adds_hooks_without_changing_the_users() {
 
     // A hook that the user has disabled stays disabled.
     let off = "[hooks.processes.more]\nenabled = false\n";
-    assert_eq!(hooks(off, &project, Trust::Trusted).0, []);
-    assert_eq!(hooks("[hooks]\nenabled = false\n", &project, Trust::Trusted).0, []);
-    let off = Fixture::new(off, &project).config(Trust::Trusted).disabled_hooks;
+    assert_eq!(hooks(off, &project, ProjectTrust::Trusted).0, []);
+    assert_eq!(hooks("[hooks]\nenabled = false\n", &project, ProjectTrust::Trusted).0, []);
+    let off = Fixture::new(off, &project).config(ProjectTrust::Trusted).disabled_hooks;
     assert_eq!(
         off.iter().map(|off| (off.name.as_str(), off.owner)).collect::<Vec<_>>(),
         [("more", Owner::User), ("Gate", Owner::Project)]
@@ -237,9 +242,9 @@ fn trusted_project_adds_hooks_without_changing_the_users() {
 #[test]
 fn only_the_user_can_weaken_a_hook() {
     let project = format!("[hooks.processes.g]\non_timeout = 'allow'\nvouches = ['bash']\n{HOOK}");
-    let config = Fixture::new("", &project).config(Trust::Trusted);
+    let config = Fixture::new("", &project).config(ProjectTrust::Trusted);
     assert_eq!((config.hooks[0].on_timeout, config.hooks[0].vouches.len()), (OnTimeout::Block, 0));
-    let config = Fixture::new(&project, "").config(Trust::Trusted);
+    let config = Fixture::new(&project, "").config(ProjectTrust::Trusted);
     assert_eq!((config.hooks[0].on_timeout, config.hooks[0].vouches.len()), (OnTimeout::Allow, 1));
     assert_eq!(config.rows().iter().filter(|row| row.key == "hooks.processes.g.vouches").count(), 1);
 }

@@ -44,7 +44,7 @@ fn searches_all_directories_and_keeps_the_first_of_a_name() {
     fixture.skill("work/.haft/skills/a", &text("a", "projects a"));
     fixture.skill("work/.agents/skills/e", &text("e", "projects e"));
     let names = |found: &SkillSet| found.skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
-    let trusted = fixture.find(Trust::Trusted);
+    let trusted = fixture.find(ProjectTrust::Trusted);
     assert_eq!(names(&trusted), ["a", "b", "c", "d", "e"]);
     assert_eq!(
         (trusted.get("a").unwrap().owner, trusted.get("e").unwrap().owner),
@@ -53,7 +53,7 @@ fn searches_all_directories_and_keeps_the_first_of_a_name() {
     let problem =
         "skill a in work/.haft/skills/a is not used: home/skills/a has the same name and takes precedence";
     assert_eq!(fixture.problems(&trusted), [problem]);
-    let untrusted = fixture.find(Trust::Untrusted);
+    let untrusted = fixture.find(ProjectTrust::Untrusted);
     assert_eq!((names(&untrusted).len(), untrusted.unused.len()), (3, 2));
 }
 
@@ -61,7 +61,7 @@ fn searches_all_directories_and_keeps_the_first_of_a_name() {
 fn check(text: &str, expect: &str) {
     let fixture = Fixture::new();
     fixture.skill("home/skills/x", text);
-    let found = fixture.find(Trust::Untrusted);
+    let found = fixture.find(ProjectTrust::Untrusted);
     assert_eq!(found.skills, []);
     assert_eq!(fixture.problems(&found), [format!("skill home/skills/x/SKILL.md is not used: {expect}")]);
 }
@@ -86,7 +86,7 @@ fn reads_all_fields_and_reports_a_different_directory_name() {
     let text = "---\nname: pdf\ndescription: Reads PDFs.\nlicense: MIT\nallowed-tools: Read Bash(git:*)\n\
                 metadata:\n  author: a\n---\nBody.";
     fixture.skill("home/skills/other", text);
-    let found = fixture.find(Trust::Untrusted);
+    let found = fixture.find(ProjectTrust::Untrusted);
     let skill = found.get("pdf").unwrap();
     assert_eq!((skill.license.as_deref(), skill.allowed_tools.len()), (Some("MIT"), 2));
     let problem = "skill pdf is in home/skills/other; the directory should have the skill's name";
@@ -101,7 +101,7 @@ fn loads_own_files_and_rejects_paths_outside() {
     std::fs::write(dir.join("scripts/run.py"), "print()").unwrap();
     std::fs::write(dir.join(".hidden"), "").unwrap();
     std::fs::write(fixture.0.path().join("secret"), "s").unwrap();
-    let found = fixture.find(Trust::Untrusted);
+    let found = fixture.find(ProjectTrust::Untrusted);
     let skill = found.get("pdf").unwrap();
     let expect =
         format!("Skill pdf in {}\n\nDo it.\n\nFiles of this skill:\n- scripts/run.py\n", dir.display());

@@ -27,7 +27,7 @@ const FILES: [(&str, &str); 6] = [
 
 #[test]
 fn user_templates_take_precedence_over_project_templates() {
-    let (_root, templates) = found(&FILES, Trust::Trusted);
+    let (_root, templates) = found(&FILES, ProjectTrust::Trusted);
     let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
     assert_eq!(names, ["plain", "review", "ship"]);
     let review = templates.get("review").unwrap();
@@ -62,7 +62,7 @@ fn rejects_template_named_like_a_skill_command() {
 
 #[test]
 fn expands_skill_command() {
-    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], Trust::Untrusted);
+    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], ProjectTrust::Untrusted);
     let skill = Skill {
         name: "s".into(),
         description: "d".into(),

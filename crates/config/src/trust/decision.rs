@@ -76,7 +76,7 @@ impl TrustDecision {
             }
             TrustRequest::Nothing => Ok(match recorded_trust(home, &dir) {
                 Ok((trust, code)) => Self { code, ..Self::with_trust(dir, trust, None) },
-                Err(reason) => Self::with_trust(dir, Trust::Untrusted, Some(reason)),
+                Err(reason) => Self::with_trust(dir, ProjectTrust::Untrusted, Some(reason)),
             }),
             TrustRequest::Exactly(wanted) => match Snapshot::take(home, &dir) {
                 Ok(snapshot) if snapshot.digest() == wanted => Ok(Self {
@@ -89,7 +89,7 @@ impl TrustDecision {
         }
     }
 
-    fn with_trust(dir: PathBuf, trust: Trust, reason: Option<String>) -> Self {
+    fn with_trust(dir: PathBuf, trust: ProjectTrust, reason: Option<String>) -> Self {
         // A path through a symbolic link would have other parent directories than the checked ones.
         let dir = if cfg!(unix) { dir.canonicalize().unwrap_or(dir) } else { dir };
         Self { project: Project { dir, trust }, distrust_reason: reason, code: None }
@@ -98,11 +98,11 @@ impl TrustDecision {
 
 /// Returns the recorded trust in a project and the digest of its code. The error is the reason why the record is not
 /// valid.
-fn recorded_trust(home: &Home, dir: &Path) -> Result<(Trust, Option<ProjectDigest>), String> {
+fn recorded_trust(home: &Home, dir: &Path) -> Result<(ProjectTrust, Option<ProjectDigest>), String> {
     let file = TrustFile::load(home)
         .map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
     // A directory that cannot be found has not been trusted either.
-    let Ok(real) = dir.canonicalize() else { return Ok((Trust::Untrusted, None)) };
+    let Ok(real) = dir.canonicalize() else { return Ok((ProjectTrust::Untrusted, None)) };
     let above = is_up(Defence::TrustedPath);
     let mut places = real.ancestors().take(if above { 1 } else { usize::MAX });
     let Some(record) = places.find_map(|place| file.record(place)) else {

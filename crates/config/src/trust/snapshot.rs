@@ -126,8 +126,8 @@ impl Snapshot {
     }
 
     /// Returns the differences from an earlier list of files.
-    pub fn difference_from(&self, before: &BTreeMap<String, ProjectDigest>) -> Difference {
-        Difference::between(before, &self.files, String::clone)
+    pub fn difference_from(&self, before: &BTreeMap<String, ProjectDigest>) -> ChangeSet {
+        ChangeSet::compare(before, &self.files, String::clone)
     }
 }
 

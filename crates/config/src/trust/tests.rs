@@ -61,15 +61,15 @@ impl Fixture {
 #[track_caller]
 fn check(change: impl Fn(&Path), difference: &str) {
     let fixture = Fixture::new().trusted();
-    assert_eq!(fixture.decided(&fixture.dir()), (Trust::Trusted, String::new()));
+    assert_eq!(fixture.decided(&fixture.dir()), (ProjectTrust::Trusted, String::new()));
     change(&fixture.dir());
     let expect = match difference {
-        "" => (Trust::Trusted, String::new()),
+        "" => (ProjectTrust::Trusted, String::new()),
         names => {
             let reason = format!(
                 "the project is no longer trusted, because files changed: {names}; run `haft trust` to review and trust it"
             );
-            (Trust::Untrusted, reason)
+            (ProjectTrust::Untrusted, reason)
         }
     };
     assert_eq!(fixture.decided(&fixture.dir()), expect);
@@ -271,7 +271,7 @@ fn rejects_too_large_project() {
     large.set_len(MAX_BYTES + 1).unwrap();
     assert!(matches!(Snapshot::take(&fixture.home(), &fixture.dir()), Err(SnapshotError::TooLarge { .. })));
     let (trust, reason) = fixture.decided(&fixture.dir());
-    assert_eq!(trust, Trust::Untrusted);
+    assert_eq!(trust, ProjectTrust::Untrusted);
     assert!(reason.contains("more than 200 MiB") && reason.contains(".haft/large"), "{reason}");
 }
 
@@ -279,21 +279,21 @@ fn rejects_too_large_project() {
 fn trust_applies_to_one_directory_and_can_be_revoked() {
     let fixture = Fixture::new().trusted();
     let below = fixture.dir().join("more");
-    assert_eq!(fixture.decided(&below).0, Trust::Untrusted);
-    assert_eq!(fixture.decided(fixture.dir().parent().unwrap()).0, Trust::Untrusted);
+    assert_eq!(fixture.decided(&below).0, ProjectTrust::Untrusted);
+    assert_eq!(fixture.decided(fixture.dir().parent().unwrap()).0, ProjectTrust::Untrusted);
     #[cfg(unix)]
     {
         let link = fixture.0.path().join("link");
         std::os::unix::fs::symlink(fixture.dir(), &link).unwrap();
-        assert_eq!(fixture.decided(&link).0, Trust::Trusted);
+        assert_eq!(fixture.decided(&link).0, ProjectTrust::Trusted);
     }
     assert!(TrustFile::revoke(&fixture.home(), &fixture.dir()).unwrap());
     assert!(!TrustFile::revoke(&fixture.home(), &fixture.dir()).unwrap());
-    assert_eq!(fixture.decided(&fixture.dir()), (Trust::Untrusted, String::new()));
+    assert_eq!(fixture.decided(&fixture.dir()), (ProjectTrust::Untrusted, String::new()));
     let fixture = fixture.trusted();
     let moved = fixture.dir().with_file_name("moved");
     fs::rename(fixture.dir(), &moved).unwrap();
-    assert_eq!(fixture.decided(&moved).0, Trust::Untrusted);
+    assert_eq!(fixture.decided(&moved).0, ProjectTrust::Untrusted);
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn check_store(spoil: impl Fn(&Path), why: &str) {
     let path = fixture.home().trust_file();
     spoil(&path);
     let (trust, reason) = fixture.decided(&fixture.dir());
-    assert_eq!(trust, Trust::Untrusted);
+    assert_eq!(trust, ProjectTrust::Untrusted);
     assert!(reason.starts_with("no project is trusted: ") && reason.contains(why), "{reason}");
     let before = fs::read(&path).unwrap_or_default();
     assert!(TrustFile::grant(&fixture.home(), &fixture.snapshot(), "1").is_err());

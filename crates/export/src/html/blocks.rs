@@ -18,9 +18,9 @@ const SHORT: usize = 100;
 pub(super) fn write_content_blocks(out: &mut String, content: &[ContentBlock]) {
     for block in content {
         match block {
-            Content::Text { text } if text.trim().is_empty() => {}
-            Content::Text { text } => write_pre(out, "", text),
-            Content::Image(image) => write_image(out, image),
+            ContentBlock::Text { text } if text.trim().is_empty() => {}
+            ContentBlock::Text { text } => write_pre(out, "", text),
+            ContentBlock::Image(image) => write_image(out, image),
         }
     }
 }

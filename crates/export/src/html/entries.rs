@@ -140,7 +140,7 @@ impl<'a> ThreadWriter<'a> {
         self.write_label(entry);
         for block in content {
             match block {
-                Content::Text { text } => {
+                ContentBlock::Text { text } => {
                     let _ = write!(self.out, "<div class=\"said\">{}</div>", html_text(text.trim_end()));
                 }
                 ContentBlock::Image(image) => write_image(&mut self.out, image),
@@ -238,7 +238,7 @@ impl<'a> ThreadWriter<'a> {
         self.out.push_str("</div></details>");
     }
 
-    fn write_custom_message(&mut self, entry: &Entry, custom: &CustomMessage) {
+    fn write_custom_message(&mut self, entry: &SessionEntry, custom: &CustomMessage) {
         let hidden = if custom.display { "" } else { " · not shown to the user" };
         let _ = write!(
             self.out,

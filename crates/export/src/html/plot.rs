@@ -27,7 +27,7 @@ struct UsageChart {
 }
 
 /// Writes the charts if at least two answers have a known usage.
-pub(super) fn write_charts(out: &mut String, turns: &[Usage]) {
+pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
     if turns.len() < 2 {
         return;
     }

@@ -35,7 +35,7 @@ fn escape_html(text: &str) -> String {
 }
 
 /// Formats a time as `2026-01-02 03:04 UTC`. Text that is not a time is escaped and returned.
-pub(super) fn time_element(time: &Time) -> String {
+pub(super) fn time_element(time: &Rfc3339Time) -> String {
     let Ok(at) = time.0.parse::<jiff::Timestamp>() else { return html_text(&time.0) };
     let at = at.to_string();
     let (day, minute) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());

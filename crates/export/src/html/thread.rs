@@ -54,7 +54,7 @@ impl<'a> BranchTree<'a> {
         let places: HashMap<EntryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut children: HashMap<Option<EntryId>, Vec<usize>> = HashMap::new();
-        let is_message = |entry: &Entry| matches!(entry.body, EntryBody::Said(_));
+        let is_message = |entry: &SessionEntry| matches!(entry.body, EntryBody::Said(_));
         let mut last: Vec<_> =
             entries.iter().enumerate().map(|(at, entry)| (at, is_message(entry))).collect();
         for (at, entry) in entries.iter().enumerate() {
@@ -179,7 +179,7 @@ impl<'a> EntryThread<'a> {
 
     /// Returns the interventions of the call or answer that an intervention belongs to; `None` for one that concerns
     /// the turn.
-    fn intervention_target(&mut self, it: &Intervention) -> Option<&mut Vec<Intervention>> {
+    fn intervention_target(&mut self, it: &HookIntervention) -> Option<&mut Vec<HookIntervention>> {
         match (&it.call_id, it.action) {
             (Some(id), _) => self.open_call(|call| call.call.id == *id).map(|call| &mut call.interventions),
             (

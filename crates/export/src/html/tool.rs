@@ -170,14 +170,18 @@ pub(super) fn intervention_sentence(it: &HookIntervention) -> String {
         InterventionAction::TurnEnded if it.call_id.is_some() => {
             format!("{names} ended the turn with this call: the tool did not run.")
         }
-        Action::TurnEnded => format!("{names} ended the turn before the model request."),
-        Action::Edited => {
+        InterventionAction::TurnEnded => format!("{names} ended the turn before the model request."),
+        InterventionAction::Edited => {
             format!("{names} changed the result: the model did not receive the original result.")
         }
-        Action::Replaced => format!("{names} changed the text that was shown to the user."),
-        Action::Suppressed => format!("{names} hid this message from the user."),
-        Action::AnswerEdited => format!("{names} changed this message: the model's own text was different."),
-        Action::AnswerDropped => format!("{names} ended the turn and dropped the model's answer."),
-        Action::Discarded => format!("{names} discarded a turn: its messages are not included."),
+        InterventionAction::Replaced => format!("{names} changed the text that was shown to the user."),
+        InterventionAction::Suppressed => format!("{names} hid this message from the user."),
+        InterventionAction::AnswerEdited => {
+            format!("{names} changed this message: the model's own text was different.")
+        }
+        InterventionAction::AnswerDropped => {
+            format!("{names} ended the turn and dropped the model's answer.")
+        }
+        InterventionAction::Discarded => format!("{names} discarded a turn: its messages are not included."),
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct EntryBuilder {
     problems: Vec<ImportProblem>,
     pub(super) leaf: Option<EntryId>,
     /// The time of the next entry.
-    pub(super) time: Time,
+    pub(super) time: Rfc3339Time,
     pub(super) line: u64,
 }
 
@@ -64,7 +64,7 @@ impl EntryBuilder {
 
     /// Returns the entries and problems. Completes compactions with the settings in effect and the usage, as haft
     /// itself writes them.
-    pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<ImportProblem>) {
+    pub(super) fn finish(mut self) -> (Vec<SessionEntry>, Vec<ImportProblem>) {
         let places: HashMap<EntryId, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut used = TokenUsage::default();
@@ -124,13 +124,13 @@ fn settings_at(entries: &[SessionEntry], places: &HashMap<EntryId, usize>, at: u
 }
 
 /// Parses a time in any time zone and precision, and formats it like haft. Returns `None` for other text.
-pub(super) fn parse_time(text: &str) -> Option<Time> {
+pub(super) fn parse_time(text: &str) -> Option<Rfc3339Time> {
     let at: jiff::Timestamp = text.parse().ok()?;
     Some(Rfc3339Time(format!("{at:.3}")))
 }
 
 /// Converts milliseconds since 1970 to a time.
-pub(super) fn time_from_millis(millis: f64) -> Option<Time> {
+pub(super) fn time_from_millis(millis: f64) -> Option<Rfc3339Time> {
     let at = jiff::Timestamp::from_millisecond(millis as i64).ok()?;
     Some(Rfc3339Time(format!("{at:.3}")))
 }

@@ -76,7 +76,7 @@ pub(super) fn read(bytes: &[u8]) -> ParsedSession {
 
 struct PiReader {
     builder: EntryBuilder,
-    created: Option<Time>,
+    created: Option<Rfc3339Time>,
     ids: HashMap<String, EntryId>,
     /// The entries by position, for version 1, which has no ids.
     order: Vec<Option<EntryId>>,
@@ -209,16 +209,16 @@ impl PiReader {
 }
 
 /// Parses a time in RFC 3339 format or in milliseconds since 1970.
-fn parse_row_time(raw: &RawJson) -> Option<Time> {
+fn parse_row_time(raw: &RawJson) -> Option<Rfc3339Time> {
     match raw.read::<String>() {
         Ok(text) => parse_time(&text),
         Err(_) => raw.read::<f64>().ok().and_then(time_from_millis),
     }
 }
 
-fn parse_contents(builder: &mut EntryBuilder, raw: &RawJson) -> Vec<Content> {
+fn parse_contents(builder: &mut EntryBuilder, raw: &RawJson) -> Vec<ContentBlock> {
     match raw.read::<String>() {
-        Ok(text) => vec![Content::Text { text }],
+        Ok(text) => vec![ContentBlock::Text { text }],
         Err(_) => message::parse_blocks(builder, raw)
             .into_iter()
             .filter_map(|block| block.into_content(builder))

@@ -103,12 +103,12 @@ pub(super) fn read(bytes: &[u8]) -> ParsedSession {
 struct ZotReader {
     builder: EntryBuilder,
     model: ModelChange,
-    created: Option<Time>,
+    created: Option<Rfc3339Time>,
     /// The tool names of the calls, which results do not contain.
     tools: HashMap<String, String>,
     total: ZotUsage,
     /// A usage row that precedes its answer.
-    pending: Option<Usage>,
+    pending: Option<TokenUsage>,
 }
 
 impl ZotReader {
@@ -282,8 +282,8 @@ impl ZotReader {
             cost_usd: usage.cost_usd,
         };
         match self.builder.last_entry() {
-            Some(Entry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
-                if answer.usage == Usage::default() =>
+            Some(SessionEntry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
+                if answer.usage == TokenUsage::default() =>
             {
                 answer.usage = usage;
             }

@@ -63,8 +63,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "launch",
         &[
-            "sys", "timeouts", "program", "terminal_request", "harden", "sandbox", "guardian", "launcher", "spawn",
-            "group", "child", "bin",
+            "sys",
+            "timeouts",
+            "program",
+            "terminal_request",
+            "harden",
+            "sandbox",
+            "guardian",
+            "launcher",
+            "spawn",
+            "group",
+            "child",
+            "bin",
         ],
     ),
     (

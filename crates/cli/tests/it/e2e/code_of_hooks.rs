@@ -99,7 +99,11 @@ fn user_hook_runs_no_files_of_untrusted_project() {
     let lies = "hooks/gate.py is in the project, which is not trusted";
     check_untrusted(&["python3", "hooks/gate.py"], "", lies);
     check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
-    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is relative to the project");
+    check_untrusted(
+        &["python3", "gate.py"],
+        "dir = 'hooks'\n",
+        "its `dir`, hooks, is relative to the project",
+    );
 }
 
 #[test]

@@ -218,7 +218,11 @@ fn reports_repair() {
     tear(&scene);
     let ran = scene.haft(&["-p", "-c", "second"]);
     ran.expect(0);
-    assert!(ran.stderr.contains("the last line was incomplete; its 13 bytes were moved to "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the last line was incomplete; its 13 bytes were moved to "),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     assert_eq!(prompts(&scene, 1), ["first", "second"]);
 }

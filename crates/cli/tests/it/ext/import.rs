@@ -88,7 +88,8 @@ fn writes_hooks_once() {
     "#);
     let again = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
     assert_eq!(again.code, 8, "{again:?}");
-    let taken = "home/config.toml already has hooks with these names: gate, off, watch; rename or remove them";
+    let taken =
+        "home/config.toml already has hooks with these names: gate, off, watch; rename or remove them";
     assert!(again.stderr.contains(taken), "{again:?}");
     let shown = world.haft(&["config", "show", "--origin"]).stdout;
     let hooks: Vec<_> = shown.lines().filter(|line| line.starts_with("hooks.processes.gate")).collect();

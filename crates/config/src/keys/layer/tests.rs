@@ -91,7 +91,7 @@ fn reads_and_validates_environment() {
     assert_eq!(with("HAFT_MODEL", "").unwrap(), ConfigLayer::empty(LayerSource::Env));
     let error = with("HAFT_MAX_STEPS", "0").unwrap_err().to_string();
     assert_eq!(error, r#"HAFT_MAX_STEPS="0" is not valid: expected a whole number of at least 1"#);
-    assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(Thinking::XHigh));
+    assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(ThinkingLevel::XHigh));
     let former = merge(with("HAFT_REASONING", "low").unwrap()).thinking;
     assert_eq!(
         former,
@@ -106,7 +106,7 @@ fn reads_and_validates_environment() {
 
 #[test]
 fn every_thinking_level_is_read_under_both_names() {
-    for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL.iter().copied()) {
+    for (name, level) in ThinkingLevel::NAMES.into_iter().zip(ThinkingLevel::ALL.iter().copied()) {
         for key in ["thinking", "reasoning"] {
             let text = format!("\n{key} = '{name}'");
             let file = ParsedConfigFile::parse(std::path::Path::new("c"), &text).unwrap();

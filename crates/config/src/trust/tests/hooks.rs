@@ -15,7 +15,7 @@ fn programs_of_project_hooks_are_covered() {
         let fixture = fixture.trusted();
         fixture.write(path, "2");
         let (trust, reason) = fixture.decided(&fixture.dir());
-        assert_eq!(trust == Trust::Trusted, expect.is_empty(), "{reason}");
+        assert_eq!(trust == ProjectTrust::Trusted, expect.is_empty(), "{reason}");
         assert!(reason.contains(expect), "{reason}");
     }
     let changed = "hook g runs tools/gate.py (changed)";
@@ -43,6 +43,6 @@ fn project_files_run_by_user_hooks_are_covered() {
     let fixture = fixture.trusted();
     fixture.write("tools/gate.py", "2");
     let (trust, reason) = fixture.decided(&fixture.dir());
-    assert_eq!(trust, Trust::Untrusted);
+    assert_eq!(trust, ProjectTrust::Untrusted);
     assert!(reason.contains("your hook g runs tools/gate.py (changed)"), "{reason}");
 }

@@ -67,7 +67,7 @@ pub(super) struct PiBlock {
 }
 
 impl PiBlock {
-    pub(super) fn into_content(self, builder: &mut EntryBuilder) -> Option<Content> {
+    pub(super) fn into_content(self, builder: &mut EntryBuilder) -> Option<ContentBlock> {
         match (self.kind.as_str(), self.text, self.mime_type, self.data) {
             ("text", Some(text), ..) => Some(ContentBlock::Text { text }),
             ("image", _, Some(mime_type), Some(data)) => {
@@ -129,7 +129,7 @@ pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
         // The text that pi sends for a command that the user ran. A command excluded from the context stays excluded.
         "bashExecution" if !fields.exclude_from_context => {
             let text = format!("Ran `{}`\n```\n{}\n```", fields.command?, fields.output.unwrap_or_default());
-            add_custom_message(builder, "bashExecution", vec![Content::Text { text }], true);
+            add_custom_message(builder, "bashExecution", vec![ContentBlock::Text { text }], true);
         }
         "bashExecution" => _ = builder.add_custom(OWNER, "bashExecution", raw.clone()),
         "custom" | "hookMessage" => {
@@ -137,14 +137,14 @@ pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
             add_custom_message(builder, &fields.custom_type?, content, fields.display.unwrap_or(true));
         }
         role @ ("branchSummary" | "compactionSummary") => {
-            add_custom_message(builder, role, vec![Content::Text { text: fields.summary? }], true);
+            add_custom_message(builder, role, vec![ContentBlock::Text { text: fields.summary? }], true);
         }
         _ => return None,
     }
     Some(())
 }
 
-fn add_custom_message(builder: &mut EntryBuilder, kind: &str, content: Vec<Content>, display: bool) {
+fn add_custom_message(builder: &mut EntryBuilder, kind: &str, content: Vec<ContentBlock>, display: bool) {
     builder.add(CustomMessage { owner: OWNER.to_owned(), kind: kind.to_owned(), content, display });
 }
 

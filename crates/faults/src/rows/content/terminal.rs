@@ -36,11 +36,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                     line(json!({"type": "register_tool", "name": name, "description": description}))
                 }),
                 expect: &[(EVIL, "register_rejected")],
-                play: |world| {
-                    Box::pin(
-                        world.expect_report("register_rejected", "10 invisible characters"),
-                    )
-                },
+                play: |world| Box::pin(world.expect_report("register_rejected", "10 invisible characters")),
                 ..CASE
             },
             FaultCase { play: |world| Box::pin(hidden_text_is_shown(world)), ..CASE },

@@ -152,7 +152,10 @@ async fn ends_the_call(world: &World, why: &str) -> Result<()> {
 
 async fn stays_down(world: &mut World) -> Result<()> {
     world
-        .expect_report("crash_loop", "is no longer restarted automatically; last failure: exited with status 3")
+        .expect_report(
+            "crash_loop",
+            "is no longer restarted automatically; last failure: exited with status 3",
+        )
         .await?;
     let state = world.state(EVIL)?;
     ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");

@@ -318,7 +318,11 @@ fn prints_only_the_end_of_a_long_conversation() {
     let messages: Vec<Message> = (0..60).map(message).collect();
     terminal.fake.state.transcript().restore(&messages);
     terminal.print();
-    assert!(terminal.text.contains("10 earlier entries are not printed\nyou: question 10\n"), "{}", terminal.text);
+    assert!(
+        terminal.text.contains("10 earlier entries are not printed\nyou: question 10\n"),
+        "{}",
+        terminal.text
+    );
     assert!(terminal.text.ends_with("you: question 59\n"), "{}", terminal.text);
 }
 

@@ -41,8 +41,7 @@ async fn tools_custom_filters_provider_tools_and_hook_additions() {
     assert_eq!(ran.result(), ("x".to_owned(), false));
     let told = told.events.messages();
     assert_eq!(told.len(), 4, "two tools, two requests: {told:?}");
-    let text =
-        r#"before_llm hook: cannot add the tool "plugin": the tool is not active"#;
+    let text = r#"before_llm hook: cannot add the tool "plugin": the tool is not active"#;
     assert_eq!(told[0], text);
 }
 
