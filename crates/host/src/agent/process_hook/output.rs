@@ -53,7 +53,7 @@ pub(super) async fn read_result(
     let shown = !result.silent && !result.for_user.is_empty();
     let display = shown.then(|| DisplayText {
         by: name.clone(),
-        text: bounds::truncate_text_for_user(&result.for_user, limits, own),
+        text: bounds::shorten_for_user(&result.for_user, limits, own),
     });
     ToolOutput { handled, display, ..read.into_output(kept.as_deref()) }
 }
