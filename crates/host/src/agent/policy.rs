@@ -1,6 +1,6 @@
 //! The effect of a failed interception on the action. One table for all dialects.
 //!
-//! | hook | role | timeout | timeout, when the user said so | any other failure |
+//! | hook | role | timeout | timeout, allowed by the user | any other failure |
 //! |---|---|---|---|---|
 //! | `tool_call` | none, `gate`, `rewrite` | blocks | passes | blocks |
 //! | `turn_start` | `gate` | blocks | blocks | blocks |
