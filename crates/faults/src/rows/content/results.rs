@@ -135,8 +135,7 @@ fn answer(fields: &str) -> Vec<u8> {
 
 /// The file that a cut result names.
 fn saved_result_path(text: &str) -> Result<PathBuf> {
-    let (_, behind) =
-        text.rsplit_once("complete output: ").with_context(|| format!("no file in {text:?}"))?;
+    let (_, behind) = text.rsplit_once("all of it is in ").with_context(|| format!("no file in {text:?}"))?;
     Ok(behind.trim_end_matches(']').into())
 }
 

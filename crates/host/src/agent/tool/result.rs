@@ -65,7 +65,7 @@ impl SanitizedToolResult {
             let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
             let whole = match kept {
                 Some(path) => format!("all of it is in {}", path.display()),
-                None => "the rest was lost".to_owned(),
+                None => "the rest could not be kept".to_owned(),
             };
             self.add_note(format!(
                 "[truncated: {} bytes left out; a result may have {bytes} bytes and {lines} lines; {whole}]",
@@ -281,7 +281,7 @@ mod tests {
         let output = over.into_output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
-        assert!(last.ends_with("lines; the rest was lost]"), "{last}");
+        assert!(last.ends_with("lines; the rest could not be kept]"), "{last}");
     }
 
     #[test]
