@@ -103,7 +103,7 @@ fn lines_of_picoclaw_round_trip() {
     SEED.lines().chain(FLOW.lines()).filter(|text| text.contains("\"method\"")).for_each(again);
 }
 
-/// True if all of `sent` is present in `own`.
+/// Checks that all of `sent` is present in `own`.
 #[track_caller]
 fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
     match (sent, own) {
