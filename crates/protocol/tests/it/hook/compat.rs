@@ -64,7 +64,7 @@ fn every_block_of_the_document_is_read() {
     hook.before_tool
       Modify { tool: None, arguments: Some({"text":"modified hello"}) }
       Deny { reason: "Invalid arguments" }
-      Respond(ToolResult { for_llm: "Plugin tool executed successfully", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })
+      Respond(HookToolResult { for_llm: "Plugin tool executed successfully", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })
     hook.after_tool
       Continue
     hook.approve_tool
