@@ -79,7 +79,7 @@ impl FrameDirection {
     /// Returns the table of hooks: every `event` of `event_intercept`.
     fn hook_table(&self) -> Result<String> {
         let mut out =
-            String::from("\n\n| hook | when | the question carries | example |\n|---|---|---|---|\n");
+            String::from("\n\n| hook | when | fields of the request | example |\n|---|---|---|---|\n");
         for (hook, branch) in
             fields::union_branches(&self.root, &self.root["$defs"]["EventIntercept"], "event")
         {

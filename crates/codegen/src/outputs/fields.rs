@@ -63,7 +63,7 @@ fn variant_rows(root: &Value, object: &Value) -> Vec<FieldRow> {
     };
     let branches = union_branches(root, object, tag);
     let names: Vec<String> = branches.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
-    let meaning = "Which: it says what the other fields are.".to_owned();
+    let meaning = "The kind. It determines the other fields.".to_owned();
     let mut rows = vec![FieldRow { name: tag.clone(), kind: names.join(" "), required: true, meaning }];
     for (name, branch) in &branches {
         for field in field_rows(root, branch) {
@@ -166,7 +166,7 @@ mod tests {
             .map(|field| format!("{}:{}:{}", field.name, field.kind, field.meaning))
             .collect();
         let expect = [
-            "event:`\"start\"` `\"end\"`:Which: it says what the other fields are.",
+            "event:`\"start\"` `\"end\"`:The kind. It determines the other fields.",
             "step:integer:`start`: It.",
             "stop:integer:`end`: It.",
         ];

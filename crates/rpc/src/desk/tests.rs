@@ -220,7 +220,7 @@ fn empty_prompt_is_rejected_unless_it_has_an_image() {
     "#;
     assert_snapshot!(played(script), @r#"
     1 prompt "message":" \n"
-      1 prompt: empty_message: the message is empty; say something
+      1 prompt: empty_message: the message is empty; add a text
     2 prompt "message":"","images":[{"mime_type":"image/png","data":"AA=="}]
       2 prompt: {"started":true}
       start ""

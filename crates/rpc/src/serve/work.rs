@@ -179,7 +179,7 @@ async fn run_compaction(
     match outcome {
         Ok(compacted) => JobOutcome::with_last_event(RpcEvent::CompactDone { summary: compacted.summary }),
         Err(CompactError::Aborted) => JobOutcome::default(),
-        Err(error) => JobOutcome::with_last_event(self::error_event(error)),
+        Err(error) => JobOutcome::with_last_event(error_event(error)),
     }
 }
 

@@ -100,7 +100,7 @@ async fn schema_is_one_inlined_object() {
             "null"
           ],
           "format": "int64",
-          "description": "An argument that must not go through a float."
+          "description": "An argument that must not be converted to a float."
         }
       },
       "required": [

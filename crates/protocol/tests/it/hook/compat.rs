@@ -64,7 +64,7 @@ fn every_block_of_the_document_is_read() {
     hook.before_tool
       Modify { tool: None, arguments: Some({"text":"modified hello"}) }
       Deny { reason: "Invalid arguments" }
-      Respond(ToolResult { for_llm: "Plugin tool executed successfully", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })
+      Respond(HookToolResult { for_llm: "Plugin tool executed successfully", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })
     hook.after_tool
       Continue
     hook.approve_tool
@@ -103,7 +103,7 @@ fn lines_of_picoclaw_round_trip() {
     SEED.lines().chain(FLOW.lines()).filter(|text| text.contains("\"method\"")).for_each(again);
 }
 
-/// True if all of `sent` is present in `own`.
+/// Checks that all of `sent` is present in `own`.
 #[track_caller]
 fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
     match (sent, own) {

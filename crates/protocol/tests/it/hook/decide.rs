@@ -114,7 +114,7 @@ fn tool_call_can_be_denied_or_answered() {
     let call = samples::before_tool();
     check(&call, r#"{"action":"deny_tool","reason":"no"}"#, Ok(r#"Deny { reason: "no" }"#));
     check(&call, r#"{"action":"deny_tool","call":7}"#, Ok(r#"Deny { reason: "" }"#));
-    let fog = r#"Respond(ToolResult { for_llm: "fog", for_user: "", silent: false, is_error: true, is_async: false, media: ["a.png"], artifact_tags: [], response_handled: false })"#;
+    let fog = r#"Respond(HookToolResult { for_llm: "fog", for_user: "", silent: false, is_error: true, is_async: false, media: ["a.png"], artifact_tags: [], response_handled: false })"#;
     check(
         &call,
         r#"{"action":"respond","call":{"tool":"x"},"result":{"for_llm":"fog","is_error":true,"media":["a.png"]}}"#,
@@ -129,7 +129,7 @@ fn tool_call_can_be_denied_or_answered() {
         &call,
         r#"{"action":"respond","result":{}}"#,
         Ok(
-            r#"Respond(ToolResult { for_llm: "", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })"#,
+            r#"Respond(HookToolResult { for_llm: "", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })"#,
         ),
     );
 }

@@ -133,9 +133,9 @@ fn complete_result_replaces_the_tools() {
 fn result_at_the_wrong_level_is_rejected() {
     for field in ["for_llm", "for_user", "silent", "is_error", "media", "response_handled"] {
         let wrong = after_tool().decide(&json(&format!(r#"{{"result":{{"{field}":null}}}}"#))).unwrap_err();
-        assert_eq!(wrong.detail, format!("\"result\" has {field:?} and no \"result\""));
+        assert_eq!(wrong.detail, format!("\"result\" has {field:?} instead of \"result\""));
         let wrong = after_tool().decide(&json(&format!(r#"{{"{field}":null}}"#))).unwrap_err();
-        assert_eq!(wrong.detail, format!("{field:?} stands beside \"result\", not in it"));
+        assert_eq!(wrong.detail, format!("{field:?} must be inside \"result\""));
     }
     check(&after_tool(), r#"{"result":{"tool":"x"}}"#, Ok("Continue"));
     check(&after_tool(), r#"{"result":{"result":null}}"#, Ok("Continue"));
