@@ -12,7 +12,7 @@ use crate::e2e::scene::Scene;
 const QUIET: Duration = Duration::from_millis(400);
 
 /// The hint of a question that has ignored a key.
-pub(super) const EARLY: &str = "too early, once more";
+pub(super) const EARLY: &str = "too early, press again";
 
 /// A scene and `haft` of it in a terminal.
 pub(super) struct Seat {
