@@ -42,8 +42,8 @@ pub struct PromptHistory {
 pub struct DecodedHistory {
     /// The newest prompts of the file, up to the maximum.
     pub history: PromptHistory,
-    /// True if the file has grown so much that the output of [`PromptHistory::encode`] should replace it. Other programs
-    /// may be appending, so only the holder of the file's lock may do so.
+    /// True if the file has grown so much that the output of [`PromptHistory::encode`] should replace it. Other
+    /// programs may be appending, so only the holder of the file's lock may do so.
     pub rewrite: bool,
 }
 
@@ -59,8 +59,8 @@ impl PromptHistory {
         &self.prompts
     }
 
-    /// Records a sent prompt: [`Submission::history_text`](crate::editor::Submission::history_text). Returns the line to append to
-    /// the file; `None` if the prompt is not recorded.
+    /// Records a sent prompt: [`Submission::history_text`](crate::editor::Submission::history_text). Returns the line
+    /// to append to the file; `None` if the prompt is not recorded.
     pub fn push(&mut self, prompt: &str) -> Option<String> {
         self.stop_browsing();
         let kept = is_kept(prompt) && self.prompts.last().is_none_or(|last| last != prompt);

@@ -199,9 +199,11 @@ mod tests {
     #[test]
     fn failed_editor_changes_nothing() {
         let missing = || Err(io::ErrorKind::NotFound.into());
-        for (ended, expect) in
-            [(Ok(Some(1)), "ended with 1"), (Ok(None), "was stopped"), (missing(), "cannot be started")]
-        {
+        for (ended, expect) in [
+            (Ok(Some(1)), "exited with 1"),
+            (Ok(None), "was stopped"),
+            (missing(), "Cannot start the editor"),
+        ] {
             let draft = EditorFile::new("one").unwrap();
             let said = read_edited_text(&draft, "vi", ended).unwrap_err();
             assert!(said.contains(expect) && !said.contains("is in"), "{said}");

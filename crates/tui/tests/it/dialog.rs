@@ -153,7 +153,7 @@ fn shows_countdown() {
     │ Go on?                     │
     │                            │
     │  [Yes]  ›[No]              │
-    ╰─ y yes · n no · enter wh… ─╯
+    ╰─ y yes · n no · enter se… ─╯
     ");
     let within = Some(Duration::from_secs(754));
     insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(AnswerKind::Confirm) }).shown(60), @"
@@ -252,7 +252,7 @@ fn shows_secret_as_dots() {
     │ nowhere else.              │
     │                            │
     │ › •••••••••••••••••••••••▏• │
-    ╰─ enter answers · esc lea… ─╯
+    ╰─ enter submit · esc canc… ─╯
     ");
 }
 

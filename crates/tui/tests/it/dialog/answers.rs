@@ -148,7 +148,7 @@ fn shows_hint_for_unknown_key() {
     let mut early = Open::new(approve("{}"));
     early.shown(80);
     early.keys("y");
-    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y yes · n no · enter select · esc cancel ────────────╯");
+    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y yes · n no · enter select · esc cancel ───────────╯");
     let mut gate = Open::new(gate());
     gate.shown(80);
     let mut gate = gate.later(300);

@@ -23,7 +23,7 @@ fn final_message_fills_gaps() {
     shown.event(&answer(&[AssistantBlock::Thinking { text: "hm".into() }, block("one two")]));
     assert_eq!(
         shown.draw(),
-        "∴ thought\n\none two\n\n· 3 events were left out, because they\n  came too fast"
+        "∴ thought\n\none two\n\n· 3 events were dropped because they\n  arrived too fast"
     );
 }
 

@@ -121,7 +121,7 @@ fn compacts_conversation() {
     seat.say("second question");
     seat.sees(&["Short."]);
     seat.say("/compact keep names");
-    seat.sees(&["summed up"]);
+    seat.sees(&["context compacted"]);
     seat.say("third question");
     seat.sees(&["Afterwards."]);
     let last = seat.scene.server.requests().pop().unwrap();
