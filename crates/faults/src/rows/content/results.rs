@@ -135,11 +135,7 @@ fn answer(fields: &str) -> Vec<u8> {
 
 /// The file that a cut result names.
 fn saved_result_path(text: &str) -> Result<PathBuf> {
-<<<<<<< HEAD
     let (_, behind) = text.rsplit_once("full text: ").with_context(|| format!("no file in {text:?}"))?;
-=======
-    let (_, behind) = text.rsplit_once("all of it is in ").with_context(|| format!("no file in {text:?}"))?;
->>>>>>> t-packages
     Ok(behind.trim_end_matches(']').into())
 }
 

@@ -64,13 +64,8 @@ impl SanitizedToolResult {
         if self.omitted > 0 {
             let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
             let whole = match kept {
-<<<<<<< HEAD
                 Some(path) => format!("full text: {}", path.display()),
                 None => "the full text could not be saved".to_owned(),
-=======
-                Some(path) => format!("all of it is in {}", path.display()),
-                None => "the rest could not be kept".to_owned(),
->>>>>>> t-packages
             };
             self.add_note(format!(
                 "[truncated: {} bytes omitted; the limit is {bytes} bytes and {lines} lines; {whole}]",
@@ -286,11 +281,7 @@ mod tests {
         let output = oversized.into_output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
-<<<<<<< HEAD
         assert!(last.ends_with("lines; the full text could not be saved]"), "{last}");
-=======
-        assert!(last.ends_with("lines; the rest could not be kept]"), "{last}");
->>>>>>> t-packages
     }
 
     #[test]
