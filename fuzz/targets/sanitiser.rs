@@ -1,4 +1,4 @@
-//! libFuzzer's input for [`haft_fuzz::sanitiser`].
+//! Passes the inputs of libFuzzer to [`haft_fuzz::sanitiser`].
 
 #![no_main]
 

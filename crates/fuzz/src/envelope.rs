@@ -1,7 +1,7 @@
-//! Bytes to lines to frames: the first code that meets what a stranger sends.
+//! The path from bytes to lines to frames: the first code that handles untrusted input.
 
 use haft_host::{FramedLine, LineFramer};
-use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
+use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, HostFrame, Limits};
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE};
@@ -9,17 +9,20 @@ use serde_json::Value;
 
 use crate::{memory, pieces, strict};
 
-/// A limit that inputs of a few hundred bytes reach.
+/// A line limit that inputs of a few hundred bytes reach.
 const SHORT: usize = 48;
 
-/// The memory that reading one byte of a line may allocate in all, frames and errors included.
+/// Limit on the memory allocated for each byte of a line, including frames and errors.
 const BYTES_A_BYTE: usize = 256;
 
-/// The memory that reading a line may allocate however short it is.
+/// Limit on the memory allocated for a line of any length.
 const BYTES_A_LINE: usize = 64 * 1024;
 
-/// Whatever pieces a stream comes in, it is the same lines; a line is refused by name or is one value to everybody,
-/// and what is decoded is encoded to a line that says the same. Memory is bounded by what was sent.
+/// Checks one stream.
+///
+/// A stream must yield the same lines, however it is cut into pieces. Each line is either rejected with a named error
+/// or has one meaning for every JSON reader. A decoded frame must survive encoding. The size of the input bounds the
+/// memory.
 pub fn check(stream: &[u8]) {
     assert_eq!(lines(stream.chunks(1), SHORT), lines([stream], SHORT), "byte by byte");
     for limit in [SHORT, MAX_LINE] {
@@ -35,7 +38,7 @@ pub fn check(stream: &[u8]) {
     }
 }
 
-/// All items of a stream that comes in these pieces.
+/// Returns all items of a stream that arrives in these pieces.
 fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<FramedLine> {
     let mut framer = LineFramer::default();
     let mut found = Vec::new();
@@ -64,7 +67,7 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
     let decoded = memory::run_limited(limit, || decode::<F>(line));
     let text = std::str::from_utf8(line);
-    // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
+    // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     if text.is_ok_and(|text| !text.to_ascii_lowercase().contains("\\ud")) {
         assert_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
     }
@@ -72,18 +75,18 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let Ok(again) = encode(&frame) else {
         let kind = frame.kind();
         let has_blocks = ["tool_result", "host_result"].contains(&kind);
-        return assert!(has_blocks, "{kind}: only blocks of a result may be of a kind that is never written");
+        return assert!(has_blocks, "{kind}: only results may hold blocks of a kind that haft never writes");
     };
     let body = again.strip_suffix('\n').expect("a line ends with a newline");
-    assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "one line: {again}");
+    assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "more than one line: {again}");
     match decode::<F>(body.as_bytes()) {
-        Ok(DecodedFrame::Known(same)) => assert_eq!(same, frame, "through {again}"),
-        other => panic!("{again} was read as {other:?}"),
+        Ok(Decoded::Known(same)) => assert_eq!(same, frame, "after a round trip through {again}"),
+        other => panic!("{again} was decoded as {other:?}"),
     }
 }
 
-/// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
-fn assert_agreement<F: FrameSet>(decoded: &Result<DecodedFrame<F>, DecodeError>, plain: Option<Value>) {
+/// Compares haft's decoding of a line with a strict parser that rejects duplicate keys.
+fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<Value>) {
     match (decoded, plain) {
         (Ok(DecodedFrame::Known(frame)), Some(value)) => {
             assert_eq!(value["type"], frame.kind(), "type");
@@ -93,26 +96,34 @@ fn assert_agreement<F: FrameSet>(decoded: &Result<DecodedFrame<F>, DecodeError>,
         }
         (Ok(DecodedFrame::Unknown { kind, id }), Some(value)) => {
             assert_eq!(value["type"].as_str().unwrap_or_default(), kind, "type");
-            assert!(value.is_object() && !F::KINDS.contains(&kind.as_str()), "{kind} is known");
+            assert!(
+                value.is_object() && !F::KINDS.contains(&kind.as_str()),
+                "the known kind {kind} was not decoded"
+            );
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
         }
         (Err(DecodeError::Malformed { id, .. }), Some(value)) => {
-            assert!(value.is_object(), "malformed, and no object");
+            assert!(value.is_object(), "a malformed frame must be an object");
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
         }
-        (Err(DecodeError::NotObject), Some(value)) => assert!(!value.is_object(), "it is an object"),
+        (Err(DecodeError::NotObject), Some(value)) => {
+            assert!(!value.is_object(), "an object was rejected as not an object")
+        }
         (Err(DecodeError::TooDeep { limit }), Some(value)) => {
-            assert!(*limit == MAX_DEPTH && strict::nesting_depth(&value) > MAX_DEPTH, "not too deep");
+            assert!(
+                *limit == MAX_DEPTH && strict::depth(&value) > MAX_DEPTH,
+                "rejected as too deep, but within the limit"
+            );
         }
         (Err(DecodeError::TooManyNodes { .. }), Some(_)) => {}
-        (Err(error), Some(value)) => panic!("refused ({error}), and everybody reads {value}"),
+        (Err(error), Some(value)) => panic!("rejected ({error}), but the strict parser reads {value}"),
         (Err(_), None) => {}
-        (Ok(_), None) => panic!("accepted, and a strict parser refuses it"),
+        (Ok(_), None) => panic!("accepted, but the strict parser rejects the line"),
     }
 }
 
-/// Everything a frame says was in the line; what it leaves out was unknown, or the same as being absent.
-fn assert_contained(own: &Value, sent: &Value, at: &str) {
+/// Checks that the line held everything in the frame. Fields that the frame omits were unknown or equal to the default.
+fn contained(own: &Value, sent: &Value, at: &str) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
             for (name, value) in own {
@@ -125,23 +136,23 @@ fn assert_contained(own: &Value, sent: &Value, at: &str) {
                 assert_contained(own, sent, &format!("{at}[{index}]"));
             }
         }
-        // An entry of `subscribe` that narrows nothing is written as the name alone.
+        // A `subscribe` entry without restrictions is written as the name alone.
         (Value::String(_), Value::Object(entry)) if at.starts_with("subscribe.") => {
             assert_contained(own, &sent["event"], at);
             let narrowed = |field: &str| entry.get(field).is_some_and(|value| !is_default(value, at));
-            assert!(!narrowed("tools") && !narrowed("role"), "{at}: narrower than {own}");
+            assert!(!narrowed("tools") && !narrowed("role"), "{at}: restricts more than {own}");
         }
-        (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} out of nothing"),
-        // A level nobody knows is read as a quiet note, and zot's documents have another word than its code.
+        (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} appeared without input"),
+        // An unknown level is read as a quiet note. zot's documents and code use different words for it.
         (own, _) if at == "notify.level" && own == "info" => {}
-        // So is a code of a later protocol: the call failed, and the text says why.
+        // The code of a later protocol is read as a failure; the text gives the reason.
         (own, Value::String(_)) if at == "host_result.code" && own == "failed" => {}
         (own, sent) if at == "event.stop" && own == "end" && sent == "end_turn" => {}
         (own, sent) => assert!(own == sent, "{at}: {own} was sent as {sent}"),
     }
 }
 
-/// True for the value of an absent field.
+/// True if the value equals that of an absent field.
 fn is_default(value: &Value, at: &str) -> bool {
     if let Some(limit) = at.strip_prefix("hello_ack.limits.") {
         return serde_json::to_value(Limits::default()).is_ok_and(|limits| limits[limit] == *value);

@@ -1,4 +1,4 @@
-//! Lines of PicoClaw's hooks, and what they mean for what was asked.
+//! Lines of PicoClaw's hook protocol, and the decisions that they yield.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,20 @@ use serde_json::Value;
 
 use crate::{memory, strict};
 
-/// The memory that reading one byte of a line may allocate in all, the decision and errors included. Objects are opened
-/// more than once, field by field.
+/// Limit on the memory allocated for each byte of a line, including the decision and errors. Objects are parsed more
+/// than once, field by field.
 const BYTES_A_BYTE: usize = 1024;
 
-/// The memory that reading a line may allocate however short it is.
+/// Limit on the memory allocated for a line of any length.
 const BYTES_A_LINE: usize = 128 * 1024;
 
-/// The longest thing that is said about a line.
+/// Limit on the length of a diagnostic about a line, in bytes.
 const LONGEST_TEXT: usize = 8 * 1024;
 
-/// A line is a reply or refused by name, as a plain parser sees it; what it means for every question keeps to what the
-/// question allows, and memory is bounded by what was sent.
+/// Checks one line.
+///
+/// A line is a reply or is rejected with a named error, in agreement with a strict parser. The decisions it yields stay
+/// within the question's rules. The size of the input bounds the memory.
 pub fn check(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
     let read = memory::run_limited(limit, || hook::read_reply(line, BOUNDS, PlainSpan::default()));
@@ -34,22 +36,27 @@ pub fn check(line: &[u8]) {
     memory::run_limited(8 * limit, || check_decisions(&result));
 }
 
-/// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
-fn assert_agreement(line: &[u8], read: &Result<HookReply, UnreadableLine>) {
+/// Compares haft's reading of a line with a strict parser that rejects duplicate keys.
+fn agree(line: &[u8], read: &Result<Reply, Unread>) {
     let text = std::str::from_utf8(line).ok();
-    // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
+    // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);
     match (read, plain) {
-        (Ok(_), Some(Err(error))) => panic!("a reply, and a strict parser refuses it: {error}"),
+        (Ok(_), Some(Err(error))) => {
+            panic!("read as a reply, but the strict parser rejects the line: {error}")
+        }
         (Ok(reply), plain) => {
             if let Some(Ok(value)) = plain {
                 assert_eq!(field_ignoring_case(&value, "id").and_then(Value::as_u64), Some(reply.id), "id");
             }
-            assert!(reply.id > 0, "0 is no id");
-            let again = reply.encode().expect("a reply has a form in JSON");
+            assert!(reply.id > 0, "0 is not a valid id");
+            let again = reply.encode().expect("a reply encodes as JSON");
             let body = again.strip_suffix('\n').expect("a line ends with a newline");
-            assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "one line: {again}");
-            let same = hook::read_reply(body.as_bytes(), BOUNDS, PlainSpan::default());
+            assert!(
+                !body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']),
+                "more than one line: {again}"
+            );
+            let same = hook::read_reply(body.as_bytes(), BOUNDS, Plain::default());
             assert_eq!(
                 same.map(|same| (same.id, same.outcome)),
                 Ok((reply.id, reply.outcome.clone())),
@@ -62,33 +69,37 @@ fn assert_agreement(line: &[u8], read: &Result<HookReply, UnreadableLine>) {
                 assert_eq!(
                     field_ignoring_case(&value, "id").and_then(Value::as_u64),
                     Some(id),
-                    "id of a line that is no reply"
+                    "id of a line that is not a reply"
                 );
             }
         }
     }
 }
 
-/// The only field of that name, in whatever case.
-fn field_ignoring_case<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+/// Returns the field of that name in any case, if exactly one exists.
+fn folded<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let mut found = value.as_object()?.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
     found.next().map(|(_, value)| value)
 }
 
-/// The same bytes as a call: what is read says the same when it is written.
+/// Reads the same bytes as a call. A call must survive encoding.
 fn check_call(line: &[u8]) {
-    let Ok(call) = CallLine::read(line, BOUNDS) else { return };
-    let again = call.encode().expect("a call has a form in JSON");
-    assert_eq!(CallLine::read(again.trim_end().as_bytes(), BOUNDS), Ok(call), "{again}");
+    let Ok(call) = Line::read(line, BOUNDS) else { return };
+    let again = call.encode().expect("a call encodes as JSON");
+    assert_eq!(Line::read(again.trim_end().as_bytes(), BOUNDS), Ok(call), "{again}");
 }
 
-/// Every decision keeps to what was asked and to what was said.
-fn check_decisions(result: &RawJson) {
+/// Checks that every decision follows from the result and stays within the question's rules.
+fn decide(result: &RawJson) {
     let said: Value = result.read().expect("a result is JSON");
-    let action = field_ignoring_case(&said, "action").and_then(Value::as_str).unwrap_or_default();
-    let greeting = decide_question(&HookHello::new("gate", vec![HookMode::Tool]), result);
-    assert_eq!(greeting.is_some(), said.is_object() || said.is_null(), "a greeting");
-    match decide_question(&before_llm(), result) {
+    let action = folded(&said, "action").and_then(Value::as_str).unwrap_or_default();
+    let greeting = asked(&Hello::new("gate", vec![Mode::Tool]), result);
+    assert_eq!(
+        greeting.is_some(),
+        said.is_object() || said.is_null(),
+        "a `hook.hello` result must be an object or null"
+    );
+    match asked(&before_llm(), result) {
         Some(LlmDecision::Modify(edit)) => check_edit(&edit),
         Some(LlmDecision::AbortTurn { .. }) => assert_eq!(action, "abort_turn"),
         Some(LlmDecision::HardAbort { .. }) => assert_eq!(action, "hard_abort"),
@@ -102,9 +113,12 @@ fn check_decisions(result: &RawJson) {
     }
     match decide_question(&before_tool(), result) {
         Some(ToolDecision::Modify { tool, arguments }) => {
-            assert!(tool.is_some() || arguments.is_some(), "a change");
-            assert!(tool.is_none_or(|tool| !tool.is_empty() && tool != "bash"), "another tool");
-            assert!(arguments.is_none_or(|arguments| arguments.is_object()), "arguments");
+            assert!(tool.is_some() || arguments.is_some(), "a change must change something");
+            assert!(
+                tool.is_none_or(|tool| !tool.is_empty() && tool != "bash"),
+                "the new tool must differ and have a name"
+            );
+            assert!(arguments.is_none_or(|arguments| arguments.is_object()), "arguments must be an object");
         }
         Some(ToolDecision::Respond(_)) => assert_eq!(action, "respond"),
         Some(ToolDecision::Deny { .. }) => assert_eq!(action, "deny_tool"),
@@ -113,14 +127,14 @@ fn check_decisions(result: &RawJson) {
         Some(ToolDecision::Continue) => assert!(["", "continue", "modify"].contains(&action), "{action}"),
         None => {}
     }
-    decide_question(&AfterTool { tool: "bash".into(), ..AfterTool::default() }, result);
-    let approved = decide_question(&ApproveTool::default(), result) == Some(ApprovalDecision::Approve);
-    let said_so = field_ignoring_case(&said, "approved").and_then(Value::as_bool) == Some(true);
-    assert!(!approved || said_so, "approved without a word");
+    asked(&AfterTool { tool: "bash".into(), ..AfterTool::default() }, result);
+    let approved = asked(&ApproveTool::default(), result) == Some(ApprovalDecision::Approve);
+    let said_so = folded(&said, "approved").and_then(Value::as_bool) == Some(true);
+    assert!(!approved || said_so, "approved without `approved: true`");
 }
 
-/// The decision, unless the result makes no sense, of which little is said.
-fn decide_question<Q: HookQuestion>(question: &Q, result: &RawJson) -> Option<Q::Decision> {
+/// Returns the decision, or none for an invalid result. Diagnostics must stay short.
+fn asked<Q: Question>(question: &Q, result: &RawJson) -> Option<Q::Decision> {
     match question.decide(result) {
         Ok(ParsedDecision { decision, reports, notes }) => {
             let longest = reports.iter().chain(&notes).map(String::len).max().unwrap_or(0);
@@ -135,22 +149,22 @@ fn decide_question<Q: HookQuestion>(question: &Q, result: &RawJson) -> Option<Q:
     }
 }
 
-/// The system prompt stays, nothing is kept twice, no tool is changed.
+/// Checks that an edit keeps the system prompt, keeps no message twice and adds no tool twice.
 fn check_edit(edit: &LlmEdit) {
-    assert!(*edit != LlmEdit::default(), "a change");
+    assert!(*edit != LlmEdit::default(), "an edit must change something");
     let question = before_llm();
     let mut kept = BTreeSet::new();
     for message in edit.messages.iter().flatten() {
         match message {
             MessageEdit::Unchanged(place) => {
                 assert!(question.messages.get(*place).is_some_and(|message| !message.is_system()), "{place}");
-                assert!(kept.insert(*place), "{place} twice");
+                assert!(kept.insert(*place), "message {place} is kept twice");
             }
             MessageEdit::New(message) => assert!(!message.is_system(), "{message:?}"),
         }
     }
     let mut names: BTreeSet<_> = question.tools.iter().map(|tool| tool.function.name.as_str()).collect();
-    assert!(edit.add_tools.iter().all(|tool| names.insert(&tool.function.name)), "a tool twice");
+    assert!(edit.add_tools.iter().all(|tool| names.insert(&tool.function.name)), "a tool was added twice");
 }
 
 fn message(role: &str, content: &str) -> HookMessage {

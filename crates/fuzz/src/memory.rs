@@ -1,8 +1,8 @@
 //! Limits on the bytes that a piece of work requests from the allocator.
 
-/// Does the work, which may allocate at most `limit` bytes in total, including bytes that it frees again.
+/// Runs `work`, which may allocate at most `limit` bytes in total, including bytes that it frees again.
 ///
-/// Counts the current thread only, so that tests of the same process do not disturb each other.
+/// Counts only the current thread, so that tests of the same process do not disturb each other.
 #[track_caller]
 pub(crate) fn run_limited<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let mut value = None;
@@ -18,18 +18,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_within_the_limit_returns_its_value() {
-        assert_eq!(run_limited(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
+    fn returns_value_within_limit() {
+        assert_eq!(within(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
     }
 
     #[test]
     #[should_panic(expected = "1010 bytes were allocated, more than the limit of 1009")]
-    fn freed_bytes_count() {
-        run_limited(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
+    fn counts_freed_bytes() {
+        within(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
     }
 
     #[test]
-    fn other_threads_do_not_count() {
+    fn ignores_other_threads() {
         let (allocate, requests) = std::sync::mpsc::sync_channel(0);
         let (done, results) = std::sync::mpsc::sync_channel(0);
         let other = std::thread::spawn(move || {
