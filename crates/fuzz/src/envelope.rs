@@ -27,7 +27,7 @@ pub fn check(stream: &[u8]) {
     assert_eq!(lines(stream.chunks(1), SHORT), lines([stream], SHORT), "byte by byte");
     for limit in [SHORT, MAX_LINE] {
         let whole = lines([stream], limit);
-        assert_eq!(lines(pieces::uneven_pieces(stream), limit), whole, "in uneven pieces, {limit} at most");
+        assert_eq!(lines(pieces::cut_unevenly(stream), limit), whole, "in uneven pieces, {limit} at most");
         assert_eq!(whole, split(stream, limit), "as split by hand, {limit} at most");
     }
     for item in lines([stream], MAX_LINE) {

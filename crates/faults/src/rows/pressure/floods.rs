@@ -177,7 +177,7 @@ async fn has_room_to_work(world: &mut World) -> Result<()> {
 }
 
 async fn its_log_stays_short(world: &mut World) -> Result<()> {
-    world.wait_until("all is written", || world.marks().iter().any(|mark| mark == "all is written")).await?;
+    world.wait_until("all written", || world.marks().iter().any(|mark| mark == "all written")).await?;
     world.expect_working().await?;
     let logs = fs::read_dir(world.dir.join("logs")).context("look at the logs")?;
     let lengths = logs.flatten().filter(|log| log.file_name().to_string_lossy().contains(EVIL));
@@ -199,7 +199,7 @@ async fn keeps_the_first_tools(world: &mut World) -> Result<()> {
 /// Shows as many notes as the limits allow: a burst, and so many a second while the case lasts.
 async fn shows_some_notes(world: &mut World) -> Result<()> {
     let start = Instant::now();
-    world.wait_until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
+    world.wait_until("all sent", || world.marks().iter().any(|mark| mark == "all sent")).await?;
     world.expect_working().await?;
     let shown = world.events.of_type("ext_notify").len();
     let seconds = (world.started_in + start.elapsed()).as_secs() + 1;
@@ -212,7 +212,7 @@ async fn shows_some_panels(world: &mut World) -> Result<()> {
     let start = Instant::now();
     let opened = world.command("evil", "").await;
     ensure!(opened.is_ok(), "the panel was not opened: {opened:?}");
-    world.wait_until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
+    world.wait_until("all sent", || world.marks().iter().any(|mark| mark == "all sent")).await?;
     world
         .wait_until("the last one is shown", || {
             world.screen.drawings().iter().any(|text| text.contains("the last"))

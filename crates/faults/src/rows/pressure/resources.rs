@@ -146,7 +146,7 @@ async fn ignores_the_signal(world: &mut World) -> Result<()> {
 
 /// The system takes an extension before it takes the host.
 async fn dies_first(world: &mut World) -> Result<()> {
-    world.wait_until("all is taken", || world.marks().iter().any(|mark| mark == "all is taken")).await?;
+    world.wait_until("all allocated", || world.marks().iter().any(|mark| mark == "all allocated")).await?;
     let score = |pid: &str| -> Result<i32> {
         let text = fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).context("read oom_score_adj")?;
         text.trim().parse().context("read oom_score_adj")
