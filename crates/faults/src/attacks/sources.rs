@@ -1,4 +1,4 @@
-//! Sources that git, ssh or curl would take for something else.
+//! Sources that git, ssh or curl would interpret as something other than an address.
 
 use anyhow::Result;
 
@@ -16,7 +16,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "a helper program as the address",
         |scene| {
-            // The user's own repositories may need it.
+            // The user's own repositories may need this protocol.
             scene.write_git_settings("[protocol \"ext\"]\n\tallow = always\n")?;
             Ok(format!("ext::{}", scene.payload()))
         },
@@ -50,7 +50,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         "begins with `-`",
     ),
     rejected_attack(
-        "an option of ssh behind a user",
+        "an option of ssh after a user",
         |_| Ok("ssh://git@-oProxyCommand=x/y".into()),
         "begins with `-`",
     ),
@@ -79,12 +79,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "an encoded second line",
         |_| Ok("https://127.0.0.1:9/x%0ahost=y".into()),
-        "valid escape",
+        "is no character",
     ),
     rejected_attack(
         "a password in the address",
         |_| Ok("https://a:b@127.0.0.1:9/x".into()),
-        "contains a password",
+        "holds a password",
     ),
     rejected_attack(
         "letters that look like others",
@@ -94,11 +94,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "a backslash before the host",
         |_| Ok("https://a.example\\@127.0.0.1:9/x".into()),
-        "not allowed",
+        "no use for",
     ),
 ];
 
-/// `git clone --depth 1 -ccore.sshCommand=… ssh://…` runs it; here it stands where the address does.
+/// `git clone --depth 1 -ccore.sshCommand=… ssh://…` would run the command; here the option replaces the address.
 fn setting(scene: &mut Scene) -> Result<String> {
     Ok(format!("-ccore.sshCommand={}", scene.payload()))
 }

@@ -94,7 +94,7 @@ fn spam_panel(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
         "open_panel": {"id": "p", "title": "evil", "lines": ["the first"]}}));
     for number in 0..count(1_000) {
         peer.send_frame(&json!({"type": "panel_render", "panel_id": "p", "lines": [format!("{number}")]}));
-        // sleep: the fault itself
+        // sleep: part of the fault
         std::thread::sleep(Duration::from_millis(1));
     }
     peer.send_frame(&json!({"type": "panel_render", "panel_id": "p", "lines": ["the last"]}));

@@ -77,7 +77,7 @@ fn slow_observer(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
         if line.is_err() {
             break;
         }
-        // sleep: the fault itself
+        // sleep: part of the fault
         std::thread::sleep(Duration::from_millis(50));
     }
     exit(0)

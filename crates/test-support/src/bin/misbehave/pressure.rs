@@ -13,7 +13,7 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "fork-and-hold-stdout", at: FaultMoment::Question, act: fork_and_hold_stdout },
     FaultSpec { name: "linger", at: FaultMoment::Shutdown, act: |peer, _| peer.hang() },
     FaultSpec { name: "ignore-sigterm", at: FaultMoment::Start, act: ignore_sigterm },
-    FaultSpec { name: "daemonise", at: FaultMoment::Registered, act: daemonize },
+    FaultSpec { name: "daemonize", at: FaultMoment::Registered, act: daemonize },
     FaultSpec { name: "fork-many", at: FaultMoment::Registered, act: fork_many },
     FaultSpec { name: "stopped", at: FaultMoment::Acknowledged, act: stopped },
     FaultSpec { name: "allocate", at: FaultMoment::Registered, act: allocate },

@@ -1,4 +1,4 @@
-//! G5: how quickly a healthy extension answers beside others that crash, flood, or fill logs.
+//! G5: the latency of a healthy extension next to extensions that crash, flood or fill logs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,32 +17,32 @@ use crate::canary::wait_for_tool;
 use crate::evil::misbehaving_spec;
 use crate::world::EventLog;
 
-/// Rounds, in each of which everybody has a turn.
+/// The number of rounds; each round measures every disturbance once.
 const ROUNDS: (usize, usize) = (1, 5);
 
-/// The time that one turn with crashes is watched: most crashes of a loop happen in it.
+/// The duration of a turn with crashes; most crashes of a crash loop happen in it.
 const STORM: Duration = Duration::from_secs(7);
 
-/// The time that a turn with floods is watched: less than it takes until a flood is ended.
+/// The duration of a turn with floods; shorter than the time until the host ends a flood.
 const FLOOD: Duration = Duration::from_secs(4);
 
-/// Between two calls.
+/// The interval between two calls.
 const PACE: Duration = Duration::from_millis(2);
 
-/// Between two turns, for whatever the last one left.
+/// The pause between two turns, so that the first does not affect the second.
 const REST: Duration = Duration::from_millis(300);
 
 const CRASHING: usize = 100;
 const NOISY: usize = 4;
 
-/// The factor by which noisy ones may raise the median.
+/// The factor by which noisy extensions may raise the median.
 const NOISY_RATIO: f64 = 1.5;
 
-/// Limit for a busy machine, in milliseconds: the time that neighbours may add to a trip. On an idle machine a trip takes
-/// less than one.
+/// Limit for a busy machine: the milliseconds that other extensions may add to a round trip. On an idle machine a round
+/// trip takes less than one millisecond.
 const BUSY: f64 = 1_000.0;
 
-/// Limit for a busy machine: the longest trip, as a multiple of the one without neighbours.
+/// Limit for a busy machine: the longest round trip, as a multiple of the longest one without other extensions.
 const BUSY_TIMES: u32 = 10;
 
 const NOISES: &[&str] = &["flood", "long-lines", "endless-stderr"];
@@ -50,11 +50,11 @@ const NOISES: &[&str] = &["flood", "long-lines", "endless-stderr"];
 /// One turn.
 struct MeasuredTurn {
     times: SortedTimes,
-    /// Failures that were reported in it.
+    /// The number of failures reported during the turn.
     faults: usize,
 }
 
-/// A turn and the one without disturbance before it.
+/// A turn and the undisturbed turn before it.
 struct TurnPair {
     quiet: SortedTimes,
     loud: MeasuredTurn,
@@ -75,7 +75,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     ensure!(faults >= 2 * CRASHING, "only {faults} crashes in a turn");
     figures.extend(beside_crashes(&pairs));
     for noise in NOISES {
-        let pairs = self::measure_pairs(place, noise, NOISY, FLOOD, rounds)?;
+        let pairs = measure_pairs(place, noise, NOISY, FLOOD, rounds)?;
         let ratio = median(pairs.iter().map(|pair| pair.ratio(SortedTimes::p50)).collect());
         let what = format!("beside {NOISY} × {noise}: p50, median of ratios");
         let is_bearable = added_latency(&pairs, SortedTimes::p50) <= BUSY;
@@ -121,7 +121,7 @@ fn beside_crashes(pairs: &[TurnPair]) -> Vec<GoalFigure> {
     ]
 }
 
-/// Milliseconds that the disturbance adds: the median of the pairs.
+/// Returns the milliseconds that the disturbance adds: the median over the pairs.
 fn added_latency(pairs: &[TurnPair], of: fn(&SortedTimes) -> Duration) -> f64 {
     median(
         pairs
@@ -146,7 +146,7 @@ fn micros(time: Duration) -> u128 {
     time.as_micros()
 }
 
-/// Turns without and with, one after the other.
+/// Measures turns without and with the disturbance, alternately.
 fn measure_pairs(
     place: &GoalContext,
     fault: &str,
@@ -171,7 +171,7 @@ fn measure_pairs(
         .collect()
 }
 
-/// A host of its own with a healthy extension and `count` others, for so long.
+/// Measures a new host with a healthy extension and `count` others for the given time.
 async fn measure_turn(
     place: &GoalContext,
     name: &str,
@@ -187,7 +187,7 @@ async fn measure_turn(
     let times = collect_times(&host, span).await;
     let faults = events.faults().len();
     host.shutdown().await;
-    // sleep: the next turn must not feel this one
+    // sleep: this turn must not affect the next one
     tokio::time::sleep(REST).await;
     Ok(MeasuredTurn { times: times?, faults })
 }
