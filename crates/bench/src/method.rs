@@ -134,7 +134,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn medians() {
+    fn computes_medians() {
         let check = |values: &[f64], expect: f64| assert_eq!(median(values.to_vec()), expect, "{values:?}");
         check(&[], 0.0);
         check(&[3.0, 1.0, 2.0], 2.0);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles() {
+    fn computes_percentiles() {
         let check =
             |values: &[f64], expect: f64| assert_eq!(percentile(values.to_vec(), 99), expect, "{values:?}");
         check(&[], 0.0);

@@ -104,7 +104,7 @@ mod linux {
     /// Returns the CPU seconds and the largest memory in bytes of all children that have been waited for, including
     /// their children.
     #[expect(clippy::cast_precision_loss, reason = "both are less than 2^53")]
-    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+    pub(crate) fn children_usage() -> std::io::Result<(f64, f64)> {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let cpu = [usage.user_time(), usage.system_time()]
             .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
@@ -115,7 +115,7 @@ mod linux {
 
     /// Returns the number of times that threads of this process waited and were woken.
     #[expect(clippy::cast_precision_loss, reason = "a benchmark wakes less than 2^53 times")]
-    pub(crate) fn wakes() -> Result<f64> {
+    pub(crate) fn wake_up_count() -> Result<f64> {
         let usage = getrusage(UsageWho::RUSAGE_SELF).context("count the wakes of this process")?;
         Ok(usage.voluntary_context_switches() as f64)
     }
@@ -185,11 +185,11 @@ mod other {
         0.0
     }
 
-    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+    pub(crate) fn children_usage() -> std::io::Result<(f64, f64)> {
         Err(std::io::Error::other("the resource usage of children is available on Linux only"))
     }
 
-    pub(crate) fn wakes() -> Result<f64> {
+    pub(crate) fn wake_up_count() -> Result<f64> {
         bail!("wakes are counted on Linux only")
     }
 

@@ -30,7 +30,7 @@ pub(crate) enum Unit {
 pub(crate) struct LineGoal {
     pub(crate) goal: f64,
     /// The value above which a check may reject the change. Infinite without a gate, and then absent from the JSON.
-    #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
+    #[serde(default = "infinite_gate", skip_serializing_if = "is_infinite")]
     pub(crate) gate: f64,
 }
 
@@ -270,7 +270,7 @@ impl Unit {
     }
 }
 
-fn infinite() -> f64 {
+fn infinite_gate() -> f64 {
     f64::INFINITY
 }
 
@@ -319,7 +319,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn verdicts() {
+    fn verdict_compares_value_with_goal_and_gate() {
         let check = |ratio, sound, expect| assert_eq!(line(ratio, sound).verdict(), expect, "{ratio}");
         check(1.5, true, Verdict::Ok);
         check(1.6, true, Verdict::OverGoal);

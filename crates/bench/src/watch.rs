@@ -109,7 +109,7 @@ pub(crate) fn watch_program(said: &str, program: &str, args: &[&str]) -> io::Res
     let wall = platform::now() - at;
     // Remaining processes would disturb the next run, so they are killed.
     platform::kill_group(group);
-    let (cpu, peak) = platform::children()?;
+    let (cpu, peak) = platform::children_usage()?;
     let used = ResourceUsage { at, wall, cpu, peak, success: status.success() };
     io::stdout().write_all(serde_json::to_string(&used)?.as_bytes())
 }

@@ -65,11 +65,11 @@ fn split(stream: &[u8], limit: usize) -> Vec<FramedLine> {
 
 fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let decoded = memory::run_limited(limit, || decode::<F>(line));
+    let decoded = memory::with_memory_limit(limit, || decode::<F>(line));
     let text = std::str::from_utf8(line);
     // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     if text.is_ok_and(|text| !text.to_ascii_lowercase().contains("\\ud")) {
-        assert_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
+        check_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
     }
     let Ok(DecodedFrame::Known(frame)) = decoded else { return };
     let Ok(again) = encode(&frame) else {
@@ -86,12 +86,12 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
 }
 
 /// Compares haft's decoding of a line with a strict parser that rejects duplicate keys.
-fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<Value>) {
+fn check_agreement<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<Value>) {
     match (decoded, plain) {
         (Ok(DecodedFrame::Known(frame)), Some(value)) => {
             assert_eq!(value["type"], frame.kind(), "type");
             if let Ok(own) = serde_json::to_value(frame) {
-                assert_contained(&own, &value, frame.kind());
+                check_contained(&own, &value, frame.kind());
             }
         }
         (Ok(DecodedFrame::Unknown { kind, id }), Some(value)) => {
@@ -123,22 +123,22 @@ fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<V
 }
 
 /// Checks that the line held everything in the frame. Fields that the frame omits were unknown or equal to the default.
-fn contained(own: &Value, sent: &Value, at: &str) {
+fn check_contained(own: &Value, sent: &Value, at: &str) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
             for (name, value) in own {
-                assert_contained(value, sent.get(name).unwrap_or(&Value::Null), &format!("{at}.{name}"));
+                check_contained(value, sent.get(name).unwrap_or(&Value::Null), &format!("{at}.{name}"));
             }
         }
         (Value::Array(own), Value::Array(sent)) => {
             assert_eq!(own.len(), sent.len(), "{at}");
             for (index, (own, sent)) in own.iter().zip(sent).enumerate() {
-                assert_contained(own, sent, &format!("{at}[{index}]"));
+                check_contained(own, sent, &format!("{at}[{index}]"));
             }
         }
         // A `subscribe` entry without restrictions is written as the name alone.
         (Value::String(_), Value::Object(entry)) if at.starts_with("subscribe.") => {
-            assert_contained(own, &sent["event"], at);
+            check_contained(own, &sent["event"], at);
             let narrowed = |field: &str| entry.get(field).is_some_and(|value| !is_default(value, at));
             assert!(!narrowed("tools") && !narrowed("role"), "{at}: restricts more than {own}");
         }

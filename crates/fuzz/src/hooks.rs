@@ -29,15 +29,15 @@ const LONGEST_TEXT: usize = 8 * 1024;
 /// within the question's rules. The size of the input bounds the memory.
 pub fn check(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let read = memory::run_limited(limit, || hook::read_reply(line, BOUNDS, PlainSpan::default()));
-    assert_agreement(line, &read);
+    let read = memory::with_memory_limit(limit, || hook::read_reply(line, BOUNDS, Plain::default()));
+    check_agreement(line, &read);
     check_call(line);
-    let Ok(HookReply { outcome: Ok(result), .. }) = read else { return };
-    memory::run_limited(8 * limit, || check_decisions(&result));
+    let Ok(Reply { outcome: Ok(result), .. }) = read else { return };
+    memory::with_memory_limit(8 * limit, || check_decisions(&result));
 }
 
 /// Compares haft's reading of a line with a strict parser that rejects duplicate keys.
-fn agree(line: &[u8], read: &Result<Reply, Unread>) {
+fn check_agreement(line: &[u8], read: &Result<Reply, Unread>) {
     let text = std::str::from_utf8(line).ok();
     // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);
@@ -47,7 +47,7 @@ fn agree(line: &[u8], read: &Result<Reply, Unread>) {
         }
         (Ok(reply), plain) => {
             if let Some(Ok(value)) = plain {
-                assert_eq!(field_ignoring_case(&value, "id").and_then(Value::as_u64), Some(reply.id), "id");
+                assert_eq!(find_field(&value, "id").and_then(Value::as_u64), Some(reply.id), "id");
             }
             assert!(reply.id > 0, "0 is not a valid id");
             let again = reply.encode().expect("a reply encodes as JSON");
@@ -67,7 +67,7 @@ fn agree(line: &[u8], read: &Result<Reply, Unread>) {
             assert!(unread.id != Some(0) && unread.to_string().len() < LONGEST_TEXT + line.len(), "{unread}");
             if let (Some(id), Some(Ok(value))) = (unread.id, plain) {
                 assert_eq!(
-                    field_ignoring_case(&value, "id").and_then(Value::as_u64),
+                    find_field(&value, "id").and_then(Value::as_u64),
                     Some(id),
                     "id of a line that is not a reply"
                 );
@@ -77,7 +77,7 @@ fn agree(line: &[u8], read: &Result<Reply, Unread>) {
 }
 
 /// Returns the field of that name in any case, if exactly one exists.
-fn folded<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+fn find_field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let mut found = value.as_object()?.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
     found.next().map(|(_, value)| value)
 }
@@ -90,28 +90,28 @@ fn check_call(line: &[u8]) {
 }
 
 /// Checks that every decision follows from the result and stays within the question's rules.
-fn decide(result: &RawJson) {
+fn check_decisions(result: &RawJson) {
     let said: Value = result.read().expect("a result is JSON");
-    let action = folded(&said, "action").and_then(Value::as_str).unwrap_or_default();
-    let greeting = asked(&Hello::new("gate", vec![Mode::Tool]), result);
+    let action = find_field(&said, "action").and_then(Value::as_str).unwrap_or_default();
+    let greeting = parse_decision(&Hello::new("gate", vec![Mode::Tool]), result);
     assert_eq!(
         greeting.is_some(),
         said.is_object() || said.is_null(),
         "a `hook.hello` result must be an object or null"
     );
-    match asked(&before_llm(), result) {
+    match parse_decision(&before_llm(), result) {
         Some(LlmDecision::Modify(edit)) => check_edit(&edit),
         Some(LlmDecision::AbortTurn { .. }) => assert_eq!(action, "abort_turn"),
         Some(LlmDecision::HardAbort { .. }) => assert_eq!(action, "hard_abort"),
         Some(LlmDecision::Continue) | None => {}
     }
-    if let Some(ResponseDecision::Modify(response)) = decide_question(&after_llm(), result) {
+    if let Some(ResponseDecision::Modify(response)) = parse_decision(&after_llm(), result) {
         for call in &response.tool_calls {
             assert!(!call.id.is_empty() && !call.function.name.is_empty(), "{call:?}");
             assert!(call.function.read_arguments().is_ok_and(|arguments| arguments.is_object()), "{call:?}");
         }
     }
-    match decide_question(&before_tool(), result) {
+    match parse_decision(&before_tool(), result) {
         Some(ToolDecision::Modify { tool, arguments }) => {
             assert!(tool.is_some() || arguments.is_some(), "a change must change something");
             assert!(
@@ -127,16 +127,16 @@ fn decide(result: &RawJson) {
         Some(ToolDecision::Continue) => assert!(["", "continue", "modify"].contains(&action), "{action}"),
         None => {}
     }
-    asked(&AfterTool { tool: "bash".into(), ..AfterTool::default() }, result);
-    let approved = asked(&ApproveTool::default(), result) == Some(ApprovalDecision::Approve);
-    let said_so = folded(&said, "approved").and_then(Value::as_bool) == Some(true);
+    parse_decision(&AfterTool { tool: "bash".into(), ..AfterTool::default() }, result);
+    let approved = parse_decision(&ApproveTool::default(), result) == Some(ApprovalDecision::Approve);
+    let said_so = find_field(&said, "approved").and_then(Value::as_bool) == Some(true);
     assert!(!approved || said_so, "approved without `approved: true`");
 }
 
 /// Returns the decision, or none for an invalid result. Diagnostics must stay short.
-fn asked<Q: Question>(question: &Q, result: &RawJson) -> Option<Q::Decision> {
-    match question.decide(result) {
-        Ok(ParsedDecision { decision, reports, notes }) => {
+fn parse_decision<Q: Question>(question: &Q, result: &RawJson) -> Option<Q::Decision> {
+    match question.check_decisions(result) {
+        Ok(Decided { decision, reports, notes }) => {
             let longest = reports.iter().chain(&notes).map(String::len).max().unwrap_or(0);
             assert!(longest < LONGEST_TEXT && reports.len() + notes.len() <= 16, "{reports:?} {notes:?}");
             Some(decision)

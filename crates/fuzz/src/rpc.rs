@@ -21,7 +21,8 @@ const LONGEST_TEXT: usize = 4 * 1024;
 /// A line is a request or is rejected with a named error, in agreement with a strict parser. A request must survive
 /// encoding. The answer to an invalid line is one line. The size of the input bounds the memory.
 pub fn check(line: &[u8]) {
-    let read = memory::run_limited(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
+    let read =
+        memory::with_memory_limit(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
     let text = std::str::from_utf8(line).ok();
     // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);
@@ -45,7 +46,7 @@ fn check_request(request: &Request, plain: Option<Result<Value, serde_json::Erro
             assert_eq!(text(&value, "id"), request.id.as_deref(), "id");
             assert_eq!(text(&value, "session"), request.session.as_deref(), "session");
             let own: Value = serde_json::from_str(body).expect("an encoded request is JSON");
-            contained(&own, &value);
+            check_contained(&own, &value);
         }
         Some(Err(error)) => panic!("read as a request, but the strict parser rejects the line: {error}"),
         None => {}
@@ -84,16 +85,16 @@ fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
 }
 
 /// Checks that the line held everything that was read.
-fn contained(own: &Value, sent: &Value) {
+fn check_contained(own: &Value, sent: &Value) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
             for (name, value) in own {
-                assert_contained(value, sent.get(name).unwrap_or(&Value::Null));
+                check_contained(value, sent.get(name).unwrap_or(&Value::Null));
             }
         }
         (Value::Array(own), Value::Array(sent)) => {
             assert_eq!(own.len(), sent.len());
-            own.iter().zip(sent).for_each(|(own, sent)| assert_contained(own, sent));
+            own.iter().zip(sent).for_each(|(own, sent)| check_contained(own, sent));
         }
         (own, sent) => assert_eq!(own, sent),
     }

@@ -80,7 +80,7 @@ fn run_stream(role: &str, until: StreamEnd) -> Result<StreamResult> {
     runtime()?.block_on(async {
         let host =
             Host::builder(bench_host_config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
-        let (wakes, cpu) = (platform::wakes()?, platform::cpu_time());
+        let (wakes, cpu) = (platform::wake_up_count()?, platform::cpu_time());
         host.run_command(&CancellationToken::new(), COMMAND, "").await.context("start the stream")?;
         match until {
             StreamEnd::LastFrame => {
@@ -88,7 +88,7 @@ fn run_stream(role: &str, until: StreamEnd) -> Result<StreamResult> {
             }
             StreamEnd::TimeIsUp => sleep(DURATION).await,
         }
-        let (wakes, cpu) = (platform::wakes()? - wakes, platform::cpu_time() - cpu);
+        let (wakes, cpu) = (platform::wake_up_count()? - wakes, platform::cpu_time() - cpu);
         let (shown, last) = *screen.seen.lock().unwrap_or_else(PoisonError::into_inner);
         host.shutdown().await;
         Ok(StreamResult { wakes, cpu, shown, last })

@@ -77,7 +77,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     for noise in NOISES {
         let pairs = measure_pairs(place, noise, NOISY, FLOOD, rounds)?;
         let ratio = median(pairs.iter().map(|pair| pair.ratio(SortedTimes::p50)).collect());
-        let what = format!("beside {NOISY} × {noise}: p50, median of ratios");
+        let what = format!("next to {NOISY} × {noise}: p50, median of ratios");
         let is_bearable = added_latency(&pairs, SortedTimes::p50) <= BUSY;
         let (measured, met) = (format!("{ratio:.2}"), ratio <= NOISY_RATIO);
         figures.push(GoalFigure::latency(what, measured, "at most 1.5", met, is_bearable));
@@ -93,7 +93,7 @@ fn beside_crashes(pairs: &[TurnPair]) -> Vec<GoalFigure> {
     let longest = pairs.iter().map(|pair| pair.loud.times.longest()).max().unwrap_or_default();
     let quiet = pairs.iter().map(|pair| pair.quiet.longest()).max().unwrap_or_default();
     let room = Duration::from_secs_f64(BUSY / 1e3).max(quiet) * BUSY_TIMES;
-    let beside = format!("beside {CRASHING} that crash");
+    let beside = format!("next to {CRASHING} that crash");
     let tail = format!("{p99:.2} times, {loud:.3} ms");
     vec![
         GoalFigure::latency(

@@ -190,7 +190,7 @@ async fn rejects_special_files(world: &mut World) -> Result<()> {
     let _socket = std::os::unix::net::UnixListener::bind(work.join("socket"))?;
     fs::create_dir_all(work.join("dir"))?;
     std::os::unix::fs::symlink("nowhere", work.join("dangling"))?;
-    world.mark("what is no file is to be written")?;
+    world.mark("special files")?;
     let kinds = [
         ("pipe", "a pipe, socket or device"),
         ("socket", "a pipe, socket or device"),

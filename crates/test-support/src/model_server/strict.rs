@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn anthropic() {
+    fn checks_anthropic_transcripts() {
         let user = json!({"role": "user", "content": "hi"});
         let said = json!({"role": "assistant", "content": [{"type": "text", "text": "hello"}]});
         let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "read", "input": {}});
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn openai_chat() {
+    fn checks_chat_transcripts() {
         let user = json!({"role": "user", "content": "hi"});
         let said = json!({"role": "assistant", "content": "hello"});
         let call =
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn openai_responses() {
+    fn checks_responses_transcripts() {
         let user = json!({"role": "user", "content": [{"type": "input_text", "text": "hi"}]});
         let said = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]});
         let call = json!({"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"});

@@ -145,7 +145,8 @@ async fn check_cut_result(world: &World, args: Value, whole: u64) -> Result<()> 
     let (bytes, lines) = (asked.text.len(), asked.text.lines().count());
     ensure!(bytes <= MAX_BYTES + NOTE && lines <= MAX_LINES + 2, "{bytes} bytes in {lines} lines are left");
     let file = saved_result_path(&asked.text)?;
-    let length = std::fs::metadata(&file).with_context(|| format!("look at {}", file.display()))?.len();
+    let length =
+        std::fs::metadata(&file).with_context(|| format!("read the size of {}", file.display()))?.len();
     std::fs::remove_file(&file).context("remove the saved result")?;
     ensure!(length == whole, "{length} bytes of {whole} are kept");
     Ok(())

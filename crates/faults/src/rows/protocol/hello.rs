@@ -27,7 +27,7 @@ const CANARY: usize = 2;
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "P-01",
-        title: "never says hello",
+        title: "never sends hello",
         cases: &[
             silent_case(Misbehavior::Fault("silent")),
             silent_case(python_fault("silent")),
@@ -40,7 +40,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "P-02",
-        title: "says hello after the deadline",
+        title: "sends hello after the deadline",
         cases: &[FaultCase {
             evil: Misbehavior::Fault("late-hello"),
             expect: &[(EVIL, "hello_timeout")],
