@@ -25,7 +25,7 @@ pub(crate) struct ToolCallCandidate {
     host: Host,
     tool: Arc<dyn Tool>,
     call: ToolCall,
-    /// Length of the event's line, reused as a buffer size.
+    /// The buffer for the event's line, reused for every call.
     line: Vec<u8>,
 }
 

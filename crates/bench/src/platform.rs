@@ -2,13 +2,13 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
-    resident_bytes, wakes,
+    Processors, allow_many_files, children_usage, cpu_time, kill_group, now, own_group, private_bytes,
+    resident_bytes, wake_up_count,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
-    resident_bytes, wakes,
+    Processors, allow_many_files, children_usage, cpu_time, kill_group, now, own_group, private_bytes,
+    resident_bytes, wake_up_count,
 };
 
 #[cfg(target_os = "linux")]

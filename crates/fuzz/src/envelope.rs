@@ -65,7 +65,7 @@ fn split(stream: &[u8], limit: usize) -> Vec<FramedLine> {
 
 fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let decoded = memory::with_memory_limit(limit, || decode::<F>(line));
+    let decoded = memory::with_limit(limit, || decode::<F>(line));
     let text = std::str::from_utf8(line);
     // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     if text.is_ok_and(|text| !text.to_ascii_lowercase().contains("\\ud")) {

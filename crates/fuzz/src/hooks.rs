@@ -29,11 +29,11 @@ const LONGEST_TEXT: usize = 8 * 1024;
 /// within the question's rules. The size of the input bounds the memory.
 pub fn check(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let read = memory::with_memory_limit(limit, || hook::read_reply(line, BOUNDS, Plain::default()));
+    let read = memory::with_limit(limit, || hook::read_reply(line, BOUNDS, Plain::default()));
     check_agreement(line, &read);
     check_call(line);
     let Ok(Reply { outcome: Ok(result), .. }) = read else { return };
-    memory::with_memory_limit(8 * limit, || check_decisions(&result));
+    memory::with_limit(8 * limit, || check_decisions(&result));
 }
 
 /// Compares haft's reading of a line with a strict parser that rejects duplicate keys.
@@ -135,7 +135,7 @@ fn check_decisions(result: &RawJson) {
 
 /// Returns the decision, or none for an invalid result. Diagnostics must stay short.
 fn parse_decision<Q: Question>(question: &Q, result: &RawJson) -> Option<Q::Decision> {
-    match question.check_decisions(result) {
+    match question.decide(result) {
         Ok(Decided { decision, reports, notes }) => {
             let longest = reports.iter().chain(&notes).map(String::len).max().unwrap_or(0);
             assert!(longest < LONGEST_TEXT && reports.len() + notes.len() <= 16, "{reports:?} {notes:?}");

@@ -21,8 +21,7 @@ const LONGEST_TEXT: usize = 4 * 1024;
 /// A line is a request or is rejected with a named error, in agreement with a strict parser. A request must survive
 /// encoding. The answer to an invalid line is one line. The size of the input bounds the memory.
 pub fn check(line: &[u8]) {
-    let read =
-        memory::with_memory_limit(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
+    let read = memory::with_limit(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
     let text = std::str::from_utf8(line).ok();
     // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);

@@ -1,7 +1,7 @@
 //! Test tools for sandboxes: a scene, a program that tries to break out, and the expected outcomes.
 //!
-//! [`Scene::new`] builds the scene. `sandbox-probe` runs in it with [`Scene::facts`] as its argument, and
-//! [`Scene::judge_output`] checks what it printed.
+//! [`SandboxScene::new`] builds the scene. `sandbox-probe` runs in it with [`SandboxScene::facts`] as its argument, and
+//! [`SandboxScene::judge_output`] checks what it printed.
 
 mod probes;
 mod scene;

@@ -58,7 +58,7 @@ fn answer(fields: &str, end: &str) -> Vec<u8> {
 /// The failure of one guarded call.
 struct GateFailure {
     executed: bool,
-    /// True if the tool ran.
+    /// True if the fault happened.
     happened: bool,
 }
 

@@ -130,7 +130,7 @@ mod tests {
         );
         check(
             json!([user, calls, {"role": "user", "content": [{"type": "text", "text": "x"}, result("a"), result("b")]}]),
-            "before the result",
+            "precedes a tool result",
         );
         check(json!([user, calls, results, calls, results]), "duplicate call a");
         check(json!([{"role": "user", "content": [{"type": "text", "text": " "}]}]), "blank");

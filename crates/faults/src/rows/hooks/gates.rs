@@ -127,7 +127,8 @@ const CRASH_LOOP: ExpectedFaults =
 /// The number of failures of a gate that end a run.
 const THREE: ExpectedFaults = &[(EVIL, "exited"); 3];
 
-/// Limits the questions to one turn, because a new turn would ask a failed hook again.
+/// Removes the defense and shortens the deadlines. Without the defense the turn continues and asks a failed hook again,
+/// which would take too long with the usual deadlines.
 fn open_gates(setup: &mut WorldSetup) {
     take_down(Defence::GatesFailClosed);
     shorten_deadlines(setup);
