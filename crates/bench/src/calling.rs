@@ -54,7 +54,7 @@ impl ToolCallCandidate {
         let kept = output
             .content
             .last()
-            .and_then(Content::as_text)
+            .and_then(ContentBlock::as_text)
             .and_then(saved_output_path)
             .map(ToOwned::to_owned);
         if on {
@@ -81,16 +81,16 @@ fn saved_output_path(text: &str) -> Option<&str> {
 /// Encodes the content as part of a request body, and writes the event line that reports it.
 fn forward_output(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
     // The buffer has room for the whole body, whose length is nearly known.
-    let most = |content: &Content| match content {
-        Content::Text { text } => text.len() + ROOM,
-        Content::Image(image) => image.data.len() + ROOM,
+    let most = |content: &ContentBlock| match content {
+        ContentBlock::Text { text } => text.len() + ROOM,
+        ContentBlock::Image(image) => image.data.len() + ROOM,
     };
     let mut body = Vec::with_capacity(output.content.iter().map(most).sum());
     serde_json::to_writer(&mut body, &output.content)?;
     // For an image, the event has only its type and size.
-    let said = |content: &Content| match content {
-        Content::Text { text } => text.len(),
-        Content::Image(_) => 0,
+    let said = |content: &ContentBlock| match content {
+        ContentBlock::Text { text } => text.len(),
+        ContentBlock::Image(_) => 0,
     };
     let said: usize = output.content.iter().map(said).sum();
     let event = AgentEvent::ToolResult {

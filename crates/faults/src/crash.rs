@@ -58,7 +58,7 @@ impl StoreChange {
     }
 
     /// Installs the versions that the change needs, and puts the new version into the source directory.
-    fn prepare(self, store: &Store, dir: &Path) -> Result<()> {
+    fn prepare(self, store: &ExtensionStore, dir: &Path) -> Result<()> {
         let installed: &[&str] = match self {
             Self::Install => &[],
             Self::Update | Self::Remove => &["one"],
@@ -77,7 +77,7 @@ impl StoreChange {
             Self::Install | Self::Update => accept_source(store, dir),
             Self::RollBack => {
                 let row = find_row(store)?.context("the extension is not installed")?;
-                store.roll_back(&row, &store.older(&row)?).map(drop).map_err(Into::into)
+                store.roll_back(&row, &store.find_rollback_target(&row)?).map(drop).map_err(Into::into)
             }
             Self::Remove => store
                 .remove(&find_row(store)?.context("the extension is not installed")?)
@@ -123,7 +123,7 @@ impl StoreChange {
         let there = installed_state(&store)?;
         ensure!(self.may_leave(&there), "unexpected state {there:?}");
         // A start of haft does the same.
-        let search = Search {
+        let search = DiscoveryOptions {
             global: Some(store.global.clone()),
             approved: Some(store.approved.clone()),
             ..DiscoveryOptions::default()
@@ -135,7 +135,7 @@ impl StoreChange {
             "discovery finds {:?}",
             found.specs
         );
-        let scraps = leftovers(store.approved.trees().dir());
+        let scraps = leftovers(store.approved.tree_store().dir());
         ensure!(scraps.is_empty(), "leftovers after a start: {scraps:?}");
         // The next installation must succeed and clean up.
         install(&store, dir, "two")?;
@@ -266,12 +266,12 @@ fn find_row(store: &ExtensionStore) -> Result<Option<InstalledExtension>> {
 }
 
 /// Returns the installed state according to the lock file, after checking the files.
-fn installed_state(store: &Store) -> Result<InstalledState> {
+fn installed_state(store: &ExtensionStore) -> Result<InstalledState> {
     let Some(row) = find_row(store)? else { return Ok(InstalledState::Nothing) };
     let entry = row.entry.context("the extension is installed but not approved")?;
-    let trees = store.approved.trees();
+    let trees = store.approved.tree_store();
     trees.verify(&entry.tree).context("the approved files are incomplete")?;
-    let place = trees.place(&entry.tree);
+    let place = trees.tree_path(&entry.tree);
     let version = fs::read_to_string(place.join("lib/version")).context("read the version")?;
     ensure!(place.join(&version).is_file(), "version {version} is incomplete");
     Ok(InstalledState::Whole(version))
@@ -284,7 +284,7 @@ fn leftovers(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Checks that no leftovers of preparations or removals exist.
-fn check_swept(store: &Store, dir: &Path) -> Result<()> {
+fn check_swept(store: &ExtensionStore, dir: &Path) -> Result<()> {
     let file = store.approved.load().context("read the lock file")?;
     let entries = file.extensions.values().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
     let trees: Vec<PathBuf> =

@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Changes the extensions that the next reload finds.
-    pub(crate) fn find(&self, change: impl FnOnce(&mut Found)) {
+    pub(crate) fn find(&self, change: impl FnOnce(&mut DiscoveredExtensions)) {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -1,19 +1,13 @@
-//! Scripts of hook decisions, run against the chain of hooks of one tool call.
+//! Scripts of decisions, played to the chain of hooks over one tool call.
 //!
-//! A script is text. Each character is one decision of a hook, in the order in which the hook is asked; `|` starts the
-//! next hook:
-//!
-//! - `g` at the start of a hook's script makes the hook a gate.
-//! - `-` at the start of a hook's script restricts the hook to calls of the tool `B`.
-//! - A digit rewrites the arguments to one of ten values.
-//! - `b` blocks the call, `t` aborts the turn, `h` discards the turn, `x` aborts the agent.
-//! - `s` answers instead of the tool.
-//! - `A` or `B` redirects the call to that tool with the current arguments; the first call is of `A`.
-//! - Any other character allows the call. So does a hook that is asked more often than its script is long.
-//! - `!` anywhere makes the schema check reject rewritten arguments.
-//!
-//! For example, `ga|1|b` is three hooks: a gate that allows, a hook that rewrites and a hook that blocks. The script
-//! also determines which of several hooks that are asked at the same time answers first.
+//! A script is text: a hook's decisions are characters, in the order it is asked; `|` begins the next hook. A hook whose
+//! script begins with `g` is a gate. A digit rewrites the arguments to one of ten, `b` blocks, `t` aborts the turn, `h`
+//! discards it, `x` aborts the agent, `s` answers for the tool, anything else allows; `A` or `B`
+//! has that tool called with the arguments as they stand, and the call is one of `A`. A hook whose script begins with `-`
+//! has a part in calls of `B` alone. `!` anywhere makes the schema check refuse
+//! rewritten arguments. So `ga|1|b` is three hooks: a gate that allows, one that rewrites, one that blocks. A hook that is
+//! asked more often than its script is long allows. Who answers first of those that are asked at once follows from the
+//! script.
 
 use haft_core::chain::{ChainStep, InvalidRewrite, ToolChain, Verdict};
 use haft_core::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
@@ -22,82 +16,80 @@ use haft_core::tool::ToolOutput;
 
 use crate::pieces;
 
-/// The tool that is called first, and the other tool.
+/// The tool that is called, and the other one.
 const CALLED: &str = "A";
 const OTHER: &str = "B";
 
 /// A tool with arguments.
 type CalledTool = (&'static str, RawJson);
 
-/// The largest number of hooks; more hooks do not find more bugs.
+/// More hooks than this show nothing new.
 const MAX_HOOKS: usize = 24;
 
-/// Checks one script.
-///
-/// The chain must end. Of several refusals, the first in hook order wins, regardless of which arrived first. Every hook
-/// must have seen the executed call last, and none may have refused it.
+/// The chain ends; of several refusals the first in the order of the hooks comes out, whichever came first; what runs
+/// was seen by every hook last, and refused by none.
 pub fn check(script: &[u8]) {
-    let mut run = ScriptedRun::new(script);
-    let verdict = run.run();
-    if run.has_invalid_args {
+    let mut play = ScriptedChain::new(script);
+    let verdict = play.run();
+    if play.unfit {
         return assert!(
-            refusal(&verdict).is_some_and(|(scope, _)| scope == RefusalScope::Call),
-            "an invalid rewrite led to {verdict:?}"
+            verdict_refusal(&verdict).is_some_and(|(scope, _)| scope == RefusalScope::Call),
+            "a rewrite that does not fit came to {verdict:?}"
         );
     }
-    if let Some(first) = run.hooks.iter().position(|hook| hook.refusal.is_some()) {
-        let expect = run.hooks[first].refusal.map(|scope| (scope, format!("hook {first}")));
-        assert_eq!(refusal(&verdict), expect, "the first refusal must win");
+    if let Some(first) = play.hooks.iter().position(|hook| hook.refusal.is_some()) {
+        let expect = play.hooks[first].refusal.map(|scope| (scope, format!("hook {first}")));
+        assert_eq!(verdict_refusal(&verdict), expect, "the first refusal decides");
         assert!(
-            !run.hooks[..first].iter().any(|hook| hook.open),
-            "the chain did not wait for a hook before hook {first}"
+            !play.hooks[..first].iter().any(|hook| hook.open),
+            "somebody before hook {first} was not waited for"
         );
         return;
     }
-    assert!(!run.hooks.iter().any(|hook| hook.open), "the chain did not wait for every hook");
+    assert!(!play.hooks.iter().any(|hook| hook.open), "somebody was not waited for");
     match &verdict {
         Verdict::Run { tool, args } => {
-            assert!(!run.responded, "the tool runs although a hook answered for it");
+            assert!(!play.responded, "somebody answered for the tool");
             let runs = (tool.as_deref().unwrap_or(CALLED), args);
-            assert_eq!(runs, run.current_call(), "the executed call differs from the current call");
+            assert_eq!(runs, play.current_call(), "another call is executed than stands");
         }
-        Verdict::Respond { .. } => assert!(run.responded, "no hook answered for the tool"),
-        Verdict::Refuse(_) => panic!("no hook refused, but the verdict is {verdict:?}"),
+        Verdict::Respond { .. } => assert!(play.responded, "nobody answered for the tool"),
+        Verdict::Refuse(_) => panic!("nobody refused, and it came to {verdict:?}"),
     }
-    for (index, hook) in run.hooks.iter().enumerate().filter(|(_, hook)| hook.role(run.current.0).is_some()) {
-        assert_eq!(hook.saw.as_ref(), Some(&run.current), "hook {index} did not see the executed call");
+    for (index, hook) in play.hooks.iter().enumerate().filter(|(_, hook)| hook.role(play.call.0).is_some()) {
+        assert_eq!(hook.saw.as_ref(), Some(&play.call), "hook {index} saw another call");
     }
 }
 
-/// One run of a chain, with the state of every hook.
-struct ScriptedRun<'a> {
+/// One chain being driven, and what the hooks know.
+struct ScriptedChain<'a> {
     hooks: Vec<ScriptedHook<'a>>,
-    /// True if the schema accepts rewritten arguments.
+    /// The verdict of the schema on rewritten arguments.
     fits: bool,
-    /// True if the schema rejected arguments.
-    has_invalid_args: bool,
-    current: Call,
+    /// It refused some.
+    unfit: bool,
+    call: CalledTool,
     responded: bool,
-    /// Pseudo-random state that selects which of several asked hooks answers next.
+    /// Changes with every answer: whose turn it is of those that are asked at once.
     turn: usize,
 }
 
-/// One hook with its script and its state.
+/// The script of one hook, and its outcome.
 struct ScriptedHook<'a> {
     gate: bool,
-    /// True if the hook skips calls of [`CALLED`].
-    only_other: bool,
+    /// It has no part in calls of [`CALLED`].
+    late: bool,
     decisions: std::slice::Iter<'a, u8>,
-    /// The call that the hook last saw or wrote.
-    saw: Option<Call>,
+    /// The arguments it was asked about, or wrote, last.
+    saw: Option<CalledTool>,
     refusal: Option<RefusalScope>,
-    /// True if the hook was asked and has not answered.
+    /// It was asked and has not answered.
     open: bool,
 }
 
 impl<'a> ScriptedHook<'a> {
     fn new(script: &'a [u8]) -> Self {
-        let (only_other, script) = match script {
+        let (late, script) = match script {
             [b'-', rest @ ..] => (true, rest),
             rest => (false, rest),
         };
@@ -105,11 +97,11 @@ impl<'a> ScriptedHook<'a> {
             [b'g', decisions @ ..] => (true, decisions),
             decisions => (false, decisions),
         };
-        Self { gate, only_other, decisions: decisions.iter(), saw: None, refusal: None, open: false }
+        Self { gate, late, decisions: decisions.iter(), saw: None, refusal: None, open: false }
     }
 
     fn role(&self, tool: &str) -> Option<HookRole> {
-        let has_part = !self.only_other || tool == OTHER;
+        let has_part = !self.late || tool == OTHER;
         has_part.then_some(if self.gate { HookRole::Gate } else { HookRole::Ordered })
     }
 
@@ -136,51 +128,46 @@ impl<'a> ScriptedHook<'a> {
     }
 }
 
-impl<'a> ScriptedRun<'a> {
+impl<'a> ScriptedChain<'a> {
     fn new(script: &'a [u8]) -> Self {
         let hooks = script.split(|byte| *byte == b'|').take(MAX_HOOKS).map(ScriptedHook::new);
         Self {
             hooks: if script.is_empty() { Vec::new() } else { hooks.collect() },
             fits: !script.contains(&b'!'),
-            has_invalid_args: false,
-            current: (CALLED, RawJson::empty_object()),
+            unfit: false,
+            call: (CALLED, RawJson::empty_object()),
             responded: false,
             turn: usize::from(pieces::fnv1a_hash(script).to_le_bytes()[0]),
         }
     }
 
     fn roles(&self) -> Vec<Option<HookRole>> {
-        self.hooks.iter().map(|hook| hook.role(self.current.0)).collect()
+        self.hooks.iter().map(|hook| hook.role(self.call.0)).collect()
     }
 
     fn current_call(&self) -> (&str, &RawJson) {
-        (self.current.0, &self.current.1)
+        (self.call.0, &self.call.1)
     }
 
-    /// Runs the chain to its verdict. Each hook is asked at most twice and each rewrite is checked twice, which bounds
-    /// the number of steps.
+    /// Every hook is asked at most twice, and every rewrite looked at twice, so the chain has to end by then.
     fn run(&mut self) -> Verdict {
-        let mut chain = ToolChain::new(CALLED, self.current.1.clone(), self.roles());
+        let mut chain = ToolChain::new(CALLED, self.call.1.clone(), self.roles());
         let mut last_round = false;
         for _ in 0..=5 * self.hooks.len() {
-            // The chain must ignore the answer of a hook that it did not ask.
-            let unasked = ToolDecision::block("an unknown hook", "no");
-            assert!(chain.answer(self.hooks.len(), unasked).is_none());
+            // An answer that nobody asked for counts for nothing.
+            let stranger = ToolDecision::block("a stranger", "no");
+            assert!(chain.answer(self.hooks.len(), stranger).is_none());
             match chain.step() {
                 ChainStep::Ask(index) => {
-                    assert!(!last_round, "a hook was asked in order after the last round began");
+                    assert!(!last_round, "asked in order after the last round began");
                     self.ask_in_order(&mut chain, index);
                 }
                 ChainStep::Check { renamed, .. } => {
-                    assert_eq!(
-                        &*chain.call().tool,
-                        self.current.0,
-                        "the checked tool differs from the called tool"
-                    );
-                    self.has_invalid_args = !self.fits;
+                    assert_eq!(&*chain.call().tool, self.call.0, "another tool is checked than is called");
+                    self.unfit = !self.fits;
                     let roles = if renamed { self.roles() } else { Vec::new() };
-                    let misfit = || Misfit::Args("invalid arguments".to_owned());
-                    chain.checked(if self.fits { Ok(roles) } else { Err(misfit()) });
+                    let misfit = || InvalidRewrite::Args("it does not fit".to_owned());
+                    chain.resolve_check(if self.fits { Ok(roles) } else { Err(misfit()) });
                 }
                 ChainStep::AskAll(indices) => {
                     if !std::mem::replace(&mut last_round, true) {
@@ -191,77 +178,65 @@ impl<'a> ScriptedRun<'a> {
                 ChainStep::Done(outcome) => return outcome.verdict,
             }
         }
-        panic!("the chain does not end")
+        panic!("asked without end")
     }
 
     fn ask_in_order(&mut self, chain: &mut ToolChain, index: usize) {
-        assert_eq!(
-            asked_call(chain),
-            self.current_call(),
-            "hook {index} is asked about a call that is not current"
-        );
-        assert!(
-            !self.has_invalid_args && self.hooks.iter().all(|hook| hook.refusal.is_none()),
-            "a hook was asked after a refusal"
-        );
+        assert_eq!(asked_call(chain), self.current_call(), "hook {index} is asked about another call");
+        assert!(!self.unfit && self.hooks.iter().all(|hook| hook.refusal.is_none()), "asked after a refusal");
         let hook = &mut self.hooks[index];
         assert_eq!(
-            (hook.role(self.current.0), &hook.saw),
+            (hook.role(self.call.0), &hook.saw),
             (Some(HookRole::Ordered), &None),
-            "hook {index} must be asked in order, and only once"
+            "hook {index} is asked in order, once"
         );
-        let decision = hook.decide(format!("hook {index}"), &self.current.1);
+        let decision = hook.next_decision(format!("hook {index}"), &self.call.1);
         hook.refusal = refusal_scope(&decision);
         match &decision {
             ToolDecision::Rewrite { tool, args, .. } => {
                 let tool = match tool.as_deref() {
                     Some(OTHER) => OTHER,
                     Some(_) => CALLED,
-                    None => self.current.0,
+                    None => self.call.0,
                 };
-                self.current = (tool, args.clone());
+                self.call = (tool, args.clone());
             }
             ToolDecision::Respond { .. } => self.responded = true,
             ToolDecision::Allow | ToolDecision::Refuse(_) => {}
         }
-        hook.saw = Some(self.current.clone());
+        hook.saw = Some(self.call.clone());
         chain.answer(index, decision);
     }
 
-    /// Checks that the last round asks all gates and every hook whose call changed after its decision, and no other
-    /// hooks.
+    /// All gates are asked, and those whose call was changed after they decided, and nobody else.
     fn begin_last_round(&mut self, indices: &[usize]) {
         for (index, hook) in self.hooks.iter_mut().enumerate() {
-            let must = hook.role(self.current.0).is_some() && hook.saw.as_ref() != Some(&self.current);
-            assert_eq!(indices.contains(&index), must, "membership of hook {index} in the last round");
+            let must = hook.role(self.call.0).is_some() && hook.saw.as_ref() != Some(&self.call);
+            assert_eq!(indices.contains(&index), must, "hook {index} in the last round");
             hook.open = must;
             if must {
-                hook.saw = Some(self.current.clone());
+                hook.saw = Some(self.call.clone());
             }
         }
     }
 
     fn answer_one(&mut self, chain: &mut ToolChain, indices: &[usize]) {
-        assert_eq!(
-            asked_call(chain),
-            self.current_call(),
-            "the last round asks about a call that is not current"
-        );
+        assert_eq!(asked_call(chain), self.current_call(), "the last round is about another call");
         let open = self.hooks.iter().enumerate().filter(|(_, hook)| hook.open).map(|(index, _)| index);
-        assert_eq!(indices, open.collect::<Vec<_>>(), "the hooks that have not answered");
+        assert_eq!(indices, open.collect::<Vec<_>>(), "who has not answered");
         self.turn = self.turn.wrapping_mul(31).wrapping_add(7) & 0xffff;
         let index = indices[self.turn % indices.len()];
         let hook = &mut self.hooks[index];
         hook.open = false;
-        let decision = hook.decide(format!("hook {index}"), &self.current.1);
-        // A gate can only allow or refuse.
+        let decision = hook.next_decision(format!("hook {index}"), &self.call.1);
+        // A gate may only say yes or no.
         let more = matches!(decision, ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. });
         hook.refusal = if hook.gate && more { Some(RefusalScope::Call) } else { refusal_scope(&decision) };
         chain.answer(index, decision);
     }
 }
 
-/// Returns the call that the chain asks hooks about.
+/// The call that hooks are asked about.
 fn asked_call(chain: &ToolChain) -> (&str, &RawJson) {
     (&chain.call().tool, &chain.call().args)
 }

@@ -1,7 +1,7 @@
-//! The path from bytes to lines to frames: the first code that handles untrusted input.
+//! Bytes to lines to frames: the first code that meets what a stranger sends.
 
 use haft_host::{FramedLine, LineFramer};
-use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, HostFrame, Limits};
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE};
@@ -9,25 +9,22 @@ use serde_json::Value;
 
 use crate::{memory, pieces, strict};
 
-/// A line limit that inputs of a few hundred bytes reach.
+/// A limit that inputs of a few hundred bytes reach.
 const SHORT: usize = 48;
 
-/// Limit on the memory allocated for each byte of a line, including frames and errors.
+/// The memory that reading one byte of a line may allocate in all, frames and errors included.
 const BYTES_A_BYTE: usize = 256;
 
-/// Limit on the memory allocated for a line of any length.
+/// The memory that reading a line may allocate however short it is.
 const BYTES_A_LINE: usize = 64 * 1024;
 
-/// Checks one stream.
-///
-/// A stream must yield the same lines, however it is cut into pieces. Each line is either rejected with a named error
-/// or has one meaning for every JSON reader. A decoded frame must survive encoding. The size of the input bounds the
-/// memory.
+/// Whatever pieces a stream comes in, it is the same lines; a line is refused by name or is one value to everybody,
+/// and what is decoded is encoded to a line that says the same. Memory is bounded by what was sent.
 pub fn check(stream: &[u8]) {
     assert_eq!(lines(stream.chunks(1), SHORT), lines([stream], SHORT), "byte by byte");
     for limit in [SHORT, MAX_LINE] {
         let whole = lines([stream], limit);
-        assert_eq!(lines(pieces::cut_unevenly(stream), limit), whole, "in uneven pieces, {limit} at most");
+        assert_eq!(lines(pieces::uneven_pieces(stream), limit), whole, "in uneven pieces, {limit} at most");
         assert_eq!(whole, split(stream, limit), "as split by hand, {limit} at most");
     }
     for item in lines([stream], MAX_LINE) {
@@ -38,7 +35,7 @@ pub fn check(stream: &[u8]) {
     }
 }
 
-/// Returns all items of a stream that arrives in these pieces.
+/// All items of a stream that comes in these pieces.
 fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<FramedLine> {
     let mut framer = LineFramer::default();
     let mut found = Vec::new();
@@ -65,94 +62,86 @@ fn split(stream: &[u8], limit: usize) -> Vec<FramedLine> {
 
 fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let decoded = memory::with_limit(limit, || decode::<F>(line));
+    let decoded = memory::run_limited(limit, || decode::<F>(line));
     let text = std::str::from_utf8(line);
-    // Some parsers repair unpaired surrogates, others reject them; the strict parser rejects them all.
+    // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
     if text.is_ok_and(|text| !text.to_ascii_lowercase().contains("\\ud")) {
-        check_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
+        assert_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
     }
     let Ok(DecodedFrame::Known(frame)) = decoded else { return };
     let Ok(again) = encode(&frame) else {
         let kind = frame.kind();
         let has_blocks = ["tool_result", "host_result"].contains(&kind);
-        return assert!(has_blocks, "{kind}: only results may hold blocks of a kind that haft never writes");
+        return assert!(has_blocks, "{kind}: only blocks of a result may be of a kind that is never written");
     };
     let body = again.strip_suffix('\n').expect("a line ends with a newline");
-    assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "more than one line: {again}");
+    assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "one line: {again}");
     match decode::<F>(body.as_bytes()) {
-        Ok(Decoded::Known(same)) => assert_eq!(same, frame, "after a round trip through {again}"),
-        other => panic!("{again} was decoded as {other:?}"),
+        Ok(DecodedFrame::Known(same)) => assert_eq!(same, frame, "through {again}"),
+        other => panic!("{again} was read as {other:?}"),
     }
 }
 
-/// Compares haft's decoding of a line with a strict parser that rejects duplicate keys.
-fn check_agreement<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<Value>) {
+/// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
+fn assert_agreement<F: FrameSet>(decoded: &Result<DecodedFrame<F>, DecodeError>, plain: Option<Value>) {
     match (decoded, plain) {
         (Ok(DecodedFrame::Known(frame)), Some(value)) => {
             assert_eq!(value["type"], frame.kind(), "type");
             if let Ok(own) = serde_json::to_value(frame) {
-                check_contained(&own, &value, frame.kind());
+                assert_contained(&own, &value, frame.kind());
             }
         }
         (Ok(DecodedFrame::Unknown { kind, id }), Some(value)) => {
             assert_eq!(value["type"].as_str().unwrap_or_default(), kind, "type");
-            assert!(
-                value.is_object() && !F::KINDS.contains(&kind.as_str()),
-                "the known kind {kind} was not decoded"
-            );
+            assert!(value.is_object() && !F::KINDS.contains(&kind.as_str()), "{kind} is known");
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
         }
         (Err(DecodeError::Malformed { id, .. }), Some(value)) => {
-            assert!(value.is_object(), "a malformed frame must be an object");
+            assert!(value.is_object(), "malformed, and no object");
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
         }
-        (Err(DecodeError::NotObject), Some(value)) => {
-            assert!(!value.is_object(), "an object was rejected as not an object")
-        }
+        (Err(DecodeError::NotObject), Some(value)) => assert!(!value.is_object(), "it is an object"),
         (Err(DecodeError::TooDeep { limit }), Some(value)) => {
-            assert!(
-                *limit == MAX_DEPTH && strict::depth(&value) > MAX_DEPTH,
-                "rejected as too deep, but within the limit"
-            );
+            assert!(*limit == MAX_DEPTH && strict::nesting_depth(&value) > MAX_DEPTH, "not too deep");
         }
         (Err(DecodeError::TooManyNodes { .. }), Some(_)) => {}
-        (Err(error), Some(value)) => panic!("rejected ({error}), but the strict parser reads {value}"),
+        (Err(error), Some(value)) => panic!("refused ({error}), and everybody reads {value}"),
         (Err(_), None) => {}
-        (Ok(_), None) => panic!("accepted, but the strict parser rejects the line"),
+        (Ok(_), None) => panic!("accepted, and a strict parser refuses it"),
     }
 }
 
-/// Checks that the line held everything in the frame. Fields that the frame omits were unknown or equal to the default.
-fn check_contained(own: &Value, sent: &Value, at: &str) {
+/// Everything a frame says was in the line; what it leaves out was unknown, or the same as being absent.
+fn assert_contained(own: &Value, sent: &Value, at: &str) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
             for (name, value) in own {
-                check_contained(value, sent.get(name).unwrap_or(&Value::Null), &format!("{at}.{name}"));
+                assert_contained(value, sent.get(name).unwrap_or(&Value::Null), &format!("{at}.{name}"));
             }
         }
         (Value::Array(own), Value::Array(sent)) => {
             assert_eq!(own.len(), sent.len(), "{at}");
             for (index, (own, sent)) in own.iter().zip(sent).enumerate() {
-                check_contained(own, sent, &format!("{at}[{index}]"));
+                assert_contained(own, sent, &format!("{at}[{index}]"));
             }
         }
-        // A `subscribe` entry without restrictions is written as the name alone.
+        // An entry of `subscribe` that narrows nothing is written as the name alone.
         (Value::String(_), Value::Object(entry)) if at.starts_with("subscribe.") => {
-            check_contained(own, &sent["event"], at);
+            assert_contained(own, &sent["event"], at);
             let narrowed = |field: &str| entry.get(field).is_some_and(|value| !is_default(value, at));
-            assert!(!narrowed("tools") && !narrowed("role"), "{at}: restricts more than {own}");
+            assert!(!narrowed("tools") && !narrowed("role"), "{at}: narrower than {own}");
         }
-        (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} appeared without input"),
-        // An unknown level is read as a quiet note. zot's documents and code use different words for it.
+        (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} out of nothing"),
+        // A level nobody knows is read as a quiet note, and zot's documents have another word than its code.
         (own, _) if at == "notify.level" && own == "info" => {}
-        // The code of a later protocol is read as a failure; the text gives the reason.
+        // So is a code of a later protocol: the call failed, and the text says why.
         (own, Value::String(_)) if at == "host_result.code" && own == "failed" => {}
         (own, sent) if at == "event.stop" && own == "end" && sent == "end_turn" => {}
         (own, sent) => assert!(own == sent, "{at}: {own} was sent as {sent}"),
     }
 }
 
-/// True if the value equals that of an absent field.
+/// True for the value of an absent field.
 fn is_default(value: &Value, at: &str) -> bool {
     if let Some(limit) = at.strip_prefix("hello_ack.limits.") {
         return serde_json::to_value(Limits::default()).is_ok_and(|limits| limits[limit] == *value);

@@ -1,10 +1,10 @@
 //! Limits on the bytes that a piece of work requests from the allocator.
 
-/// Runs `work`, which may allocate at most `limit` bytes in total, including bytes that it frees again.
+/// Does the work, which may allocate at most `limit` bytes in total, including bytes that it frees again.
 ///
-/// Counts only the current thread, so that tests of the same process do not disturb each other.
+/// Counts the current thread only, so that tests of the same process do not disturb each other.
 #[track_caller]
-pub(crate) fn with_limit<T>(limit: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) fn run_limited<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let mut value = None;
     let used = allocation_counter::measure(|| value = Some(work())).bytes_total;
     assert!(used <= limit as u64, "{used} bytes were allocated, more than the limit of {limit}");
@@ -18,18 +18,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn returns_value_within_limit() {
-        assert_eq!(with_limit(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
+    fn work_within_the_limit_returns_its_value() {
+        assert_eq!(run_limited(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
     }
 
     #[test]
     #[should_panic(expected = "1010 bytes were allocated, more than the limit of 1009")]
-    fn counts_freed_bytes() {
-        with_limit(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
+    fn freed_bytes_count() {
+        run_limited(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
     }
 
     #[test]
-    fn ignores_other_threads() {
+    fn other_threads_do_not_count() {
         let (allocate, requests) = std::sync::mpsc::sync_channel(0);
         let (done, results) = std::sync::mpsc::sync_channel(0);
         let other = std::thread::spawn(move || {
@@ -38,7 +38,7 @@ mod tests {
             }
         });
         // Blocking on a channel allocates a little on this thread, far less than the other thread.
-        let size = with_limit(64 * 1024, || {
+        let size = run_limited(64 * 1024, || {
             allocate.send(1 << 20).unwrap();
             results.recv().unwrap()
         });

@@ -1,14 +1,14 @@
-//! Cuts an input into pieces.
+//! Ways to cut an input into the pieces it might arrive in.
 
-/// Longest piece of [`cut_unevenly`], in bytes.
+/// Up to how many bytes a piece of [`uneven`] has.
 const LONGEST: u64 = 23;
 
-/// Cuts bytes into pieces of uneven length. The cuts depend only on the bytes, so that a finding is reproducible.
-pub(crate) fn cut_unevenly(mut bytes: &[u8]) -> Vec<&[u8]> {
-    let mut state = hash(bytes) | 1;
+/// The bytes in pieces of uneven length. The cuts follow from the bytes alone, so that a finding can be repeated.
+pub(crate) fn uneven_pieces(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut state = fnv1a_hash(bytes) | 1;
     let mut pieces = Vec::new();
     while !bytes.is_empty() {
-        // Xorshift with 64 bits.
+        // Xorshift, 64 bits.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -20,8 +20,8 @@ pub(crate) fn cut_unevenly(mut bytes: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// Hashes bytes with 64-bit FNV-1a.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+/// FNV-1a, 64 bits.
+pub(crate) fn fnv1a_hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))

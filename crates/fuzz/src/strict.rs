@@ -1,17 +1,17 @@
-//! Reads JSON a second time with code other than haft's, to find text on which JSON readers could disagree.
+//! JSON read a second time, by other code than haft's: what its readers in every language would agree on.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses one JSON text; a duplicate key in an object is an error.
+/// Reads one JSON text; an object that names a key twice is an error.
 pub(crate) fn read(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<StrictValue>(text).map(|StrictValue(value)| value)
 }
 
-/// Returns the nesting depth of arrays and objects; the outermost counts as 1.
-pub(crate) fn depth(value: &Value) -> usize {
+/// Nested arrays and objects, the outermost counted as 1.
+pub(crate) fn nesting_depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(nesting_depth).max().unwrap_or(0),
         Value::Object(fields) => 1 + fields.values().map(nesting_depth).max().unwrap_or(0),
@@ -53,7 +53,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("the number is not finite"))
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("duplicate key {key:?}")));
+                return Err(A::Error::custom(format_args!("key {key:?} twice")));
             }
             let StrictValue(value) = entries.next_value()?;
             object.insert(key, value);

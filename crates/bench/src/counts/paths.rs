@@ -82,8 +82,8 @@ fn result(bytes: usize) -> String {
 
 fn decode<F: FrameSet>(line: &str, times: u64) -> Result<()> {
     for _ in 0..times {
-        let frame = codec::decode_within::<F>(black_box(line.as_bytes()), MAX_RESULT_LINE)?;
-        ensure!(matches!(black_box(frame), Decoded::Known(_)), "{line} is not a frame");
+        let frame = codec::decode_with_limit::<F>(black_box(line.as_bytes()), MAX_RESULT_LINE)?;
+        ensure!(matches!(black_box(frame), DecodedFrame::Known(_)), "{line} is not a frame");
     }
     Ok(())
 }

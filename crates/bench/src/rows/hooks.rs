@@ -178,7 +178,7 @@ impl HookHost {
         let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooked = Self { runtime, host };
         // The hook receives only events that belong to a turn.
-        let (content, time) = (vec![Content::text("go")], Time("2026-01-01T00:00:00.000Z".to_owned()));
+        let (content, time) = (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
         hooked.send_event(&AgentEvent::UserMessage { content, time });
         Ok(hooked)
     }
@@ -243,7 +243,7 @@ fn record_line(method: &str, act: impl FnOnce(&HookHost) -> Result<()>) -> Resul
         &["before_tool", "before_llm"],
         &["llm_response"],
     )?;
-    if let Dialect::Hook(hook) = &mut spec.dialect {
+    if let ExtensionDialect::Hook(hook) = &mut spec.dialect {
         let path = file.path().display().to_string();
         Arc::make_mut(hook).env.insert(peers::RECORD.to_owned(), path);
     }

@@ -160,7 +160,7 @@ fn time_summary(file: &Path, entries: u64) -> Result<[f64; 2]> {
     let root =
         file.parent().and_then(Path::parent).context("the session file is not in a project directory")?;
     let id = file.file_stem().context("the session file has no name")?.to_string_lossy();
-    let found = Store::new(root).find(&id)?;
+    let found = SessionStore::new(root).find(&id)?;
     let clock = WallCpuTimer::start();
     let summary = found.summary()?;
     let times = clock.stop();

@@ -79,7 +79,7 @@ impl ChainRun {
                     chain.resolve_check(if fits {
                         Ok(Vec::new())
                     } else {
-                        Err(Misfit::Args("invalid arguments".to_owned()))
+                        Err(InvalidRewrite::Args("invalid arguments".to_owned()))
                     });
                 }
                 ChainStep::Done(outcome) => return Ok(outcome.verdict),

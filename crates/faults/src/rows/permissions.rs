@@ -133,15 +133,15 @@ async fn has_only_granted_permissions(world: &mut World) -> Result<()> {
     ensure!(gated.blocked.is_none(), "the extension decides about calls: {gated:?}");
     let (first, second) =
         (parse_permissions(&first_permissions())?, parse_permissions(&second_permissions())?);
-    ensure!(first.excess(&first).is_empty(), "equal permissions are reported as more");
-    let mut more: Vec<_> = second.excess(&first).into_iter().map(|line| line.permission).collect();
+    ensure!(first.excess_over(&first).is_empty(), "equal permissions are reported as more");
+    let mut more: Vec<_> = second.excess_over(&first).into_iter().map(|line| line.permission).collect();
     more.sort_unstable();
     ensure!(
         more == ["events", "fs.read", "intercept", "net", "tools.register"],
         "the additional permissions are {more:?}"
     );
     let fewer = parse_permissions(&json!({"tools": {"register": ["evil_tool"]}}))?;
-    ensure!(fewer.excess(&first).is_empty(), "fewer permissions are reported as more");
+    ensure!(fewer.excess_over(&first).is_empty(), "fewer permissions are reported as more");
     Ok(())
 }
 

@@ -102,7 +102,7 @@ impl PromptOutcome {
         with: impl FnOnce(AgentBuilder) -> AgentBuilder,
         stop: impl Fn() -> bool,
     ) -> Result<Self> {
-        let model = Scripted::from_json(&json!({ "steps": steps }).to_string())
+        let model = ScriptedModel::from_json(&json!({ "steps": steps }).to_string())
             .context("parse the model's script")?;
         let probe = ProbeTool::default();
         let mut tools = ToolSet::default();

@@ -1,11 +1,11 @@
-//! One test for each target: it replays the committed inputs and the matching lines of the protocol fixtures.
+//! One test for each target: its committed inputs, and the lines of the protocol's fixtures that it reads.
 
 use std::any::Any;
 use std::panic::catch_unwind;
 
 use xtask::seeds::{FuzzSeed, TARGETS};
 
-/// Smallest number of inputs of a corpus; fewer mean that files are missing.
+/// A corpus with fewer inputs has lost its files.
 const FEWEST: usize = 10;
 
 macro_rules! replay {
@@ -18,7 +18,7 @@ macro_rules! replay {
         )*
 
         #[test]
-        fn has_test_for_every_target() {
+        fn every_target_has_a_test() {
             let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
             assert_eq!(names, [$(stringify!($name)),*]);
         }
@@ -37,21 +37,21 @@ fn check(name: &str, oracle: fn(&[u8])) {
     assert_eq!(
         fixtures.is_empty(),
         target.schemas.is_empty(),
-        "a target with schemas must read fixture lines"
+        "a target with schemas reads lines of fixtures"
     );
     seeds.extend(fixtures);
     let failures: Vec<String> = seeds.iter().filter_map(|seed| failure(oracle, seed)).collect();
     assert!(
         failures.is_empty(),
-        "{} of {} inputs fail the checks of `{name}`:\n  {}",
+        "{} of {} inputs break a promise of `{name}`:\n  {}",
         failures.len(),
         seeds.len(),
         failures.join("\n  ")
     );
 }
 
-/// Returns the file of a seed and the panic message of the oracle, if the seed fails.
-fn failure(oracle: fn(&[u8]), seed: &Seed) -> Option<String> {
+/// The file of a seed and the message of the oracle that fails on it.
+fn failure(oracle: fn(&[u8]), seed: &FuzzSeed) -> Option<String> {
     let panic = catch_unwind(|| oracle(&seed.bytes)).err()?;
     Some(format!("{}: {}", seed.source, message(panic.as_ref())))
 }
@@ -62,8 +62,8 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 }
 
 #[test]
-fn failure_names_file_and_message() {
-    let seed = Seed { source: "fuzz/corpus/chain/x".into(), bytes: vec![0; 3] };
+fn a_failure_names_the_file_and_the_finding() {
+    let seed = FuzzSeed { source: "fuzz/corpus/chain/x".into(), bytes: vec![0; 3] };
     let broken = |bytes: &[u8]| panic!("{} bytes", bytes.len());
     assert_eq!(failure(broken, &seed).as_deref(), Some("fuzz/corpus/chain/x: 3 bytes"));
     assert_eq!(failure(|_| (), &seed), None);

@@ -5,7 +5,7 @@ use haft_test_support::terminal::{OutputKind, is_deceptive};
 use haft_tui::app::{self, AppState, LinearOutput};
 use haft_tui::look::DrawContext;
 use haft_tui::terminal::written::{self, ImagePainter, InlineViewport, ScreenPainter};
-use haft_tui::terminal::{ImageProtocol, Interface};
+use haft_tui::terminal::{ImageProtocol, UserInterface};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
@@ -122,12 +122,12 @@ impl FramePainter {
 impl InlinePainters {
     fn draw(
         &mut self,
-        state: &mut State,
+        state: &mut AppState,
         area: Rect,
         look: &DrawContext,
         eye: &mut CellInspector,
     ) -> (String, OutputKind) {
-        let below = Interface::below(state, area, look);
+        let below = UserInterface::inline_output(state, area, look);
         if std::mem::replace(&mut self.alternate, below.is_none()) != below.is_none() {
             self.painter.forget_screen();
             self.strip.force_redraw();

@@ -169,7 +169,7 @@ fn theme_files(texts: &[String]) -> Vec<(String, String)> {
 
 fn list_themes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    stage.answer(Answer::Themes(theme_files(texts)));
+    stage.answer(BackendReply::Themes(theme_files(texts)));
     // The errors are in the transcript, behind the list.
     stage.draw();
     stage.command("/theme")?;

@@ -154,8 +154,8 @@ fn show_thinking(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
 }
 
 /// Returns the answer that changes a setting.
-pub(super) fn setting(name: &str, value: &str) -> Answer {
-    Answer::Set(Ok(super::lists::setting_row(name, value, &[])))
+pub(super) fn setting(name: &str, value: &str) -> BackendReply {
+    BackendReply::Set(Ok(super::lists::setting_row(name, value, &[])))
 }
 
 const BLOCKS: [&str; 14] = [

@@ -207,7 +207,7 @@ async fn is_stalled(world: &mut World) -> Result<()> {
 fn add_missing(setup: &mut WorldSetup) {
     let spec = hook_spec(setup, EVIL, vec!["no-such-program-anywhere".to_owned()]);
     let spec = spec.expect("the hook's questions are known");
-    assert!(matches!(spec.launch, Launch::Impossible { .. }), "the missing program is installed");
+    assert!(matches!(spec.launch, LaunchPlan::Impossible { .. }), "the missing program is installed");
     setup.add(spec);
 }
 

@@ -156,7 +156,7 @@ fn write_text(dir: &Path, text: &str) -> Result<()> {
 }
 
 /// Returns what discovery finds after a change.
-fn discover_after(dir: &Path, change: impl FnOnce() -> Result<()>) -> Found {
+fn discover_after(dir: &Path, change: impl FnOnce() -> Result<()>) -> DiscoveredExtensions {
     // If the change fails, discovery finds the old state, and the row fails.
     let _ = change();
     Discovery::run(&DiscoveryOptions { global: Some(extensions_dir(dir)), ..DiscoveryOptions::default() })
@@ -250,7 +250,7 @@ fn offers_new(world: &World) -> bool {
 }
 
 /// Makes the extension start another program from now on.
-fn launch_instead(found: &mut Found, program: PathBuf, args: &[&str]) {
+fn launch_instead(found: &mut DiscoveredExtensions, program: PathBuf, args: &[&str]) {
     if let Some(spec) = found.specs.iter_mut().find(|spec| spec.name.as_str() == EVIL) {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
         spec.launch = LaunchPlan::Process { program, args };

@@ -87,7 +87,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
 
 /// The project's extension is found first, and `user` twice.
 fn add_duplicates(setup: &mut WorldSetup) {
-    for (name, origin) in [("project", Origin::Project), ("user", Origin::Global), ("user", Origin::Project)]
+    for (name, origin) in [("project", ExtensionOrigin::Project), ("user", ExtensionOrigin::Global), ("user", ExtensionOrigin::Project)]
     {
         let mut spec = misbehaving_spec(setup, "good", name);
         spec.origin = origin;

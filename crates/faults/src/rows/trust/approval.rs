@@ -203,11 +203,11 @@ fn while_approved(hostile: &HostileProject, times: usize) -> Result<()> {
     while tries < times || (approved == 0 && tries < MOST_RUNS) {
         tries += 1;
         // A proposal whose files change in between may be rejected.
-        let Ok(proposal) = store.propose(&Source::Directory(source.clone())) else { continue };
+        let Ok(proposal) = store.propose(&InstallSource::Directory(source.clone())) else { continue };
         let shown = proposal.entry().tree;
-        let accepted = proposal.accept(How::Yes, "faults").context("accept the shown files")?;
+        let accepted = proposal.accept(ApprovalMethod::Yes, "faults").context("accept the shown files")?;
         ensure!(accepted.entry.tree == shown, "the approved tree differs from the shown one");
-        let code = store.approved.trees().verify(&shown).context("verify the approved files in the store")?;
+        let code = store.approved.tree_store().verify(&shown).context("verify the approved files in the store")?;
         let runs =
             fs::read_to_string(accepted.dir.join("run.sh")).context("read the program that would run")?;
         ensure!(texts.contains(&runs), "the program in the store is neither version: {runs:?}");
