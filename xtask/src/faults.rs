@@ -17,7 +17,7 @@ const BINARIES: &str = "build --workspace --bins --examples";
 /// Builds the programs whose defenses can be disabled.
 const UNDEFENDED: &str = "build -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
 
-/// Makes it possible to disable defenses: see `crates/protocol/src/defence.rs`.
+/// Makes it possible to disable defenses: see `crates/protocol/src/defense.rs`.
 const FLAG: &str = "--cfg haft_undefended";
 
 /// Builds everything and runs rows, or measures goals; full measurements run in release mode.

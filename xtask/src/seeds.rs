@@ -44,7 +44,7 @@ pub const TARGETS: &[FuzzTarget] = &[
         schemas: &["docs/schema/rpc_request.schema.json"],
         reads_fixture: |path| path.contains("/rpc/"),
     },
-    FuzzTarget { name: "sanitiser", max_len: 128, schemas: &[], reads_fixture: |_| false },
+    FuzzTarget { name: "sanitizer", max_len: 128, schemas: &[], reads_fixture: |_| false },
 ];
 
 /// An input from a file of the repository.

@@ -37,22 +37,22 @@ pub(crate) fn run(write: bool) -> Result<bool> {
         return Baseline { build, instructions }.write().map(|()| true);
     }
     let baseline = Baseline::read()?;
-    let judgements = baseline.compare(&instructions);
+    let judgments = baseline.compare(&instructions);
     println!("{:<26}{:>13}{:>13}{:>9}", "instructions", "baseline", "now", "change");
-    for judgement in &judgements {
-        println!("{judgement}");
+    for judgment in &judgments {
+        println!("{judgment}");
     }
     if let Some(difference) = baseline.build.describe_difference(&build) {
         println!("SKIP counts: printed but not judged, because the builds differ\n{difference}");
         return Ok(true);
     }
-    print!("{}", advice(&judgements));
-    Ok(judgements.iter().all(|judgement| judgement.change.passes()))
+    print!("{}", advice(&judgments));
+    Ok(judgments.iter().all(|judgment| judgment.change.passes()))
 }
 
 /// Returns the next step for the reader.
-fn advice(judgements: &[PathComparison<'_>]) -> &'static str {
-    let any = |change| judgements.iter().any(|judgement| judgement.change == change);
+fn advice(judgments: &[PathComparison<'_>]) -> &'static str {
+    let any = |change| judgments.iter().any(|judgment| judgment.change == change);
     if any(CountChange::More) {
         "Paths marked `more` exceed the baseline by more than 5 %. If that is intended,\n\
          renew the baseline: cargo xtask bench counts --write\n"

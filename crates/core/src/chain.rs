@@ -8,7 +8,7 @@ mod diff;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
 use crate::tool::ToolOutput;
@@ -185,7 +185,7 @@ impl ToolChain {
 
     /// Returns the hooks that have a role in the final call and have not seen it. Gates have not seen any call yet.
     fn pending_decisions(&self) -> Vec<PendingDecision> {
-        let sees_again = is_up(Defence::FinalArguments);
+        let sees_again = is_up(Defense::FinalArguments);
         let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| match &hook.seen {
             Some(seen) => sees_again && hook.role.is_some() && *seen != self.current,
             None => hook.role.is_some(),
@@ -309,7 +309,7 @@ impl Verdict {
     pub fn needs_approval(&self, known: bool, vouched: bool) -> bool {
         match self {
             Self::Run { .. } => known,
-            Self::Respond { .. } => known && !vouched && is_up(Defence::ResponseApproval),
+            Self::Respond { .. } => known && !vouched && is_up(Defense::ResponseApproval),
             Self::Refuse(_) => false,
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use tokio::sync::Notify;
 
 use crate::timeouts;
@@ -169,7 +169,7 @@ impl ClaimQueue {
             FileClaim::Waiting(theirs) => other < ticket && share_identity(keys, theirs),
             FileClaim::Running(theirs) => other != ticket && share_identity(keys, theirs),
         });
-        if blocked && is_up(Defence::FileQueue) {
+        if blocked && is_up(Defense::FileQueue) {
             return false;
         }
         let keys = keys.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::hooks::PromptSection;
 use crate::sanitize::{sanitize, strip_hidden_chars};
@@ -152,7 +152,7 @@ fn bullet_list<S: std::fmt::Display>(lines: impl IntoIterator<Item = S>) -> Stri
 
 /// Returns at most `limit` bytes of a text, with a note about the number of missing bytes.
 fn truncate_text(text: &str, limit: usize) -> String {
-    let limit = if is_up(Defence::PromptFence) { limit } else { usize::MAX };
+    let limit = if is_up(Defense::PromptFence) { limit } else { usize::MAX };
     let (kept, rest) = text.split_at(text.floor_char_boundary(limit));
     match rest.len() {
         0 => kept.to_owned(),
@@ -186,7 +186,7 @@ fn fence_section(owner: &str, text: &str) -> String {
 
 /// Escapes a line so that it can neither close a fence nor look like a heading of haft, and removes hidden characters.
 fn escape_line(line: impl AsRef<str>) -> String {
-    if !is_up(Defence::PromptFence) {
+    if !is_up(Defense::PromptFence) {
         return line.as_ref().to_owned();
     }
     let line = sanitize(&strip_hidden_chars(line.as_ref()).text);
@@ -223,7 +223,7 @@ fn context_section(files: &[ContextFileText]) -> Option<String> {
     let fences = files.iter().map(|file| {
         let path = escape_line(one_line(&file.path).replace('"', "'"));
         let text = strip_hidden_chars(&file.text).text;
-        let text = match is_up(Defence::PromptFence) {
+        let text = match is_up(Defense::PromptFence) {
             true => escape_fences(&text, "file"),
             false => text.into_owned(),
         };

@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 pub use haft_protocol::text::is_hidden;
 
 /// Sanitizes a whole text: removes escape sequences and control characters except newline and tab, and replaces hidden
@@ -36,17 +36,17 @@ pub fn sanitize_line(text: &str) -> String {
 #[derive(Debug, Clone, Default)]
 pub struct Sanitizer {
     sequence: EscapeState,
-    neighbours: HiddenCharFilter,
+    neighbors: HiddenCharFilter,
 }
 
 impl Sanitizer {
     /// Returns the sanitized next piece.
     pub fn push(&mut self, piece: &str) -> String {
-        if !is_up(Defence::Sanitiser) {
+        if !is_up(Defense::Sanitizer) {
             return piece.to_owned();
         }
         let text = piece.chars().filter(|&c| self.sequence.is_text(c));
-        text.filter_map(|c| self.neighbours.filter_char(c)).collect()
+        text.filter_map(|c| self.neighbors.filter_char(c)).collect()
     }
 }
 
@@ -220,7 +220,7 @@ pub fn strip_hidden_chars(text: &str) -> ModelSafeText<'_> {
     let mut keeps = |c: char| {
         let selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
         let unseen = matches!(c, '\u{e0000}'..='\u{e0fff}') || selector && after_selector;
-        let unseen = unseen && is_up(Defence::HiddenText);
+        let unseen = unseen && is_up(Defense::HiddenText);
         // A removed character does not separate two selectors.
         after_selector = selector || after_selector && unseen;
         hidden += usize::from(unseen);

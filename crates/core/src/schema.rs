@@ -6,7 +6,7 @@ mod work;
 use std::fmt;
 
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ impl SchemaValidator {
         if !schema.is_object() {
             return Err(SchemaError("a tool's schema must be a JSON object".to_owned()));
         }
-        if is_up(Defence::SchemaWork) {
+        if is_up(Defense::SchemaWork) {
             check_schema(&schema, &mut 0).map_err(SchemaError)?;
             let nothing = Value::Object(Map::new());
             work::count_steps(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
@@ -65,7 +65,7 @@ impl SchemaValidator {
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
         work::count_steps(&self.schema, &value)
             .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
-        if !is_up(Defence::ArgumentSchema) {
+        if !is_up(Defense::ArgumentSchema) {
             return Ok(());
         }
         let faults: Vec<String> =

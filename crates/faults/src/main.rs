@@ -27,7 +27,7 @@
 //!    - Each sleep has a comment with its reason.
 //!
 //! 4. **Undefended.** `undefend` removes the defense that the row tests: it changes the configuration (raises a limit,
-//!    disables a configurable defense), or calls `take_down(Defence::X)`. Then `cargo xtask faults --undefended ROW`
+//!    disables a configurable defense), or calls `take_down(Defense::X)`. Then `cargo xtask faults --undefended ROW`
 //!    must print `noticed` and the right reason. That command builds these programs again in `target/undefended`, with
 //!    the compiler flag `--cfg haft_undefended`. In any other build all defenses are fixed, and the matrix runs with
 //!    the programs that users get.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use haft_packages::ExtensionSpec;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use tokio::process::{ChildStderr, ChildStdout};
 
 use crate::wire::StdinPipe;
@@ -55,7 +55,7 @@ impl ExtensionProcess {
     ) -> io::Result<(Self, ProcessPipes)> {
         let mut spawn = SpawnOptions::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(env);
-        spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
+        spawn.launcher = launcher.filter(|_| is_up(Defense::OwnSession));
         spawn.sandbox = sandbox;
         #[cfg(unix)]
         let stdin = {
@@ -86,7 +86,7 @@ impl ExtensionProcess {
     /// Waits for the exit as the system reports it, independent of the streams. Completes only once.
     /// Cancel-safe.
     pub(crate) async fn wait_for_exit(&mut self) -> ProcessExit {
-        if self.exited || !is_up(Defence::ExitStatus) {
+        if self.exited || !is_up(Defense::ExitStatus) {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
@@ -376,7 +376,7 @@ impl DiscoveryCollector<'_> {
     fn reason_to_skip(&self, origin: ExtensionOrigin, manifest: &Manifest) -> Option<SkipReason> {
         let trusted = self.search.project.as_ref().is_some_and(Project::is_trusted);
         if let Some(by) =
-            self.names.get(&name_key(manifest.name.as_str())).filter(|_| is_up(Defence::NamesTaken))
+            self.names.get(&name_key(manifest.name.as_str())).filter(|_| is_up(Defense::NamesTaken))
         {
             Some(SkipReason::NameTaken { by: by.clone() })
         } else if !manifest.enabled {

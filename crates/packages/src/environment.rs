@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
 /// Passed to every extension: the locations of programs, files and certificates, and the locale.
@@ -145,7 +145,7 @@ pub fn check_grant(name: &str) -> Result<(), GrantError> {
     if name.is_empty() || !name.chars().all(plain) {
         return Err(GrantError::NoName { name: name.to_owned() });
     }
-    match is_among(name, REFUSED, REFUSED_PREFIXES) && is_up(Defence::RefusedVariables) {
+    match is_among(name, REFUSED, REFUSED_PREFIXES) && is_up(Defense::RefusedVariables) {
         true => Err(GrantError::Refused { name: name.to_owned() }),
         false => Ok(()),
     }
@@ -192,7 +192,7 @@ pub fn merge_variables(
 }
 
 fn is_passed_on(name: &OsStr, granted: &[&String]) -> bool {
-    if !is_up(Defence::EnvironmentList) {
+    if !is_up(Defense::EnvironmentList) {
         return true;
     }
     // A name that is not Unicode is in no list.

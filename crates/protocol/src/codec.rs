@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::compact;
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 use crate::error::{DecodeError, without_position};
 use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
@@ -167,7 +167,7 @@ fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<DecodeO
     }
     scanned?;
     let mended = matches!(line, Cow::Owned(_));
-    if mended && is_up(Defence::MendedNames) {
+    if mended && is_up(Defense::MendedNames) {
         reject_repaired_names(&line)?;
     }
     let FrameHead { kind, id } = FrameHead::read(&line)?;

@@ -28,7 +28,7 @@
 pub mod codec;
 pub mod content;
 #[doc(hidden)]
-pub mod defence;
+pub mod defense;
 pub mod difference;
 pub mod digest;
 pub mod error;

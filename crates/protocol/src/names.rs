@@ -4,7 +4,7 @@
 //! Names are therefore ASCII, without look-alike letters, text directions, or characters with a
 //! meaning for terminals or paths.
 
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 
 /// The name of haft itself, where extensions are identified by name. No extension can have it.
 pub const HAFT: &str = "haft";
@@ -21,14 +21,14 @@ pub const HAFT: &str = "haft";
 /// ```
 pub fn is_command(name: &str, longest: usize) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    (1..=longest).contains(&name.len()) && plain || !is_up(Defence::Names)
+    (1..=longest).contains(&name.len()) && plain || !is_up(Defense::Names)
 }
 
 /// True if a tool may have this name: the rule of commands, and the first character is a letter.
 /// Providers accept no other names.
 pub fn is_tool(name: &str, longest: usize) -> bool {
     let letter = name.starts_with(|first: char| first.is_ascii_alphabetic());
-    is_command(name, longest) && letter || !is_up(Defence::Names)
+    is_command(name, longest) && letter || !is_up(Defense::Names)
 }
 
 /// True if an extension may have this name, which its directory and log also have: letters, digits,

@@ -26,7 +26,7 @@ use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogue;
+use crate::catalog;
 use crate::config::{ConfigError, ModelConfig};
 use crate::presets::find_preset;
 use crate::redact::Redactor;
@@ -116,12 +116,12 @@ impl HttpSetup {
     /// Returns the model's entry in the catalog. Called late, because loading the catalog takes milliseconds the first
     /// time.
     fn spec(&self) -> Option<&'static ModelSpec> {
-        catalogue::find_spec(&self.provider, &self.model)
+        catalog::find_spec(&self.provider, &self.model)
     }
 
     /// Returns the user's facts about the model, completed from the catalog.
     fn facts(&self) -> ModelFacts {
-        self.own_facts.clone().or(catalogue::model_facts(&self.provider, &self.model))
+        self.own_facts.clone().or(catalog::model_facts(&self.provider, &self.model))
     }
 
     /// Returns the cost of an answer: by the user's prices, or else as the provider reported, or else by the catalog's

@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod catalogue;
+mod catalog;
 mod choose;
 mod config;
 mod fallback;
@@ -35,7 +35,7 @@ pub mod retry;
 mod scripted;
 mod timeouts;
 
-pub use catalogue::{KnownModel, find_model, model_catalog, preload_catalog};
+pub use catalog::{KnownModel, find_model, model_catalog, preload_catalog};
 pub use choose::{
     ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
     ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, key_location, key_server,

@@ -111,7 +111,7 @@ impl ModelsFile {
             own.models.iter().map(|(model, facts)| ConfiguredModel {
                 provider: provider.clone(),
                 model: model.clone(),
-                facts: facts.clone().or(crate::catalogue::model_facts(provider, model)),
+                facts: facts.clone().or(crate::catalog::model_facts(provider, model)),
             })
         })
     }

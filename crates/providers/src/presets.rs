@@ -136,7 +136,7 @@ pub fn find_preset(name: &str) -> Option<&'static ProviderPreset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::find_model;
+    use crate::catalog::find_model;
 
     #[test]
     fn default_models_are_in_the_catalog_and_not_deprecated() {

@@ -66,7 +66,7 @@ fn output(report: &RunReport, timeout: Duration, reader: ResultAudience) -> Tool
     let failure = match report.end {
         RunEnd::TimedOut => Some(ToolFailureKind::TimedOut),
         RunEnd::Cancelled => Some(ToolFailureKind::Cancelled),
-        RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::WantedTerminal => None,
+        RunEnd::Exited(_) | RunEnd::Signaled(_) | RunEnd::WantedTerminal => None,
     };
     ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
 }
@@ -99,7 +99,7 @@ fn output_for_program(report: &RunReport, notes: Vec<String>) -> ToolOutput {
     output.content.extend(notes.into_iter().map(ContentBlock::text));
     let exit_code = match report.end {
         RunEnd::Exited(code) => Some(code),
-        RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
+        RunEnd::Signaled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
     };
     let full_output = report.full.as_ref().map(|full| full.path.as_path());
     if exit_code.is_some() || full_output.is_some() {
@@ -112,7 +112,7 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
     let end = match report.end {
         RunEnd::Exited(0) => None,
         RunEnd::Exited(code) => Some(format!("exit code {code}")),
-        RunEnd::Signalled(signal) => Some(format!("killed by signal {signal}")),
+        RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::TimedOut => Some(format!(
             "killed after {} s; pass a longer timeout, or run it in the background",
             timeout.as_secs()

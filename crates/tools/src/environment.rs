@@ -256,7 +256,7 @@ pub enum RunEnd {
     /// The command exited with this code.
     Exited(i32),
     /// The command was killed by this signal.
-    Signalled(i32),
+    Signaled(i32),
     /// The command exceeded its time limit and was killed.
     TimedOut,
     /// The call was cancelled and the command killed.

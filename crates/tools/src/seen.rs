@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::environment::FileKey;
 
@@ -64,7 +64,7 @@ impl ReadTracker {
 
     /// Checks that this is the content that was last read. An empty file need not be read.
     pub(crate) fn check(&self, key: &FileKey, content: ContentFingerprint) -> Result<(), UnreadFileError> {
-        if content.len == 0 || !is_up(Defence::StaleCheck) {
+        if content.len == 0 || !is_up(Defense::StaleCheck) {
             return Ok(());
         }
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);

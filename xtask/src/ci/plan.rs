@@ -39,7 +39,7 @@ const BINARIES: &str = "tests.json";
 /// Tests that run at the same time for each processor: many of them wait for processes.
 const AT_ONCE: usize = 2;
 
-/// The file with the results of the fault matrix without its defences.
+/// The file with the results of the fault matrix without its defenses.
 pub(super) const UNDEFENDED: &str = "undefended.jsonl";
 
 /// Steps that run one after the other.
@@ -62,7 +62,7 @@ pub(super) fn plan_phases(depth: CheckDepth, folder: &Path) -> Vec<StepPhase> {
     let running = vec![vec![tests_step(depth, folder)], faults_lane(depth, folder)];
     let last = match depth {
         CheckDepth::Usual => vec![CiStep::xtask("ratios", "bench gate --quick --report")],
-        // Alone: without its defences, a row that hangs on a busy machine would seem to have noticed something.
+        // Alone: without its defenses, a row that hangs on a busy machine would seem to have noticed something.
         CheckDepth::Full => vec![
             with_report(CiStep::xtask("undefended", "faults --undefended"), folder, UNDEFENDED),
             with_report(CiStep::xtask("goals", "faults --goals --full"), folder, MEASURED),

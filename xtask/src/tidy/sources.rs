@@ -27,7 +27,7 @@ const DURATIONS: &[(&str, &str)] = &[
 const UNDEFENDED: &str = "haft_undefended";
 
 /// The files and folders that may use the flag.
-const KNOWS_UNDEFENDED: &[&str] = &["crates/protocol/src/defence.rs", "crates/faults/", "xtask/"];
+const KNOWS_UNDEFENDED: &[&str] = &["crates/protocol/src/defense.rs", "crates/faults/", "xtask/"];
 
 /// The only file of the terminal interface that creates spans: from sanitized text.
 const SPANS: &str = "crates/tui/src/clean.rs";
@@ -215,8 +215,8 @@ mod tests {
         let lint = r#"unexpected_cfgs = { level = "warn", check-cfg = ["cfg(haft_undefended)"] }"#;
         check("crates/host/src/actor.rs", "#[cfg(haft_undefended)]", 1);
         check("crates/host/build.rs", "println!(\"cargo::rustc-cfg=haft_undefended\");", 1);
-        check("crates/protocol/src/defence.rs", "#[cfg(haft_undefended)]", 0);
-        check("crates/faults/src/defence.rs", "#[cfg(haft_undefended)]", 0);
+        check("crates/protocol/src/defense.rs", "#[cfg(haft_undefended)]", 0);
+        check("crates/faults/src/defense.rs", "#[cfg(haft_undefended)]", 0);
         check("Cargo.toml", lint, 0);
         check("crates/host/Cargo.toml", "rustflags = [\"--cfg\", \"haft_undefended\"]", 1);
         check(".cargo/config.toml", lint, 1);

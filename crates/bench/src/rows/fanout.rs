@@ -230,7 +230,8 @@ fn bytes() -> Result<Vec<u8>> {
     let AgentEvent::ToolCall { id, name, args } = event()? else {
         anyhow::bail!("the event is not a tool call")
     };
-    let mut bytes = codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
+    let mut bytes =
+        codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
     bytes.push_str(LAST);
     Ok(bytes.into_bytes())
 }

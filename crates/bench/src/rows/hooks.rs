@@ -178,7 +178,8 @@ impl HookHost {
         let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooked = Self { runtime, host };
         // The hook receives only events that belong to a turn.
-        let (content, time) = (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
+        let (content, time) =
+            (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
         hooked.send_event(&AgentEvent::UserMessage { content, time });
         Ok(hooked)
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::project::{Project, ProjectTrust};
 
 use super::ProjectDigest;
@@ -66,7 +66,7 @@ impl TrustDecision {
     /// # Errors
     /// [`ProjectDigestError`] when the project does not have the requested digest.
     pub fn decide(home: &Home, dir: PathBuf, asked: TrustRequest) -> Result<Self, ProjectDigestError> {
-        if !is_up(Defence::ProjectTrust) {
+        if !is_up(Defense::ProjectTrust) {
             return Ok(Self::with_trust(dir, ProjectTrust::Trusted, None));
         }
         match asked {
@@ -103,12 +103,12 @@ fn recorded_trust(home: &Home, dir: &Path) -> Result<(ProjectTrust, Option<Proje
         .map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
     // A directory that cannot be found has not been trusted either.
     let Ok(real) = dir.canonicalize() else { return Ok((ProjectTrust::Untrusted, None)) };
-    let above = is_up(Defence::TrustedPath);
+    let above = is_up(Defense::TrustedPath);
     let mut places = real.ancestors().take(if above { 1 } else { usize::MAX });
     let Some(record) = places.find_map(|place| file.record(place)) else {
         return Ok((ProjectTrust::Untrusted, None));
     };
-    if !is_up(Defence::TrustedContent) {
+    if !is_up(Defense::TrustedContent) {
         return Ok((ProjectTrust::Trusted, None));
     }
     let snapshot = Snapshot::take(home, &real)

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use serde::{Deserialize, Serialize};
 
 use super::ProjectDigest;
@@ -181,7 +181,7 @@ fn edit(
 fn read_checked(path: &Path) -> Result<Option<String>, TrustError> {
     let read = |source| TrustError::Read { path: path.into(), source };
     let foreign = |what| TrustError::Foreign { path: path.into(), what };
-    let defended = is_up(Defence::TrustFile);
+    let defended = is_up(Defense::TrustFile);
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(read(source)),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 /// File system operations by path.
 pub(super) trait Disk: Send + Sync {
@@ -94,7 +94,7 @@ impl Disk for RealDisk {
 fn lock_file(file: File) -> io::Result<Arc<dyn DiskFile>> {
     match file.try_lock() {
         Ok(()) => Ok(Arc::new(file)),
-        Err(TryLockError::WouldBlock) if !is_up(Defence::SessionLock) => Ok(Arc::new(file)),
+        Err(TryLockError::WouldBlock) if !is_up(Defense::SessionLock) => Ok(Arc::new(file)),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(TryLockError::Error(error)) => Err(error),
     }

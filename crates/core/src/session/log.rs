@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::disk::{Disk, DiskFile, FileStatus, read_range};
 
@@ -86,7 +86,7 @@ impl SessionLog {
     /// Cuts off an incomplete last line after saving it.
     pub(super) fn repair_tail(&mut self) -> io::Result<Option<RemovedTail>> {
         let end = last_newline(self.disk_file().as_ref(), self.end)?;
-        if end == self.end || !is_up(Defence::TornTails) {
+        if end == self.end || !is_up(Defense::TornTails) {
             return Ok(None);
         }
         let cut = cut_torn_tail(self.disk_file().as_ref(), &self.path, end, self.end)?;

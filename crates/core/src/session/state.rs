@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::message::Rfc3339Time;
 
 use super::SessionError;
@@ -408,7 +408,7 @@ fn read_tail(log: &SessionLog) -> io::Result<(RecoveredSession, bool)> {
     let file = log.disk_file().as_ref();
     let header = resume::read_header(file, log.end)?.filter(|header| header.newer_version().is_none());
     if let Some(header) = header
-        && is_up(Defence::SessionTail)
+        && is_up(Defense::SessionTail)
         && let Some(entries) = resume::read_branch(file, log.end, None)?
     {
         return Ok((

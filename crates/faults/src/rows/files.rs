@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::services;
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
@@ -34,7 +34,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(survives_kills(world, with_old)), ..CASE },
             FaultCase { play: |world| Box::pin(survives_kills(world, with_hard_link)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::AtomicWrites)),
+        undefend: Some(|_| take_down(Defense::AtomicWrites)),
     },
     FaultRow {
         id: "S-12",
@@ -43,13 +43,13 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(survives_refusals(world, with_old)), ..CASE },
             FaultCase { play: |world| Box::pin(survives_refusals(world, with_hard_link)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::AtomicWrites)),
+        undefend: Some(|_| take_down(Defense::AtomicWrites)),
     },
     FaultRow {
         id: "S-13",
         title: "the file to write is not a regular file",
         cases: &[FaultCase { play: |world| Box::pin(rejects_special_files(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::OnlyFiles)),
+        undefend: Some(|_| take_down(Defense::OnlyFiles)),
     },
     FaultRow {
         id: "S-14",
@@ -58,13 +58,13 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(many_edits(world)), ..CASE },
             FaultCase { play: |world| Box::pin(edits_with_extensions(world)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::FileQueue)),
+        undefend: Some(|_| take_down(Defense::FileQueue)),
     },
     FaultRow {
         id: "S-16",
         title: "an editor changes a file between read and edit",
         cases: &[FaultCase { play: |world| Box::pin(detects_external_changes(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::StaleCheck)),
+        undefend: Some(|_| take_down(Defense::StaleCheck)),
     },
     FaultRow {
         id: "S-17",
@@ -73,7 +73,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(racer::stays_below_root(world)), ..CASE },
             FaultCase { play: |world| Box::pin(racer::follows_links_inside(world)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::Containment)),
+        undefend: Some(|_| take_down(Defense::Containment)),
     },
 ];
 

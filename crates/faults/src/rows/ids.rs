@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use futures::future::join_all;
 use serde_json::json;
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::frames::refused_answer_case;
@@ -32,7 +32,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(world.expect_answer("ok")),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-02",
@@ -56,7 +56,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-03",
@@ -80,7 +80,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(cannot_answer_for_others(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-05",
@@ -90,7 +90,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(gets_its_own_answer(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::UniqueIds)),
+        undefend: Some(|_| take_down(Defense::UniqueIds)),
     },
     FaultRow {
         id: "I-06",
@@ -111,7 +111,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::AnswerKinds)),
+        undefend: Some(|_| take_down(Defense::AnswerKinds)),
     },
     FaultRow {
         id: "I-07",
@@ -136,7 +136,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+        undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
     FaultRow {
         id: "I-08",
@@ -149,7 +149,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(world.expect_working()),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-09",
@@ -164,7 +164,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             forged_frame_case(|| line(r#"{"type":"event_intercept","id":"1","event":"tool_call"}"#)),
             forged_frame_case(|| line(r#"{"type":"shutdown"}"#)),
         ],
-        undefend: Some(|_| take_down(Defence::UnknownTypes)),
+        undefend: Some(|_| take_down(Defense::UnknownTypes)),
     },
     FaultRow {
         id: "I-10",
@@ -183,7 +183,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             verdict_case(|| verdict_of(r#""block":"Allow""#)),
             verdict_case(|| verdict_of(r#""block":false,"modified_args":null"#)),
         ],
-        undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+        undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
 ];
 

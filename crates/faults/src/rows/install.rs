@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::attacks::{ARCHIVES, Attack, AttackOutcome, BOMBS, REPOSITORIES, SOURCES, TREES};
 use crate::crash::StoreChange;
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
@@ -17,27 +17,27 @@ pub(crate) const ROWS: &[FaultRow] = &[
         title: "installs an address or a repository that makes git run programs",
         cases: &[FaultCase { play: |world| Box::pin(try_all(world, &[SOURCES, REPOSITORIES])), ..CASE }],
         undefend: Some(|_| {
-            take_down(Defence::SourceRules);
-            take_down(Defence::HardenedGit);
+            take_down(Defense::SourceRules);
+            take_down(Defense::HardenedGit);
         }),
     },
     FaultRow {
         id: "T-14",
         title: "installs a directory with outside links, pipes, odd names, too many or too large files",
         cases: &[FaultCase { play: |world| Box::pin(try_trees(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TreeRules)),
+        undefend: Some(|_| take_down(Defense::TreeRules)),
     },
     FaultRow {
         id: "T-15",
         title: "installs archives that unpack to too much data or to other directories",
         cases: &[FaultCase { play: |world| Box::pin(try_all(world, &[ARCHIVES])), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SourceRules)),
+        undefend: Some(|_| take_down(Defense::SourceRules)),
     },
     FaultRow {
         id: "T-18",
         title: "haft is killed before each disk change of install, update, rollback and removal",
         cases: &[FaultCase { play: |world| Box::pin(survives_kills(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::WholeInstalls)),
+        undefend: Some(|_| take_down(Defense::WholeInstalls)),
     },
 ];
 

@@ -12,7 +12,7 @@ use haft_protocol::RawJson;
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::extension_spec;
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};
@@ -31,7 +31,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(withholds_changed_tool(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::ToolTexts)),
+        undefend: Some(|_| take_down(Defense::ToolTexts)),
     },
     FaultRow {
         id: "C-15",
@@ -42,7 +42,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(withholds_changed_tool(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::ToolTexts)),
+        undefend: Some(|_| take_down(Defense::ToolTexts)),
     },
 ];
 

@@ -17,7 +17,7 @@ use haft_providers::ScriptedModel;
 use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::{EventLog, World, WorldSetup};
@@ -28,7 +28,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
         id: "T-29",
         title: "asks the host for forbidden actions: without permission, outside of its grant, through a link",
         cases: &[FaultCase { play: |world| Box::pin(denies_calls_outside_grant(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ServiceGrants)),
+        undefend: Some(|_| take_down(Defense::ServiceGrants)),
     },
     FaultRow {
         id: "S-15",
@@ -37,7 +37,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(crashed_waiter(world)), notices_alone: true, ..CASE },
             FaultCase { play: |world| Box::pin(stuck_waiter(world)), notices_alone: true, ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::Leases)),
+        undefend: Some(|_| take_down(Defense::Leases)),
     },
 ];
 

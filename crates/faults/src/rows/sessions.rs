@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use haft_core::session::{Session, SessionError, SessionRepair};
 
-use crate::defense::{self, Defence, take_down};
+use crate::defense::{self, Defense, take_down};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::World;
 use crate::writer::WRITER;
@@ -53,19 +53,19 @@ pub(crate) const ROWS: &[FaultRow] = &[
         id: "S-01",
         title: "haft is killed while it writes a session",
         cases: &[FaultCase { play: |world| Box::pin(survives_kills(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TornTails)),
+        undefend: Some(|_| take_down(Defense::TornTails)),
     },
     FaultRow {
         id: "S-06",
         title: "two processes write one session",
         cases: &[FaultCase { play: |world| Box::pin(refuses_second_writer(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SessionLock)),
+        undefend: Some(|_| take_down(Defense::SessionLock)),
     },
     FaultRow {
         id: "S-10",
         title: "a session is very long, has a line of 8 MiB and entries of unknown types, or is of a newer format",
         cases: &[FaultCase { play: |world| Box::pin(large::opens_large_session(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SessionTail)),
+        undefend: Some(|_| take_down(Defense::SessionTail)),
     },
 ];
 

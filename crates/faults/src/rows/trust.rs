@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::world::World;
 use project::{HostileProject, check_report};
@@ -21,37 +21,37 @@ pub(crate) const ROWS: &[FaultRow] = &[
         id: "T-01",
         title: "an untrusted project brings eight kinds of programs, in a terminal",
         cases: &[FaultCase { play: |world| Box::pin(runs_nothing_interactively(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
     FaultRow {
         id: "T-02",
         title: "an untrusted project brings eight kinds of programs, without a terminal",
         cases: &[FaultCase { play: |world| Box::pin(runs_nothing_headless(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
     FaultRow {
         id: "T-03",
         title: "an untrusted project names the server that gets the API key",
         cases: &[FaultCase { play: |world| Box::pin(ignores_project_server(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
     FaultRow {
         id: "T-04",
         title: "the settings and hooks of a project's repository run programs",
         cases: &[FaultCase { play: |world| Box::pin(ignores_repository_hooks(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
     FaultRow {
         id: "T-05",
         title: "a file of an extension changes after the project was trusted",
         cases: &[FaultCase { play: |world| Box::pin(notices_changed_file(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TrustedContent)),
+        undefend: Some(|_| take_down(Defense::TrustedContent)),
     },
     FaultRow {
         id: "T-06",
         title: "trust.json is damaged, a link, or writable by other users",
         cases: &[FaultCase { play: |world| Box::pin(rejects_spoiled_trust_file(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TrustFile)),
+        undefend: Some(|_| take_down(Defense::TrustFile)),
     },
     FaultRow {
         id: "T-07",
@@ -59,15 +59,15 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[FaultCase { play: |world| Box::pin(trusts_exact_path(world)), ..CASE }],
         // A project below has another digest as well.
         undefend: Some(|_| {
-            take_down(Defence::TrustedPath);
-            take_down(Defence::TrustedContent);
+            take_down(Defense::TrustedPath);
+            take_down(Defense::TrustedContent);
         }),
     },
     FaultRow {
         id: "T-08",
         title: "a project's extension has the name of the user's guard",
         cases: &[FaultCase { play: |world| Box::pin(users_guard_wins(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::NamesTaken)),
+        undefend: Some(|_| take_down(Defense::NamesTaken)),
     },
 ];
 

@@ -16,7 +16,7 @@ use haft_core::hooks::{
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
 use haft_protocol::content::{ToolCall, joined_text};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
@@ -142,7 +142,7 @@ fn replace_message(entry: &ManagedExtension, text: String) -> MessageDecision {
     let by = entry.name().to_string();
     let hook = InterceptKind::AssistantMessage;
     let granted = entry.spec.permissions.as_ref();
-    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
+    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defense::Permissions) {
         return MessageDecision::Replace { by, text };
     }
     let detail = "replaced the text, but is granted only the role `gate`".to_owned();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_packages::{ExtensionOrigin, ExtensionSpec, PinnedTool, ToolPins};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use crate::session::offers::OfferedTool;
@@ -65,7 +65,7 @@ impl ToolTextPins {
         let Some(pinned) = pinned else { return false };
         let now = PinnedTool::from(tool);
         if let Some(before) = pinned.get(&tool.name) {
-            return !before.is_same(&now) && is_up(Defence::ToolTexts);
+            return !before.is_same(&now) && is_up(Defense::ToolTexts);
         }
         pinned.insert(tool.name.clone(), now.clone());
         known.new.entry(spec.name.clone()).or_default().insert(tool.name.clone(), now);

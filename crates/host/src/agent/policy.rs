@@ -17,7 +17,7 @@
 //! response, an undeliverable query, an extension that is disabled or was never started. A cancelled run is
 //! not a failure: the action does not happen, for every hook and role.
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
@@ -101,12 +101,12 @@ fn shorten_quote(text: &str, limit: usize) -> String {
 
 /// True if the action is blocked when this hook fails.
 pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
-    if !is_up(Defence::GatesFailClosed) {
+    if !is_up(Defense::GatesFailClosed) {
         return false;
     }
     match (hook, role) {
         (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact, _) => false,
-        (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
+        (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
         (
             InterceptKind::TurnStart | InterceptKind::AssistantMessage,
             InterceptorRole::Gate | InterceptorRole::Redactor,
@@ -122,7 +122,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
 fn point_fails_closed(point: InterceptPoint) -> bool {
     match point {
         InterceptPoint::BeforeTool | InterceptPoint::ApproveTool => {
-            is_up(Defence::GatesFailClosed) && is_up(Defence::GateFailures)
+            is_up(Defense::GatesFailClosed) && is_up(Defense::GateFailures)
         }
         InterceptPoint::BeforeLlm | InterceptPoint::AfterLlm | InterceptPoint::AfterTool => false,
     }

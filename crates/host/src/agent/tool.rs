@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
@@ -69,7 +69,7 @@ impl ExtensionTool {
             Some(tool) if self.pins.is_locked_or_pin(&entry.current().spec, &tool) => {
                 Err(CallError::Gone { why: LOCKED.to_owned() })
             }
-            Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defence::KnownSchema) => {
+            Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defense::KnownSchema) => {
                 Ok(extension)
             }
             Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),

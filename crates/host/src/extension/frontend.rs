@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
@@ -93,7 +93,7 @@ impl FaultReporter {
         let message = message.into();
         tracing::warn!(extension = %self.name, code = code.as_str(), message, "extension fault");
         let (extension, code) = (self.name.clone(), code.as_str().to_owned());
-        if is_up(Defence::FaultReports) {
+        if is_up(Defense::FaultReports) {
             self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
         }
     }

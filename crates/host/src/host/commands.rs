@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::sanitize::strip_hidden_chars;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
@@ -130,7 +130,7 @@ fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction)
     let read = strip_hidden_chars(&text);
     let CommandInfo { name, extension, .. } = info;
     shared.reporter(extension).report_hidden_text(read.hidden, &format!("the prompt of command {name}"));
-    let origin = match is_up(Defence::CommandOrigin) {
+    let origin = match is_up(Defense::CommandOrigin) {
         true => format!("[from extension {extension}, command {name}]\n"),
         false => String::new(),
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 
 use super::inner::HostState;
@@ -41,7 +41,7 @@ struct ReloadPlan {
 }
 
 pub(super) async fn reload(inner: &HostState) -> ReloadStats {
-    let _turn = match is_up(Defence::OneReload) {
+    let _turn = match is_up(Defense::OneReload) {
         true => Some(inner.turnstile.lock().await),
         false => None,
     };
@@ -109,7 +109,7 @@ impl ReloadPlan {
         started: Vec<Arc<ManagedExtension>>,
         unreadable: &[ExtensionFault],
     ) -> Self {
-        let stays = is_up(Defence::OldStays);
+        let stays = is_up(Defense::OldStays);
         let mut plan = Self::default();
         for new in started {
             let before = old.iter().find(|old| old.name() == new.name());

@@ -1,6 +1,6 @@
 //! Calls of an extension to the host: limits their number and answers each once.
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostResult, ResultBlock};
 use haft_protocol::ids::RequestId;
 
@@ -114,7 +114,7 @@ impl HostCalls {
 fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> Result<(), HostResult> {
     let service = kind.service();
     let granted = facts.granted.as_deref().is_none_or(|granted| granted.host.contains(&service));
-    if granted || !is_up(Defence::ServiceGrants) {
+    if granted || !is_up(Defense::ServiceGrants) {
         return Ok(());
     }
     let (name, what) = (&facts.name, kind.name());

@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainSpan};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
@@ -73,7 +73,7 @@ impl<T> ExtensionSession<T> {
                 self.count_unrequested(bytes, now);
                 self.on_unknown(&kind, now);
             }
-            Err(unreadable) if is_up(Defence::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
+            Err(unreadable) if is_up(Defense::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
             Err(_) => {}
         }
     }
@@ -152,7 +152,7 @@ impl<T> ExtensionSession<T> {
 
     fn on_first_frame(&mut self, frame: ExtensionFrame, now: Instant) {
         let ExtensionFrame::Hello(hello) = frame else {
-            if !is_up(Defence::FirstFrame) {
+            if !is_up(Defense::FirstFrame) {
                 return;
             }
             let kind = codec::FrameSet::kind(&frame);
@@ -163,7 +163,7 @@ impl<T> ExtensionSession<T> {
     }
 
     fn on_hello(&mut self, hello: Hello, now: Instant) {
-        if let Some(other) = hello.other_version().filter(|_| is_up(Defence::ProtocolVersion)) {
+        if let Some(other) = hello.other_version().filter(|_| is_up(Defense::ProtocolVersion)) {
             let text = format!(
                 "speaks version {} of the protocol, but haft speaks version {PROTOCOL_VERSION}",
                 excerpt(other.as_bytes())
@@ -255,7 +255,7 @@ impl<T> ExtensionSession<T> {
             let kind = QuestionKind::from_response(&response).response_type();
             return self.on_stray(kind, response.id(), bytes, now);
         };
-        if open.kind != QuestionKind::from_response(&response) && is_up(Defence::AnswerKinds) {
+        if open.kind != QuestionKind::from_response(&response) && is_up(Defense::AnswerKinds) {
             let (got, due) =
                 (QuestionKind::from_response(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
@@ -269,7 +269,7 @@ impl<T> ExtensionSession<T> {
 
     /// Handles a response to no open query. A late response was reported when its deadline passed.
     fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
-        if !is_up(Defence::StrayAnswers) {
+        if !is_up(Defense::StrayAnswers) {
             return;
         }
         let past = self.pending.take_fate(id);
@@ -299,7 +299,7 @@ impl<T> ExtensionSession<T> {
         }
         let kind = excerpt(kind.as_bytes());
         let text = format!("sent a frame of unknown type {kind:?}; the frame is ignored");
-        if !is_up(Defence::UnknownTypes) {
+        if !is_up(Defense::UnknownTypes) {
             return self.fail(FaultCode::FrameUnknownType, text);
         }
         let pause = self.facts.timeouts.unknown_type_pause;
@@ -336,7 +336,7 @@ impl<T> ExtensionSession<T> {
     /// comes from a program without this protocol, so waiting for its hello is pointless.
     fn on_junk(&mut self, code: FaultCode, unreadable: &MalformedLine, now: Instant) {
         let MalformedLine { error, garbled, excerpt, .. } = unreadable;
-        if *garbled && self.unasked.count_garbled(now) && is_up(Defence::GarbledLines) {
+        if *garbled && self.unasked.count_garbled(now) && is_up(Defense::GarbledLines) {
             let text = format!("sent several lines that are not text: {error} in {excerpt:?}");
             return self.fail(code, text);
         }

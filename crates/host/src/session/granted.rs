@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use haft_packages::{InterceptPermissionRole, Permissions};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
 
 use super::offers::excerpt;
 
 /// Returns the reason to reject a tool of this name under these permissions, if any.
 pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
-    if permissions.tools.register.contains(name) || !is_up(Defence::Permissions) {
+    if permissions.tools.register.contains(name) || !is_up(Defense::Permissions) {
         return None;
     }
     let name = excerpt(name);
@@ -25,7 +25,7 @@ pub(super) fn split_granted(
     asked: Subscribe,
 ) -> (Subscribe, Vec<RegisterRejected>) {
     let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
-    if !is_up(Defence::Permissions) {
+    if !is_up(Defense::Permissions) {
         return (asked, rest);
     }
     for entry in asked.events {

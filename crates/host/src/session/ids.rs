@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::RequestId;
 
 /// The number of digits of the largest number.
@@ -35,7 +35,7 @@ impl RequestIdGenerator {
     }
 
     pub(crate) fn next_number(&self) -> u64 {
-        self.next.fetch_add(u64::from(is_up(Defence::UniqueIds)), Ordering::Relaxed)
+        self.next.fetch_add(u64::from(is_up(Defense::UniqueIds)), Ordering::Relaxed)
     }
 
     pub(crate) fn request_id(&self, number: u64) -> RequestId {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::wire::fault::FaultCode;
 
@@ -28,7 +28,7 @@ impl ReportLimiter {
     pub(super) fn admit(&mut self, code: FaultCode) -> bool {
         let count = self.counts.entry(code).or_default();
         *count = count.saturating_add(1);
-        *count <= report_limit(code) || !is_up(Defence::ReportedOnce)
+        *count <= report_limit(code) || !is_up(Defense::ReportedOnce)
     }
 
     /// Counts one frame of an unknown type; returns true if it is reported: once for each type, and not too

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use haft_launch::Sandbox;
 use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::supervision::config::HostConfig;
 use apart::ProtectedPaths;
@@ -55,7 +55,7 @@ impl SandboxedStart {
         program: &Path,
         config: &HostConfig,
     ) -> Result<Self, String> {
-        if config.launcher.is_none() || !is_up(Defence::OwnSession) {
+        if config.launcher.is_none() || !is_up(Defense::OwnSession) {
             return Err("this program has no launcher, and only a launcher can apply a sandbox".to_owned());
         }
         let data = config.data_dir(&spec.name).ok_or("this program has no data directory for extensions")?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use futures::channel::mpsc;
 use haft_launch::sandbox;
 use haft_packages::ExtensionSpec;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
@@ -246,7 +246,7 @@ impl ProcessSupervisor {
     /// Reports a panic of the instance's task, which could not report its own failure.
     fn report_panic(&self, instance: &ExtensionHandle) {
         if matches!(instance.snapshot().state, ExtensionState::Stopped | ExtensionState::Failed { .. })
-            || !is_up(Defence::PanicsCount)
+            || !is_up(Defense::PanicsCount)
         {
             return;
         }

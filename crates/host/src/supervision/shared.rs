@@ -8,7 +8,7 @@ use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
 use haft_packages::{ExtensionSpec, LaunchPlan};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::hook::HookHello;
 use haft_protocol::ids::ExtensionName;
@@ -262,7 +262,7 @@ impl HostContext {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();
-        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
+        let within = granted.filter(|_| is_up(Defense::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
             services::granted_paths(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });

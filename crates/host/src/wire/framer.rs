@@ -18,7 +18,7 @@ use std::cell::Cell;
 
 use bytes::{Bytes, BytesMut};
 use haft_protocol::codec::PlainSpan;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 /// The room for a read: little for short frames, and the capacity of the largest pipe for a long line.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
@@ -140,7 +140,7 @@ impl LineFramer {
     /// Handles a missing newline: frees the memory when the line can only be too long. Allows one extra byte,
     /// because a `\r` before the newline does not count.
     fn wait(&mut self, limit: usize) -> Option<FramedLine> {
-        if !is_up(Defence::Reassembly) {
+        if !is_up(Defense::Reassembly) {
             return self.finish(limit);
         }
         self.scanned = self.buffer.len();
@@ -167,7 +167,7 @@ fn classify_line(line: Bytes, limit: usize) -> Option<FramedLine> {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     match text.len() {
         length if length > limit => Some(FramedLine::TooLong),
-        _ if text.trim_ascii().is_empty() && is_up(Defence::BlankLines) => None,
+        _ if text.trim_ascii().is_empty() && is_up(Defense::BlankLines) => None,
         length => Some(FramedLine::Line(line.slice(..length))),
     }
 }

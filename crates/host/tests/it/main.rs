@@ -14,7 +14,7 @@ mod gates;
 mod hooks;
 mod lifecycle;
 mod long_lines;
-mod misbehaviour;
+mod misbehavior;
 mod observers;
 mod permissions;
 mod pins;

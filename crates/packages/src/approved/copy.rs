@@ -8,7 +8,7 @@ use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Component, Path};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::InstallError;
 use crate::open::open;
@@ -75,7 +75,7 @@ impl TreeCopier {
             if self.entries > self.limits.entries {
                 return Err(self.too_large(format!("more than {} files", self.limits.entries)));
             }
-            if is_up(Defence::TreeRules) {
+            if is_up(Defense::TreeRules) {
                 names::check(&name, &mut names)
                     .map_err(|problem| InstallError::refused(&entry.path(), problem))?;
             }
@@ -131,7 +131,7 @@ impl TreeCopier {
 /// Copies a link. `depth` is the depth of its directory; the root has depth 1.
 fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
     let target = std::fs::read_link(from).map_err(InstallError::io("read", from))?;
-    if stays_inside(&target, depth) || !is_up(Defence::TreeRules) {
+    if stays_inside(&target, depth) || !is_up(Defense::TreeRules) {
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();

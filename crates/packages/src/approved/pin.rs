@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::contents::TreeStampHasher;
 use super::digest::Digest;
@@ -40,7 +40,7 @@ impl CodePin {
     /// # Errors
     /// The reason why the extension must not start, and what to do, for the user.
     pub fn verify(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
-        if !is_up(Defence::PinnedCode) {
+        if !is_up(Defense::PinnedCode) {
             return Ok(Vec::new());
         }
         self.verify_code(files, name).map_err(|why| format!("was not started: {why}"))

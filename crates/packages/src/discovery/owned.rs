@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::{ExtensionCandidate, scan};
@@ -83,7 +83,7 @@ fn from_global_dir<'a>(
     entry: &'a LockEntry,
     found: ExtensionCandidate,
 ) -> UserExtension<'a> {
-    if !is_up(Defence::PinnedCode) {
+    if !is_up(Defense::PinnedCode) {
         let held = ApprovedVersion { dir: found.dir.clone(), name, entry, changed: None };
         return UserExtension { candidate: found, approved_version: Some(held) };
     }
@@ -93,7 +93,7 @@ fn from_global_dir<'a>(
         and asks"
         )
     });
-    if changed.is_none() && !is_up(Defence::PinnedManifest) {
+    if changed.is_none() && !is_up(Defense::PinnedManifest) {
         let held = ApprovedVersion { dir: approved.run_dir(name, entry), name, entry, changed };
         return UserExtension { candidate: found, approved_version: Some(held) };
     }
@@ -127,7 +127,7 @@ fn from_approval<'a>(
     changed: Option<String>,
 ) -> UserExtension<'a> {
     let code = approved.tree_store().tree_path(&entry.tree);
-    let is_it = |bytes: &[u8]| digest_of(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
+    let is_it = |bytes: &[u8]| digest_of(bytes) == entry.manifest || !is_up(Defense::PinnedCode);
     let (manifest, unusable) = match Manifest::read_if(&code, is_it) {
         Ok(Some(manifest)) => (Ok(manifest), None),
         Ok(None) => {

@@ -8,7 +8,7 @@ mod shown;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::interpreter::{self, ProgramSearchPath};
@@ -254,7 +254,7 @@ impl InstallProposal {
     /// # Errors
     /// [`InstallError`] if the lock file cannot be written.
     pub fn decline(self) -> Result<bool, InstallError> {
-        if self.excess_permissions().is_empty() || !is_up(Defence::MoreAsked) {
+        if self.excess_permissions().is_empty() || !is_up(Defense::MoreAsked) {
             return Ok(false);
         }
         let waits = self.approved.clone().edit(|file| {
@@ -330,7 +330,7 @@ impl InstallProposal {
         let tree = entry.tree;
         let put = || trees.insert_tree(&staging_area, &staging_dir.path().join("tree"), &tree);
         // The code is stored first, so that the lock file never names missing code.
-        if is_up(Defence::WholeInstalls) {
+        if is_up(Defense::WholeInstalls) {
             put()?;
         }
         let approval = Approval { at: current_timestamp(), how, haft: haft.to_owned() };
@@ -346,7 +346,7 @@ impl InstallProposal {
             (entry, file.referenced_trees())
         });
         let (entry, keep) = edited.inspect_err(|_| copies::undo_moves(&kept))?;
-        if !is_up(Defence::WholeInstalls) {
+        if !is_up(Defense::WholeInstalls) {
             put()?;
         }
         let copy = trees.restore_copy(&entry, &contents, &dir);

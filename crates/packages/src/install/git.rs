@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::interpreter::ProgramSearchPath;
 use super::{GitUrl, InstallError};
@@ -93,7 +93,7 @@ fn clone_with_limits(
     let git = GitRunner::find(places, dir, protocols).ok_or_else(|| failed(NO_GIT.into()))?;
     let mut command = git.command();
     command.args(CLONE_ARGS).arg(url.as_str()).arg(into);
-    if !is_up(Defence::HardenedGit) {
+    if !is_up(Defense::HardenedGit) {
         command = naive_clone_command(&git, url, into);
     }
     match bounded::run(command, dir, bounds).map_err(|error| failed(error.to_string()))? {

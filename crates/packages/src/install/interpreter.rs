@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::InstallError;
 use crate::manifest::{ExecCommand, LaunchPlan, Manifest, find_in_path};
@@ -22,14 +22,14 @@ impl ProgramSearchPath<'_> {
         let dirs = self.trusted_path()?;
         std::env::split_paths(&dirs)
             .filter_map(|dir| find_in_path(name, Some(dir.as_os_str())))
-            .find(|program| !is_world_writable(program) || !is_up(Defence::CleanPath))
+            .find(|program| !is_world_writable(program) || !is_up(Defense::CleanPath))
     }
 
     /// Returns the directories of `PATH` that only the user and the system write to: those that are absolute, outside
     /// of the workspace, and not writable by other users.
     pub(super) fn trusted_path(&self) -> Option<OsString> {
         let path = self.path?;
-        if !is_up(Defence::CleanPath) {
+        if !is_up(Defense::CleanPath) {
             return Some(path.to_owned());
         }
         let workspace =

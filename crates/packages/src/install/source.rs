@@ -5,7 +5,7 @@ mod address;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::InstallError;
 
@@ -41,9 +41,9 @@ impl InstallSource {
         // Collecting the components removes the `.` from `dir/./ext`.
         let path: PathBuf = dir.join(text).components().collect();
         let read = match address::read(text) {
-            Some(address) if is_up(Defence::SourceRules) => address.map(|()| Self::Git(GitUrl(text.into()))),
+            Some(address) if is_up(Defense::SourceRules) => address.map(|()| Self::Git(GitUrl(text.into()))),
             None if path.is_dir() && !is_empty_or_option(text) => parse_directory(path),
-            None if is_up(Defence::SourceRules) => Err(rejection_reason(text, &path)),
+            None if is_up(Defense::SourceRules) => Err(rejection_reason(text, &path)),
             // Git may accept other texts, so every other text is rejected.
             Some(_) | None => Ok(Self::Git(GitUrl(text.into()))),
         };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::text::is_hidden;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -162,7 +162,7 @@ impl<'a> ObjectFields<'a> {
             return Ok(text.to_owned());
         }
         match text.chars().find(|&c| c.is_control() || is_hidden(c)) {
-            Some(_) if !is_up(Defence::ManifestText) => Ok(text.to_owned()),
+            Some(_) if !is_up(Defense::ManifestText) => Ok(text.to_owned()),
             None => Ok(text.to_owned()),
             Some(c) => {
                 let problem = format!("must not contain the invisible character U+{:04X}", u32::from(c));

@@ -22,7 +22,7 @@ impl World {
         let store = ExtensionStore::for_home(&root.path().join("home"), None);
         let world = Self { root, store };
         world.approve(PLAIN, &[("shared", "code 1"), ("old/code", "code 1")]);
-        world.write("shared", "spoilt");
+        world.write("shared", "spoiled");
         world.write("todos.json", "[\"mine\"]");
         world.write("notes/one", "mine");
         world.write("lib", "mine");
@@ -135,7 +135,7 @@ fn files_left_by_removed_extension_are_moved_aside() {
     let kept = world.update();
     // After the removal, the origin of the files is unknown.
     assert_eq!(kept.len(), 4, "{kept:?}");
-    world.check(&[("shared.kept-1", "spoilt"), ("todos.json.kept-1", "[\"mine\"]")]);
+    world.check(&[("shared.kept-1", "spoiled"), ("todos.json.kept-1", "[\"mine\"]")]);
 }
 
 #[cfg(unix)]

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::fold::{self, ObjectFields};
 use crate::codec::{LineLimits, PlainSpan};
 use crate::compact;
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
@@ -148,7 +148,7 @@ pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<H
         (None, Some(result)) => Ok(RawJson::from_checked_text(result)),
         (None, None) => Ok(RawJson::empty_object()),
     };
-    if line.repaired && is_up(Defence::MendedNames) && has_misplaced_replacement(&line.text) {
+    if line.repaired && is_up(Defense::MendedNames) && has_misplaced_replacement(&line.text) {
         return Err(UnreadableLine::invalid_frame(
             Some(id),
             "a name or an argument holds half of a surrogate pair",

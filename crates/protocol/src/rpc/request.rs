@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::{Command, CommandFailure, CommandKind, ErrorCode, RpcResponse, line};
 use crate::codec::{LineLimits, PlainSpan};
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::error::without_position;
 use crate::limits::{MAX_DEPTH, MAX_NODES};
@@ -157,7 +157,7 @@ fn unknown_command(head: RequestHead) -> UnreadableRequest {
 
 /// Returns the first field with a repaired text that must not be repaired.
 fn misplaced_replacement(object: &ObjectLine<'_>) -> Option<String> {
-    let looks = object.repaired && is_up(Defence::MendedNames);
+    let looks = object.repaired && is_up(Defense::MendedNames);
     looks.then(|| surrogate::misplaced_replacement_outside(&object.text, TEXTS)).flatten()
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::defence::{self, Defence};
+use crate::defense::{self, Defense};
 use crate::error::{DecodeError, without_position};
 use crate::scan::ScanLimits;
 
@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for NodeChecker<'_> {
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             self.count::<A::Error>()?;
-            if keys.contains(&key) && defence::is_up(Defence::DuplicateKeys) {
+            if keys.contains(&key) && defense::is_up(Defense::DuplicateKeys) {
                 return Err(self.record_fault(DecodeError::DuplicateKey { key }));
             }
             keys.insert(key);

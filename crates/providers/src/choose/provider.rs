@@ -3,7 +3,7 @@
 use secrecy::SecretString;
 
 use super::{ChoiceReason, EnvironmentProbe, env_value};
-use crate::catalogue;
+use crate::catalog;
 use crate::config::ApiDialect;
 use crate::models::{ConfiguredProvider, ModelsFile};
 use crate::presets::{PRESETS, ProviderPreset, find_preset};
@@ -139,7 +139,7 @@ impl<'a> ProviderCandidate<'a> {
 
     pub(super) fn has_model(&self, model: &str) -> bool {
         self.own.is_some_and(|own| own.models.contains_key(model))
-            || catalogue::find_model(self.name, model).is_some()
+            || catalog::find_model(self.name, model).is_some()
     }
 
     pub(super) fn default_model(&self) -> Option<String> {

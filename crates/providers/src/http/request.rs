@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::endpoint::{ApiEndpoint, is_unknown};
 use super::{HttpSetup, history};
-use crate::catalogue;
+use crate::catalog;
 
 /// Builds the request.
 ///
@@ -69,7 +69,7 @@ const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 
 /// Returns the maximum length of a Claude answer, which Anthropic requires in requests, also through other providers.
 fn claude_output(setup: &HttpSetup) -> u64 {
-    let known = || catalogue::model_facts("anthropic", &setup.model).max_output;
+    let known = || catalog::model_facts("anthropic", &setup.model).max_output;
     setup.own_facts.max_output.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
 }
 
@@ -180,8 +180,8 @@ fn custom_effort_param(setup: &HttpSetup, wanted: ThinkingLevel) -> Option<Value
 /// Returns the level by its name in the catalog, or the level's own name if the catalog has none.
 fn effort_for_level(taken: Option<&[Effort]>, level: ThinkingLevel) -> Option<Effort> {
     const ALL: [Effort; 5] = [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh];
-    let known = taken.and_then(|taken| catalogue::to_effort(taken, level));
-    known.or_else(|| catalogue::to_effort(&ALL, level))
+    let known = taken.and_then(|taken| catalog::to_effort(taken, level));
+    known.or_else(|| catalog::to_effort(&ALL, level))
 }
 
 /// Returns the thinking budget; `None` if the answer has no room for the model's minimum budget, because the provider

@@ -245,7 +245,7 @@ mod tests {
             "'editor.redo' = 'f3'\n",
             "'app.help' = ['f2', 'F2']\n",
             "'xyz' = 1\n",
-            "[colours]\n",
+            "[colors]\n",
         );
         check(
             text,
@@ -256,7 +256,7 @@ mod tests {
              line 5: `editor.redo`: expected a list of keys: [\"ctrl+o\", \"f2\"]\n\
              line 6: `app.help`: `f2` is listed twice; write it once\n\
              line 7: `xyz`: unknown action; docs/tui.md lists all actions\n\
-             line 8: `colours`: only the table `[keys]` is allowed; move this entry into it",
+             line 8: `colors`: only the table `[keys]` is allowed; move this entry into it",
         );
     }
 

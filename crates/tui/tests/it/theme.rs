@@ -74,7 +74,7 @@ fn parses_three_style_notations() {
 #[test]
 fn reports_invalid_fields_and_uses_the_rest() {
     let text = r##"{"name": "x", "styles": {"accent": "grene", "headng": "red", "link": {"fg": 300, "bold": "yes"},
-        "muted": "cyan wavy", "ok": "green", "error": {"color": "red"}}, "colours": {}, "base": "blue",
+        "muted": "cyan wavy", "ok": "green", "error": {"color": "red"}}, "colors": {}, "base": "blue",
         "spinner": {"frames": [], "interval_ms": 1, "speed": 2}, "dark": []}"##;
     assert_snapshot!(problems(text).join("\n"));
     assert_eq!(parse(text).theme.style(Role::Ok).fg, Some(Color::Green));

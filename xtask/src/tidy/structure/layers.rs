@@ -100,17 +100,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "providers",
         &[
-            "timeouts",
-            "config",
-            "redact",
-            "retry",
-            "presets",
-            "catalogue",
-            "models",
-            "http",
-            "scripted",
-            "fallback",
-            "choose",
+            "timeouts", "config", "redact", "retry", "presets", "catalog", "models", "http", "scripted",
+            "fallback", "choose",
         ],
     ),
     (
@@ -139,7 +130,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Values and names.
             "named_enum",
-            "defence",
+            "defense",
             "limits",
             "ids",
             "names",

@@ -64,7 +64,7 @@ fn check_bystander(fault: &str, codes: &[&str]) {
     assert!(scene.world.project().join("touched").exists());
 }
 
-// The other faults are tested without the program; `crates/host/tests/it/misbehaviour.rs` lists the places.
+// The other faults are tested without the program; `crates/host/tests/it/misbehavior.rs` lists the places.
 
 #[test]
 fn reports_extension_that_prints_junk() {

@@ -38,7 +38,8 @@ fn show_image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [text, kind] = texts else { return Ok(()) };
     let data = STANDARD.encode(encode_gif(text.as_bytes())).into();
     // Both are words as long as the image is not shown.
-    let content = vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
+    let content =
+        vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
     stage.event(AgentEvent::UserMessage { content, time: time() });
     Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::{register_tool, set_texts};
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
@@ -89,7 +89,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::Names)),
+        undefend: Some(|_| take_down(Defense::Names)),
     },
     FaultRow {
         id: "C-02",
@@ -145,7 +145,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::SchemaWork)),
+        undefend: Some(|_| take_down(Defense::SchemaWork)),
     },
     FaultRow {
         id: "C-16",
@@ -156,7 +156,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(fences_prompt_text(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::PromptFence)),
+        undefend: Some(|_| take_down(Defense::PromptFence)),
     },
 ];
 

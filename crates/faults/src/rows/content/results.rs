@@ -7,7 +7,7 @@ use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use serde_json::{Value, json};
 
 use super::{call, register_tool, set_texts};
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{
     INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec,
 };
@@ -38,7 +38,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ResultLimits)),
+        undefend: Some(|_| take_down(Defense::ResultLimits)),
     },
     FaultRow {
         id: "C-09",
@@ -56,7 +56,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ImageCheck)),
+        undefend: Some(|_| take_down(Defense::ImageCheck)),
     },
     FaultRow {
         id: "C-11",
@@ -69,7 +69,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(rejects_invalid_arguments(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::ArgumentSchema)),
+        undefend: Some(|_| take_down(Defense::ArgumentSchema)),
     },
     FaultRow {
         id: "C-12",
@@ -98,7 +98,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ArgumentSchema)),
+        undefend: Some(|_| take_down(Defense::ArgumentSchema)),
     },
     FaultRow {
         id: "C-14",

@@ -6,7 +6,7 @@ use haft_test_support::terminal::{ATTACKS, is_deceptive, terminal_actions};
 use serde_json::{Value, json};
 
 use super::{call, hidden_text, set_texts};
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
 use crate::rows::protocol::line;
@@ -17,7 +17,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
         id: "C-03",
         title: "terminal sequences in notes, results, errors, panels, logs, lists",
         cases: &[FaultCase { play: |world| Box::pin(prints_no_terminal_sequences(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::Sanitiser)),
+        undefend: Some(|_| take_down(Defense::Sanitizer)),
     },
     FaultRow {
         id: "C-04",
@@ -45,7 +45,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             },
             FaultCase { play: |world| Box::pin(shows_hidden_text(world)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::HiddenText)),
+        undefend: Some(|_| take_down(Defense::HiddenText)),
     },
     FaultRow {
         id: "C-05",
@@ -55,27 +55,27 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(ignores_earlier_input(world)), ..CASE },
         ],
         undefend: Some(|_| {
-            take_down(Defence::RowPrefix);
-            take_down(Defence::TypeAhead);
+            take_down(Defense::RowPrefix);
+            take_down(Defense::TypeAhead);
         }),
     },
     FaultRow {
         id: "C-06",
         title: "asks for approval of a command that is not shown as it is",
         cases: &[FaultCase { play: |world| Box::pin(rejects_deceptive_manifests(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ManifestText)),
+        undefend: Some(|_| take_down(Defense::ManifestText)),
     },
     FaultRow {
         id: "C-07",
         title: "opens the terminal to read and write directly",
         cases: &[FaultCase { play: |world| Box::pin(denies_terminal(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::OwnSession)),
+        undefend: Some(|_| take_down(Defense::OwnSession)),
     },
     FaultRow {
         id: "C-13",
         title: "a prompt that reads like a command",
         cases: &[FaultCase { play: |world| Box::pin(does_not_run_prompt_as_command(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::CommandOrigin)),
+        undefend: Some(|_| take_down(Defense::CommandOrigin)),
     },
 ];
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use haft_host::GateChoice;
 use serde_json::{Value, json};
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::misbehaving_spec;
 use crate::oracle::check_stream;
 use crate::row::{CASE, FaultCase, FaultRow};
@@ -16,7 +16,7 @@ pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
     id: "T-27",
     title: "changes arguments that a gate has allowed; random chains, some of whose gates fail",
     cases: &[FaultCase { setup: with_chain, play: |world| Box::pin(runs_only_allowed_calls(world)), ..CASE }],
-    undefend: Some(|_| take_down(Defence::FinalArguments)),
+    undefend: Some(|_| take_down(Defense::FinalArguments)),
 }];
 
 /// The chain: two extensions that rewrite, one that does both, two gates, another one that rewrites, another gate.

@@ -8,7 +8,7 @@ use haft_host::GateChoice;
 use serde_json::{Value, json};
 
 use super::call_steps;
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
@@ -66,7 +66,7 @@ pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
         },
         FaultCase { play: |world| Box::pin(exits_with_status_3(world)), ..CASE },
     ],
-    undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+    undefend: Some(|_| take_down(Defense::GatesFailClosed)),
 }];
 
 const TIMEOUTS: ExpectedFaults = &[(EVIL, "hook_timeout"); 3];

@@ -8,7 +8,7 @@ use haft_packages::LaunchPlan;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{hook_spec, misbehaving_spec};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
@@ -112,7 +112,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             },
         ],
         undefend: Some(|setup| {
-            take_down(Defence::ResponseApproval);
+            take_down(Defense::ResponseApproval);
             setup.specs.retain(|spec| spec.name.as_str() != "guard");
         }),
     },
@@ -130,7 +130,7 @@ const THREE: ExpectedFaults = &[(EVIL, "exited"); 3];
 /// Removes the defense and shortens the deadlines. Without the defense the turn continues and asks a failed hook again,
 /// which would take too long with the usual deadlines.
 fn open_gates(setup: &mut WorldSetup) {
-    take_down(Defence::GatesFailClosed);
+    take_down(Defense::GatesFailClosed);
     shorten_deadlines(setup);
 }
 

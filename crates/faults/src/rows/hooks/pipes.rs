@@ -10,7 +10,7 @@ use haft_protocol::message::Rfc3339Time;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, hook_case, set, shorten_deadlines};
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::oracle::HeapGrowth;
 use crate::row::{EVIL, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};
@@ -86,7 +86,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 Box::pin(world.expect_block_at_once("tool approval hook \"evil\" failed"))
             }),
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
 ];
 

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, hook_case, set};
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::row::{EVIL, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
 use crate::world::World;
@@ -31,7 +31,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 Box::pin(world.expect_block("the first"))
             }),
         ],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "H-10",
@@ -46,7 +46,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             hook_case("abort-turn", BEFORE, &[], |world| Box::pin(ends_every_turn(world))),
             hook_case("hard-abort", BEFORE, &[], |world| Box::pin(discards_every_turn(world))),
         ],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
 ];
 

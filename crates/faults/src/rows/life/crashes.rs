@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
 use serde_json::json;
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::hello::{node_fault, python_fault};
@@ -38,7 +38,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             crash_case("abort-in-call", |world| Box::pin(fails_the_call(world, "was ended by signal 6"))),
             crash_case("segv-in-call", |world| Box::pin(fails_the_call(world, "was ended by signal 11"))),
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
     FaultRow {
         id: "L-02",
@@ -52,7 +52,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { evil: python_fault("exit-in-call"), ..EXITS },
             FaultCase { evil: node_fault("exit-in-call"), ..EXITS },
         ],
-        undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+        undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
     FaultRow {
         id: "L-03",
@@ -117,7 +117,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(reports_panic_and_stops(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::PanicsCount)),
+        undefend: Some(|_| take_down(Defense::PanicsCount)),
     },
 ];
 

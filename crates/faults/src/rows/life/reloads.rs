@@ -11,7 +11,7 @@ use haft_packages::LaunchPlan;
 use haft_packages::discovery::{Discovery, DiscoveryOptions};
 use serde_json::json;
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{Misbehavior, misbehaving_spec};
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, CaseScript, EVIL, ExpectedFaults, FaultCase, FaultRow};
@@ -49,7 +49,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(reloads_take_turns(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::OneReload)),
+        undefend: Some(|_| take_down(Defense::OneReload)),
     },
     FaultRow {
         id: "L-08",
@@ -60,7 +60,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             reload(&[(EVIL, "manifest_invalid")], |world| Box::pin(manifest_is_invalid(world))),
             reload(&[], |world| Box::pin(directory_is_removed(world))),
         ],
-        undefend: Some(|_| take_down(Defence::OldStays)),
+        undefend: Some(|_| take_down(Defense::OldStays)),
     },
     FaultRow {
         id: "L-09",
@@ -70,7 +70,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(turn_keeps_old_schema(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::KnownSchema)),
+        undefend: Some(|_| take_down(Defense::KnownSchema)),
     },
 ];
 

@@ -11,7 +11,7 @@ use haft_host::ExtensionState;
 use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, find_program};
 use haft_packages::ExtensionOrigin;
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, ExpectedFaults, FaultCase, FaultRow, skip};
 use crate::world::{World, WorldSetup, sibling_binary};
@@ -81,14 +81,17 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::FaultReports)),
+        undefend: Some(|_| take_down(Defense::FaultReports)),
     },
 ];
 
 /// The project's extension is found first, and `user` twice.
 fn add_duplicates(setup: &mut WorldSetup) {
-    for (name, origin) in [("project", ExtensionOrigin::Project), ("user", ExtensionOrigin::Global), ("user", ExtensionOrigin::Project)]
-    {
+    for (name, origin) in [
+        ("project", ExtensionOrigin::Project),
+        ("user", ExtensionOrigin::Global),
+        ("user", ExtensionOrigin::Project),
+    ] {
         let mut spec = misbehaving_spec(setup, "good", name);
         spec.origin = origin;
         setup.add(spec);

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::Misbehavior;
 use crate::oracle::HeapGrowth;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
@@ -106,7 +106,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
 ];
 

@@ -8,7 +8,7 @@ use haft_host::ExtensionState;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::json;
 
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{Misbehavior, misbehaving_spec};
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
@@ -116,7 +116,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(some_are_not_started(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::FaultReports)),
+        undefend: Some(|_| take_down(Defense::FaultReports)),
     },
     FaultRow {
         id: "B-21",

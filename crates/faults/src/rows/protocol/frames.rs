@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::line;
 use super::lines::bad_line;
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};
@@ -46,7 +46,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":{"a":1,"\u0061":2}}"#)
             }),
         ],
-        undefend: Some(|_| take_down(Defence::DuplicateKeys)),
+        undefend: Some(|_| take_down(Defense::DuplicateKeys)),
     },
     FaultRow {
         id: "P-16",
@@ -70,7 +70,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-17",
@@ -98,7 +98,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-18",
@@ -109,7 +109,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_OBJECT, || line("7")),
             bad_line(NOT_OBJECT, || line("null")),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-19",
@@ -118,7 +118,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(&[(EVIL, "frame_unknown_type")], || line(r#"{"type":"later","x":1}"#)),
             bad_line(&[], || line(r#"{"type":"notify","message":"a","later":[1,{"x":null}]}"#)),
         ],
-        undefend: Some(|_| take_down(Defence::UnknownTypes)),
+        undefend: Some(|_| take_down(Defense::UnknownTypes)),
     },
     FaultRow {
         id: "P-20",

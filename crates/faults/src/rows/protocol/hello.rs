@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
 
 use super::line;
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
@@ -77,7 +77,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::FirstFrame)),
+        undefend: Some(|_| take_down(Defense::FirstFrame)),
     },
     FaultRow {
         id: "P-04",
@@ -88,7 +88,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             version_case(|| hello_of("\"1\"")),
             version_case(|| hello_of("1.5")),
         ],
-        undefend: Some(|_| take_down(Defence::ProtocolVersion)),
+        undefend: Some(|_| take_down(Defense::ProtocolVersion)),
     },
     FaultRow {
         id: "P-05",
@@ -110,7 +110,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 |world| Box::pin(world.expect_report("exited", "signal 6")),
             ),
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
     FaultRow {
         id: "P-23",
@@ -126,7 +126,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ReportedOnce)),
+        undefend: Some(|_| take_down(Defense::ReportedOnce)),
     },
 ];
 

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
-use crate::defense::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::{HeapGrowth, peak_bytes};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
@@ -95,7 +95,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
     FaultRow {
         id: "P-10",
@@ -106,7 +106,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_JSON, || b"{\0\"\0t\0y\0p\0e\0\"\0}\0\n".to_vec()),
             bad_line(NOT_JSON, || line("\u{feff}{\"type\":\"ready\"}")),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-11",
@@ -115,7 +115,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_JSON, || b"{\"type\":\"notify\",\"message\":\"\0\"}\n".to_vec()),
             bad_line(NOT_JSON, || b"\0\0\0\0\n".to_vec()),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-12",
@@ -132,7 +132,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::MendedNames)),
+        undefend: Some(|_| take_down(Defense::MendedNames)),
     },
     FaultRow {
         id: "P-13",
@@ -147,7 +147,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(world.expect_answer("a\u{2028}b\u{85}c")),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::BlankLines)),
+        undefend: Some(|_| take_down(Defense::BlankLines)),
     },
     FaultRow {
         id: "P-21",
@@ -156,7 +156,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_JSON, || line(r#"{"type":"ready"}{"type":"ready"}"#)),
             bad_line(NOT_JSON, || line(r#"{"type":"ready"} and so on"#)),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-22",
@@ -181,7 +181,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::Reassembly)),
+        undefend: Some(|_| take_down(Defense::Reassembly)),
     },
 ];
 

@@ -11,7 +11,7 @@ use haft_packages::install::{ExtensionStore, InstallSource};
 use serde_json::{Value, json};
 
 use super::project::{HostileProject, make_executable, write};
-use crate::defense::{self, Defence, take_down};
+use crate::defense::{self, Defense, take_down};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::rows::permissions;
 use crate::world::World;
@@ -27,15 +27,15 @@ pub(crate) const ROWS: &[FaultRow] = &[
         undefend: Some(|_| {
             // The second case tests only the manifest's digest: the inspected file equals the approved one, but the
             // file that is read differs.
-            take_down(Defence::PinnedManifest);
-            take_down(Defence::PinnedCode);
+            take_down(Defense::PinnedManifest);
+            take_down(Defense::PinnedCode);
         }),
     },
     FaultRow {
         id: "T-10",
         title: "an extension rewrites its program and manifest while it runs",
         cases: &[FaultCase { play: |world| Box::pin(refuses_rewritten_extension(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::PinnedCode)),
+        undefend: Some(|_| take_down(Defense::PinnedCode)),
     },
     FaultRow {
         id: "T-11",
@@ -49,8 +49,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
             permissions::TAKES_MORE,
         ],
         undefend: Some(|_| {
-            take_down(Defence::MoreAsked);
-            take_down(Defence::Permissions);
+            take_down(Defense::MoreAsked);
+            take_down(Defense::Permissions);
         }),
     },
     FaultRow {
@@ -61,15 +61,15 @@ pub(crate) const ROWS: &[FaultRow] = &[
             permissions::ASKS_FOR_VARIABLES,
         ],
         undefend: Some(|_| {
-            take_down(Defence::ManifestText);
-            take_down(Defence::RefusedVariables);
+            take_down(Defense::ManifestText);
+            take_down(Defense::RefusedVariables);
         }),
     },
     FaultRow {
         id: "T-17",
         title: "the project and others have programs in PATH with the names of an interpreter and git",
         cases: &[FaultCase { play: |world| Box::pin(ignores_hijacked_path(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::CleanPath)),
+        undefend: Some(|_| take_down(Defense::CleanPath)),
     },
 ];
 
@@ -169,7 +169,7 @@ async fn manifest_swapped(world: &mut World) -> Result<()> {
     if let Some((variable, _)) = defense::inherited().filter(|_| world.mode.undefended) {
         // Only this defense is off; without the digest of the code as well, the missing code digest would be detected
         // first.
-        hostile.home = hostile.home.with_variable(&variable, &format!("{:?}", Defence::PinnedManifest));
+        hostile.home = hostile.home.with_variable(&variable, &format!("{:?}", Defense::PinnedManifest));
     }
     world.mark("swapped")?;
     let racer = FileSwapper::new(file, texts);
@@ -207,7 +207,8 @@ fn while_approved(hostile: &HostileProject, times: usize) -> Result<()> {
         let shown = proposal.entry().tree;
         let accepted = proposal.accept(ApprovalMethod::Yes, "faults").context("accept the shown files")?;
         ensure!(accepted.entry.tree == shown, "the approved tree differs from the shown one");
-        let code = store.approved.tree_store().verify(&shown).context("verify the approved files in the store")?;
+        let code =
+            store.approved.tree_store().verify(&shown).context("verify the approved files in the store")?;
         let runs =
             fs::read_to_string(accepted.dir.join("run.sh")).context("read the program that would run")?;
         ensure!(texts.contains(&runs), "the program in the store is neither version: {runs:?}");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Intercept, InterceptHook, InterceptKind, InterceptToolCall,
     ToolCallDecision, capability,
@@ -197,7 +197,7 @@ fn read_decision(
 ) -> Result<ToolCallDecision, String> {
     let (is_explicit, named) = (response.block.is_some(), response.tool_name.clone());
     let decision = InterceptToolCall::read(response).map_err(|error| error.to_string())?;
-    if !is_up(Defence::GateAnswers) {
+    if !is_up(Defense::GateAnswers) {
         return Ok(decision);
     }
     let refuses = matches!(decision, ToolCallDecision::Block { .. });
@@ -229,7 +229,7 @@ fn check_granted(
     tool: &str,
     decision: ToolCallDecision,
 ) -> Result<ToolCallDecision, String> {
-    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
+    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defense::Permissions));
     let rewrites = matches!(decision, ToolCallDecision::Rewrite { .. });
     if rewrites && granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
         return Err("sent modified_args, but is granted only the role `gate`".to_owned());

@@ -8,7 +8,7 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate;
 use haft_protocol::content::{ContentBlock, Image};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
 
@@ -92,7 +92,7 @@ impl SanitizedToolResult {
             lines: self.limits.max_result_lines.saturating_sub(self.lines),
         };
         let endless = truncate::TruncationLimits { bytes: usize::MAX, lines: usize::MAX };
-        let room = if is_up(Defence::ResultLimits) { room } else { endless };
+        let room = if is_up(Defense::ResultLimits) { room } else { endless };
         // No text follows a gap: it would look as if it belonged to the text before the gap.
         let room = if self.omitted > 0 { truncate::TruncationLimits { bytes: 0, lines: 0 } } else { room };
         let kept = truncate::head(&text, room);
@@ -109,7 +109,7 @@ impl SanitizedToolResult {
         self.images += 1;
         let max_images = self.limits.max_images;
         let checked = match self.images {
-            _ if !is_up(Defence::ImageCheck) => Ok(()),
+            _ if !is_up(Defense::ImageCheck) => Ok(()),
             images if images <= max_images => check_image(&image, self.limits.max_image),
             // Reported once: there may be thousands.
             images if images > max_images + 1 => return,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use futures::channel::mpsc;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::RequestId;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,7 @@ impl HostCallTasks {
     }
 
     pub(super) fn cancel_all(&self) {
-        if is_up(Defence::Leases) {
+        if is_up(Defense::Leases) {
             self.all.cancel();
         }
     }

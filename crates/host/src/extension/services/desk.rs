@@ -9,7 +9,7 @@ use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
 use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
 use tokio::sync::OnceCell;
@@ -153,7 +153,7 @@ impl Tool for TimeLimitedTool {
         inner.cancel = cancel.clone();
         let name = call.name.clone();
         let mut work = pin!(self.tool.execute(inner, call));
-        if !is_up(Defence::Leases) {
+        if !is_up(Defense::Leases) {
             return work.await;
         }
         if let Ok(output) = timeout(self.time, work.as_mut()).await {

@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::glance::FileStamp;
 use crate::open::open;
@@ -81,7 +81,7 @@ impl LockError {
 pub(super) fn read_lock_file(path: &Path) -> Result<Option<(String, FileStamp)>, LockError> {
     let read = |source| LockError::Read { path: path.into(), source };
     let foreign = |what| LockError::Foreign { path: path.into(), what };
-    let defended = is_up(Defence::LockFile);
+    let defended = is_up(Defense::LockFile);
     match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(read(source)),

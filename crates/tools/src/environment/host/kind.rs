@@ -3,7 +3,7 @@
 use std::fs::{FileType, Metadata};
 use std::path::Path;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::environment::{EnvironmentError, FileKind};
 
@@ -32,7 +32,7 @@ pub(super) fn too_long_error(path: &Path, len: u64, limit: u64) -> EnvironmentEr
 }
 
 pub(super) fn require_file_kind(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
-    if !is_up(Defence::OnlyFiles) {
+    if !is_up(Defense::OnlyFiles) {
         return Ok(());
     }
     let reason = match kind {

@@ -38,7 +38,7 @@ pub(super) async fn run(
         RunEnd::Cancelled | RunEnd::TimedOut => running.stop().await,
         // A stopped process cannot handle a signal.
         RunEnd::WantedTerminal => running.kill().await,
-        RunEnd::Exited(_) | RunEnd::Signalled(_) => {}
+        RunEnd::Exited(_) | RunEnd::Signaled(_) => {}
     }
     let background = timeout(timeouts::OUTPUT_GRACE, running.read_until_eof()).await.is_err();
     let RunningCommand { child, mut collector, .. } = running;
@@ -202,7 +202,7 @@ fn run_end(status: ExitStatus) -> RunEnd {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => RunEnd::Exited(code),
-        (None, signal) => RunEnd::Signalled(signal.unwrap_or_default()),
+        (None, signal) => RunEnd::Signaled(signal.unwrap_or_default()),
     }
 }
 

@@ -51,7 +51,7 @@ async fn accepts_object_or_nothing_as_hello_reply() {
         r#"{"jsonrpc":"2.0","id":1,"result":"hi"}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":true}"#,
-        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no licence"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no license"}}"#,
     ] {
         let (is_ready, executions, faults, _) = greeted(&POINTS, Some(line)).await;
         assert_eq!((is_ready, executions, faults), (false, 0, vec!["hello_invalid".to_owned()]), "{line}");

@@ -80,7 +80,7 @@ async fn before_llm_allows_json_round_trip_non_system_message_mutation() {
 
 /// PicoClaw also drops the added tool, although its document lets plugins add tools like that.
 #[tokio::test(start_paused = true)]
-async fn before_llm_controls_tool_definition_mutation_but_honours_added_tools() {
+async fn before_llm_controls_tool_definition_mutation_but_honors_added_tools() {
     let (_, told, other) = edited(|request| {
         request["model"] = json!("hook-model");
         let tools = request["tools"].as_array_mut().unwrap();

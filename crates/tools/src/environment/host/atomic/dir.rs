@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -150,7 +150,7 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 /// resolved. Fails if a link was put into it since, or if it leads out of the directory.
 fn open_beneath(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-    if !is_up(Defence::Containment) {
+    if !is_up(Defense::Containment) {
         return fs::openat(base, below, access | DIRECTORY, Mode::empty());
     }
     open_in_one_call(base, below, access)

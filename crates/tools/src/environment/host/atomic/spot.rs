@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -174,7 +174,7 @@ impl<'a> FileLocation<'a> {
     /// Checks that the path still leads to the directory. A write to a moved directory would be in another place than
     /// the result says, perhaps outside of the root.
     pub(super) fn check_reached(&self) -> Result<(), EnvironmentError> {
-        if !is_up(Defence::Containment) {
+        if !is_up(Defense::Containment) {
             return Ok(());
         }
         let parent = self.path.parent().unwrap_or(Path::new("/"));

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{Mode, OFlags};
 
 use super::dir::{DirHandle, kind};
@@ -128,7 +128,7 @@ pub(in super::super) fn replace(
         return target.create();
     };
     require_file_kind(path, kind(&stat))?;
-    if !is_up(Defence::AtomicWrites) {
+    if !is_up(Defense::AtomicWrites) {
         return std::fs::write(path, content)
             .map(|()| FileWriteOutcome::Replaced)
             .map_err(|error| target.write_error(error));

@@ -1,28 +1,28 @@
-//! Names of the defences that the fault matrix removes, to prove that each of its rows fails
+//! Names of the defenses that the fault matrix removes, to prove that each of its rows fails
 //! without them.
 //!
-//! This module is not part of the API. [`is_up`] is a constant: every defence is in place, in every
+//! This module is not part of the API. [`is_up`] is a constant: every defense is in place, in every
 //! build that cargo features can describe. The only exception is a build with the compiler flag
 //! `--cfg haft_undefended`, which no dependency can set. `cargo xtask faults --undefended` makes
-//! that build in a separate target directory. Defences that configuration can remove (a limit, a
+//! that build in a separate target directory. Defenses that configuration can remove (a limit, a
 //! timeout, the launcher) have no entry here.
 
-macro_rules! defences {
+macro_rules! defenses {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// One defence: a decision in the code that a fault test relies on.
+        /// One defense: a decision in the code that a fault test relies on.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Defence {
+        pub enum Defense {
             $($(#[$doc])* $name,)*
         }
 
-        impl Defence {
-            /// Every defence.
+        impl Defense {
+            /// Every defense.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
         }
     };
 }
 
-defences! {
+defenses! {
     /// Accepts a response only for a request of the same kind.
     AnswerKinds,
     /// Rejects arguments that do not fit the schema of a tool.
@@ -117,7 +117,7 @@ defences! {
     /// Begins every row of an extension's text with its name.
     RowPrefix,
     /// Removes control sequences from text for a terminal.
-    Sanitiser,
+    Sanitizer,
     /// Checks a schema before haft uses it.
     SchemaWork,
     /// Limits the host calls of an extension to its grant.
@@ -156,10 +156,10 @@ defences! {
     WholeInstalls,
 }
 
-/// Returns `true`: every defence is in place.
+/// Returns `true`: every defense is in place.
 #[cfg(not(haft_undefended))]
 #[inline]
-pub const fn is_up(_: Defence) -> bool {
+pub const fn is_up(_: Defense) -> bool {
     true
 }
 
@@ -171,9 +171,9 @@ mod switches {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use super::Defence;
+    use super::Defense;
 
-    /// The environment variable that lists the defences to remove at the start of a process, in the
+    /// The environment variable that lists the defenses to remove at the start of a process, in the
     /// format of [`taken_down`]. A row of the fault matrix sets it for the programs it starts.
     /// Debug builds only.
     pub const VARIABLE: &str = "HAFT_UNDEFENDED";
@@ -182,25 +182,25 @@ mod switches {
         // A release build ignores the variable even if the flag was set by mistake.
         let asked = std::env::var(VARIABLE).ok().filter(|_| cfg!(debug_assertions));
         let names = asked.unwrap_or_default();
-        let down = |defence: &Defence| names.split(',').any(|name| name == format!("{defence:?}"));
-        Defence::ALL.iter().map(|defence| AtomicBool::new(down(defence))).collect()
+        let down = |defense: &Defense| names.split(',').any(|name| name == format!("{defense:?}"));
+        Defense::ALL.iter().map(|defense| AtomicBool::new(down(defense))).collect()
     });
 
-    /// True if a defence is in place.
-    pub fn is_up(defence: Defence) -> bool {
-        !DOWN.get(defence as usize).is_some_and(|down| down.load(Ordering::Relaxed))
+    /// True if a defense is in place.
+    pub fn is_up(defense: Defense) -> bool {
+        !DOWN.get(defense as usize).is_some_and(|down| down.load(Ordering::Relaxed))
     }
 
-    /// Removes a defence for the rest of this process.
-    pub fn take_down(defence: Defence) {
-        if let Some(down) = DOWN.get(defence as usize) {
+    /// Removes a defense for the rest of this process.
+    pub fn take_down(defense: Defense) {
+        if let Some(down) = DOWN.get(defense as usize) {
             down.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Lists the removed defences of this process, for [`VARIABLE`] of another process.
+    /// Lists the removed defenses of this process, for [`VARIABLE`] of another process.
     pub fn taken_down() -> String {
-        let down = Defence::ALL.iter().filter(|defence| !is_up(**defence));
-        down.map(|defence| format!("{defence:?}")).collect::<Vec<_>>().join(",")
+        let down = Defense::ALL.iter().filter(|defense| !is_up(**defense));
+        down.map(|defense| format!("{defense:?}")).collect::<Vec<_>>().join(",")
     }
 }
