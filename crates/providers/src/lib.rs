@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use haft_core::model::Model;
-//! use haft_providers::{ApiDialect, HttpModel, ModelConfig, Scripted};
+//! use haft_providers::{ApiDialect, HttpModel, ModelConfig, ScriptedModel};
 //!
 //! // A model behind an API …
 //! let mut config = ModelConfig::new(ApiDialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
@@ -19,7 +19,7 @@
 //!
 //! // … and a scripted model.
 //! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;
-//! assert_eq!(Scripted::from_json(script)?.info().provider, "scripted");
+//! assert_eq!(ScriptedModel::from_json(script)?.info().provider, "scripted");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -26,7 +26,7 @@ use crate::transcript::Transcript;
 /// ```
 /// use std::path::Path;
 ///
-/// use haft_core::model::{Model, Thinking};
+/// use haft_core::model::{Model, ThinkingLevel};
 /// use haft_core::prompt::SystemPrompt;
 /// use haft_core::session::Session;
 /// use haft_core::session::store::SessionStore;
@@ -38,7 +38,7 @@ use crate::transcript::Transcript;
 ///     Agent::builder(model)
 ///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
 ///         .session(session) // saved to disk; the default is in memory
-///         .thinking(Thinking::Low)
+///         .thinking(ThinkingLevel::Low)
 ///         .max_steps(50) // requests to the model per prompt
 ///         .build()
 /// }

@@ -17,7 +17,7 @@ use crate::tool::ToolSpec;
 /// use haft_core::hooks::{
 ///     BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
 /// };
-/// use haft_core::model::Thinking;
+/// use haft_core::model::ThinkingLevel;
 ///
 /// /// Sets a high thinking level for the first step of a prompt and a lower one for the others.
 /// struct FirstThings;
@@ -25,7 +25,7 @@ use crate::tool::ToolSpec;
 /// #[async_trait]
 /// impl BeforeModelRequest for FirstThings {
 ///     async fn before_model_request(&self, _: &CancellationToken, request: &OutgoingRequest) -> RequestDecision {
-///         let thinking = if request.step == 1 { Thinking::High } else { Thinking::Low };
+///         let thinking = if request.step == 1 { ThinkingLevel::High } else { ThinkingLevel::Low };
 ///         let edit = RequestEdit { thinking: Some(thinking), ..RequestEdit::default() };
 ///         RequestDecision::Edit { by: "first-things".into(), edit }
 ///     }
@@ -131,7 +131,7 @@ pub struct RequestEdit {
 ///         }
 ///     }
 ///
-///     fn holds_back(&self) -> bool {
+///     fn suppresses_deltas(&self) -> bool {
 ///         false // the user sees the answer while it arrives
 ///     }
 /// }

@@ -210,7 +210,7 @@ pub enum ApproverDecision {
 /// ```
 /// use async_trait::async_trait;
 /// use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
-/// use haft_core::protocol::content::Content;
+/// use haft_core::protocol::content::ContentBlock;
 /// use haft_core::tool::ToolOutput;
 ///
 /// /// Hides text that looks like a key from the model.
@@ -225,7 +225,7 @@ pub enum ApproverDecision {
 ///         mut output: ToolOutput,
 ///     ) -> ResultDecision {
 ///         for block in &mut output.content {
-///             if let Content::Text { text } = block {
+///             if let ContentBlock::Text { text } = block {
 ///                 let words = text.split(' ').map(|word| if word.starts_with("sk-") { "[key]" } else { word });
 ///                 *text = words.collect::<Vec<_>>().join(" ");
 ///             }

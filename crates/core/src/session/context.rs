@@ -13,8 +13,8 @@ use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage
 use super::entry::{Compaction, EntryBody, Said, SessionEntry, SessionSettings};
 
 /// The result text for a call whose tool was started and whose end is not known.
-pub const INTERRUPTED: &str = "interrupted: the tool was started; some or all of its work may be done, or it may still \
-                               be running; check before you call it again";
+pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
+                               still be at it; look before you call it again";
 
 /// The result text for a call that did not run.
 pub const NOT_RUN: &str = "not run: the turn ended before this call was carried out";

@@ -27,13 +27,13 @@ impl Session {
     /// appending does not wait.
     ///
     /// ```
-    /// use haft_core::protocol::content::Content;
-    /// use haft_core::protocol::message::{Message, Time};
+    /// use haft_core::protocol::content::ContentBlock;
+    /// use haft_core::protocol::message::{Message, Rfc3339Time};
     /// use haft_core::session::{Durability, Session};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let said = |text: &str| Message::User { content: vec![Content::text(text)], time: Time("T".into()) };
+    /// let said = |text: &str| Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) };
     /// let session = Session::in_memory("/srv/app".as_ref());
     /// let first = session.append(said("one"), Durability::Soon).await?;
     /// session.append(said("two"), Durability::Soon).await?;

@@ -86,9 +86,9 @@ fn decision_time_restarts_for_a_rewrite() {
 #[test]
 fn decision_time_does_not_reduce_the_shared_budget() {
     let stuck = |name, patience| slow(name, 10_000, patience);
-    check(vec![slow("a", 1, Some(60)), stuck("b", None)], 31, "30 s together, and b had");
+    check(vec![slow("a", 1, Some(60)), stuck("b", None)], 31, "30 s; still waiting for b");
     check(vec![slow("a", 60, Some(60)), slow("b", 29, None)], 89, r#"{"n":1}"#);
-    check(vec![slow("a", 29, None), slow("b", 60, Some(60)), slow("c", 2, None)], 90, "and c had");
+    check(vec![slow("a", 29, None), slow("b", 60, Some(60)), slow("c", 2, None)], 90, "still waiting for c");
     // A hook without its own decision time is limited by the shared budget.
     check(vec![stuck("a", Some(60))], 90, "still waiting for a");
 }
