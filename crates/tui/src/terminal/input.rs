@@ -97,7 +97,7 @@ pub(super) fn convert_event(raw: Raw) -> Option<UiEvent> {
     match raw {
         Raw::Key(key) => from_crossterm(key).map(UiEvent::Key),
         Raw::Paste(text) => Some(UiEvent::Paste(normalize_lines(&text))),
-        Raw::Mouse(mouse) => self::convert_mouse(mouse).map(UiEvent::Mouse),
+        Raw::Mouse(mouse) => convert_mouse(mouse).map(UiEvent::Mouse),
         // The size is read again where it is used.
         Raw::Resize(..) | Raw::FocusGained | Raw::FocusLost => None,
     }

@@ -33,7 +33,7 @@ pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
 
 pub(super) fn apply_note_event(doc: &mut TranscriptDocument, event: &E) {
     if let Some(note) = event_note(event) {
-        self::push_note(doc, note);
+        push_note(doc, note);
     }
     if let E::ExtDisplay { extension, text } = event {
         let (owner, body) = (CleanLine::new(extension.as_str()), CleanText::new(text.trim_end()));
@@ -76,7 +76,7 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
     let at = (0..doc.items.len()).rev().take(100).find(continues);
     match at.and_then(|at| doc.change_item(at)) {
         Some(item) => item.kind = ItemKind::Note(Box::new(note)),
-        None => self::push_note(doc, note),
+        None => push_note(doc, note),
     }
 }
 
