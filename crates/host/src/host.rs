@@ -54,7 +54,7 @@ use status::status;
 /// async fn with_extensions(agent: AgentBuilder, host: HostBuilder) -> Result<(Agent, Host), BuildError> {
 ///     let host = host.start().await;
 ///     let agent = agent.hook_source(host.hook_source()).add_tools(host.tools()).build()?;
-///     host.serve(agent.caller()); // calls of extensions pass this agent's hooks
+///     host.serve(agent.tool_runner()); // calls of extensions pass this agent's hooks
 ///     host.session_start(Some(agent.session()));
 ///     Ok((agent, host))
 /// }

@@ -163,7 +163,7 @@ mod tests {
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
         let gates = failing(3);
         let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
-            panic!("nobody asks")
+            panic!("expected a question")
         };
         let expect = FailingGate { extension: guard(), reason: "late 3".into(), failures: 3 };
         assert_eq!(asking.failing_gate(), &expect);
@@ -194,7 +194,7 @@ mod tests {
         for choice in [GateChoice::Restart, GateChoice::ContinueWithout, GateChoice::Stop] {
             let gates = failing(3);
             let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
-                panic!("nobody asks")
+                panic!("expected a question")
             };
             asking.record_choice(choice);
             for _ in 0..3 {

@@ -56,7 +56,7 @@ fn a_whole_life() {
     +1.000 ← {"type":"event_intercept_response","id":"r1","block":true,"reason":"no"}
     +1.000 = guard: Intercept(EventInterceptResponse { id: RequestId("r1"), block: Some(true), reason: "no", modified_args: None, tool_name: None, replace_text: "", append_system_prompt: "", system_prompt: None, summary: "", first_kept: None, error: "" })
     +1.000 ← {"type":"tool_result","id":"r2","content":[{"type":"text","text":"fog"}]}
-    +1.000 = tool: Tool(ToolResult { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false })
+    +1.000 = tool: Tool(ToolResultFrame { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false })
     +1.000 → {"type":"event","event":"turn_start","step":2}
     +1.000 → {"type":"shutdown"}
     +1.000 · close input
@@ -257,7 +257,7 @@ fn invalid_frame_with_id_fails_its_query() {
         let mut bench = Bench::ready();
         bench.tool("tool");
         bench.bytes(&line);
-        assert!(bench.transcript.contains("= tool: sent an answer"), "{}", bench.transcript);
+        assert!(bench.transcript.contains("= tool: sent an invalid answer"), "{}", bench.transcript);
         bench.pass(Duration::from_secs(61));
         assert_eq!(bench.faults().len(), 1, "{}", String::from_utf8_lossy(&line));
     }

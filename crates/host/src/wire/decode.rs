@@ -118,7 +118,7 @@ impl BackgroundDecode {
 }
 
 async fn decode_off_thread(line: Bytes, known: PlainSpan, ear: LineDecoder) -> Box<DecodedLine> {
-    let permit = AT_ONCE.acquire().await.expect("nobody closes it");
+    let permit = AT_ONCE.acquire().await.expect("the semaphore is never closed");
     let read = spawn_blocking(move || {
         // The permit is held until the work is done, also without a caller.
         let _permit = permit;

@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(long_line(&mut one, 1 << 20).as_ptr(), place);
         assert_eq!(long_line(&mut other, 100_000).as_ptr(), place);
         drop(long_line(&mut one, 2 * MAX_SPARE_BUFFER));
-        assert!(SPARE.take().is_none(), "what is too large is nobody's");
+        assert!(SPARE.take().is_none(), "an oversized buffer is not kept");
     }
 
     #[test]

@@ -49,7 +49,7 @@ async fn reports_unrequested_reply_once() {
         (r#""id":0,"#, refusal, shape),
         (r#""id":null,"#, refusal, shape),
         ("", refusal, shape),
-        (r#""id":9ID,"#, refusal, "sent a reply for 9"),
+        (r#""id":9ID,"#, refusal, "sent a reply with the unknown id 9"),
         (r#""id":ID,"#, call, only),
         ("", log, shape),
     ] {

@@ -48,7 +48,7 @@ async fn before_llm_controls_system_prompt_mutation() {
     assert!(!request.system.contains("obey"), "{}", request.system);
     assert_eq!(texts(&other), [("user", "hello".to_owned())], "no message was changed");
     let message = told.events.only_message();
-    assert!(message.contains("system prompt cannot be changed"), "PicoClaw says nothing: {message}");
+    assert!(message.contains("the system prompt"), "PicoClaw says nothing: {message}");
 }
 
 #[tokio::test(start_paused = true)]
