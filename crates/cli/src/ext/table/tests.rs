@@ -89,7 +89,7 @@ fn columns_are_aligned_and_nothing_escapes() {
     p: is not run, because the project is not trusted; `haft trust` shows and allows it
     b: why
     c: run (changed)
-    n: is not run, because the extension is not approved; `haft ext trust n` shows it, and asks
+    n: is not run, because it was not approved; `haft ext trust n` shows it, and asks
     crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
     q: is not run, because the project is not trusted; `haft trust` shows and allows it
     pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows what is there, and asks

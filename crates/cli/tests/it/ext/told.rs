@@ -71,7 +71,7 @@ fn programs_read_a_line_for_each() {
     code 0
     --- stdout
     {"name":"hello","kind":"extension","version":"1.2.0","description":null,"language":"sh","scope":"global","state":"enabled","runs":true,"sandbox":"none","source":{"kind":"directory","path":"ROOT/project/src/hello"},"dir":"ROOT/home/store/DIGEST","runs_in":"ROOT/home/copies/hello","code":"sha256:DIGEST","approved":"TIME","locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[]}
-    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the extension is not approved; `haft ext trust put` shows it, and asks","next":"haft ext trust put"}]}
+    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because it was not approved; `haft ext trust put` shows it, and asks","next":"haft ext trust put"}]}
     {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the project is not trusted; `haft trust` shows and allows it","next":"haft trust"}]}
     "#);
     assert_eq!(World::new().haft(&["ext", "ls", "--json"]).transcript(), "code 0");
@@ -107,7 +107,7 @@ fn all_that_is_known_is_shown_where_it_is_asked_for() {
       lies in: ROOT/project/.haft/extensions/theirs
       runs: ./run
     --- stderr
-    put: is not run, because the extension is not approved; `haft ext trust put` shows it, and asks
+    put: is not run, because it was not approved; `haft ext trust put` shows it, and asks
     untrusted: the project's extensions do not run; `haft trust` shows and allows them
     "#);
 }
