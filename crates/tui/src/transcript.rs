@@ -187,16 +187,9 @@ impl Transcript {
             | E::ExtDisplay { .. }
             | E::GateOff { .. }
             | E::ExtensionError(_) => apply_note_event(doc, event),
-            E::Session { .. }
-            | E::QueueUpdate { .. }
-            | E::TurnStart { .. }
-            | E::ModelRequest { .. }
-            | E::ToolUseArgs { .. }
-            | E::ToolUseEnd { .. }
-            | E::Usage { .. }
-            | E::SteeringInjected { .. }
-            | E::ExtNotify { .. }
-            | E::ExtClearNotes { .. } => {}
+            E::Session { .. } | E::QueueUpdate { .. } | E::TurnStart { .. } | E::ModelRequest { .. } => {}
+            E::ToolUseArgs { .. } | E::ToolUseEnd { .. } | E::Usage { .. } | E::SteeringInjected { .. } => {}
+            E::ExtNotify { .. } | E::ExtClearNotes { .. } => {}
         }
     }
 

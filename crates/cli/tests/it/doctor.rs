@@ -297,7 +297,7 @@ fn reports_approved_and_unapproved_extensions() {
     };
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
-    assert!(text.contains("was not approved"), "{text}");
+    assert!(text.contains("is not approved"), "{text}");
     let approved = world.haft(&["ext", "trust", "x", "--yes"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let (code, state, text, _) = told();

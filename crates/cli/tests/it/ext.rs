@@ -271,7 +271,7 @@ fn runs_placed_extension_only_as_approved() {
     assert!(listed(&world).0.contains(" unapproved "));
     let ended = world.haft(&["ext", "trust", "hello"]);
     assert_eq!(ended.code, 8, "{ended:?}");
-    assert!(ended.stdout.contains("UNCONFINED") && ended.stderr.contains("use --yes"), "{ended:?}");
+    assert!(ended.stdout.contains("WITHOUT A SANDBOX") && ended.stderr.contains("use --yes"), "{ended:?}");
     run(&world);
     assert!(!mark.exists());
 

@@ -83,7 +83,7 @@ fn shows_hooks_of_project() {
     let hooks: Vec<_> =
         shown.lines().filter(|line| line.contains(" hook: ") || line.contains(" sandbox: ")).collect();
     insta::assert_snapshot!(hooks.join("\n"), @"
-    ! sandbox: gate: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: gate: none, so it runs WITHOUT A SANDBOX, with all your rights
     ! hook: near sets LD_PRELOAD=./x.so
       hook: gate runs: python3 gate.py; before_tool, approve_tool, events
       hook: near runs: sh -c 'n x' in d; events
@@ -149,7 +149,7 @@ fn shows_permissions_of_extension() {
         shown.lines().filter(|line| line.contains("asks") || line.contains("plain")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     ! may: asks: fs.write: reads and changes $WORKSPACE, bypassing haft's gates
-    ! sandbox: plain: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: plain: none, so it runs WITHOUT A SANDBOX, with all your rights
       extension: asks in .haft/extensions/asks runs: true
       may: asks: env: reads the environment variable WEATHER_TOKEN
       sandbox: asks: standard

@@ -84,7 +84,7 @@ fn reports_missing_program_with_next_step() {
     assert!(ran.stderr.contains(told) && ran.stderr.contains("PATH"), "{}", ran.stderr);
     assert!(result(&scene).contains("Tool execution denied by hook") && result(&scene).contains(told));
     let doctor = doctor(&scene);
-    assert!(doctor.contains("cannot run: cannot be started") && doctor.contains(told), "{doctor}");
+    assert!(doctor.contains("cannot run: cannot start") && doctor.contains(told), "{doctor}");
     assert!(doctor.contains("config.toml"), "{doctor}");
 }
 

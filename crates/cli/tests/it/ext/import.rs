@@ -35,7 +35,7 @@ fn shows_hooks_and_writes_nothing_without_consent() {
       sets: MY_TOKEN
       asked: before_tool, approve_tool
       tools: PicoClaw's names (exec for bash)
-    ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: none, so it runs WITHOUT A SANDBOX, with all your rights
     hook: watch
       runs: ./watch
       asked: events
@@ -119,7 +119,7 @@ fn marks_gate_relaxations() {
       runs: gate
       asked: before_tool
       tools: PicoClaw's names (exec for bash)
-    ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: none, so it runs WITHOUT A SANDBOX, with all your rights
     ! on_timeout = "allow": a call runs if the hook does not decide in time
     not enabled: off
     ! off: vouches = ["*"]: its results for these tools need no approval

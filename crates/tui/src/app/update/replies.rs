@@ -46,77 +46,67 @@ fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut AppState, data: 
 }
 
 fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayload) {
+    use PendingRequest as P;
+
     match pending {
-        PendingRequest::Hello => with_data(state, &data, handle_hello),
-        PendingRequest::State { work_revision, queue_revision } => {
+        P::Hello => with_data(state, &data, handle_hello),
+        P::State { work_revision, queue_revision } => {
             with_data(state, &data, |state, data| apply_state(state, work_revision, queue_revision, data))
         }
-        PendingRequest::Commands => with_data(state, &data, |state, data: CommandsData| {
+        P::Commands => with_data(state, &data, |state, data: CommandsData| {
             state.stack.composer.update_completions(|known| known.set_commands(data.commands));
         }),
-        PendingRequest::Extensions(shown) => {
-            with_data(state, &data, |state, data| update_extensions(state, data, shown))
-        }
-        PendingRequest::Models(shown) => {
-            with_data(state, &data, |state, data| update_models(state, data, shown))
-        }
-        PendingRequest::Sessions(shown) => {
-            with_data(state, &data, |state, data| update_sessions(state, data, &shown))
-        }
-        PendingRequest::Tools(shown) => {
-            with_data(state, &data, |state, data| update_tools(state, data, shown))
-        }
-        PendingRequest::Tree => {
-            with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data))
-        }
-        PendingRequest::Prompt(_) => {
+        P::Extensions(shown) => with_data(state, &data, |state, data| update_extensions(state, data, shown)),
+        P::Models(shown) => with_data(state, &data, |state, data| update_models(state, data, shown)),
+        P::Sessions(shown) => with_data(state, &data, |state, data| update_sessions(state, data, &shown)),
+        P::Tools(shown) => with_data(state, &data, |state, data| update_tools(state, data, shown)),
+        P::Tree => with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data)),
+        P::Prompt(_) => {
             state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
             state.work.start_run();
         }
-        PendingRequest::QueuedMessage(_) => with_data(state, &data, handle_queued_message),
-        PendingRequest::Command(_) => with_data(state, &data, handle_command_result),
-        PendingRequest::Completions(command, prefix) => {
+        P::QueuedMessage(_) => with_data(state, &data, handle_queued_message),
+        P::Command(_) => with_data(state, &data, handle_command_result),
+        P::Completions(command, prefix) => {
             with_data(state, &data, |state, data| {
                 state.stack.composer.apply_completions((command, prefix), data, &mut state.out);
             });
         }
-        PendingRequest::Abort => state.request_state(),
-        PendingRequest::TakeQueued(taken) => {
-            with_data(state, &data, |state, data| handle_taken_queue(state, data, taken))
-        }
-        PendingRequest::Model => with_data(state, &data, handle_model_set),
-        PendingRequest::Thinking => with_data(state, &data, |state, data: ThinkingData| {
+        P::Abort => state.request_state(),
+        P::TakeQueued(taken) => with_data(state, &data, |state, data| handle_taken_queue(state, data, taken)),
+        P::Model => with_data(state, &data, handle_model_set),
+        P::Thinking => with_data(state, &data, |state, data: ThinkingData| {
             state.session.thinking = data.level;
             state.flash(format!("thinking: {}", data.level.name()));
         }),
-        PendingRequest::SetTools => with_data(state, &data, handle_tools_set),
-        PendingRequest::SessionCreated => match read_data(state, &data) {
+        P::SetTools => with_data(state, &data, handle_tools_set),
+        P::SessionCreated => match read_data(state, &data) {
             Some(SessionData { session, .. }) => switch::handle_session_created(state, session),
             None => switch::cancel_switch(state),
         },
-        PendingRequest::Switched => match read_data(state, &data) {
+        P::Switched => match read_data(state, &data) {
             Some(SessionData { session, .. }) => switch::handle_session_switched(state, session),
             None => switch::cancel_switch(state),
         },
-        PendingRequest::ModelCarriedOver(id) => switch::handle_model_carried_over(state, &id),
-        PendingRequest::PreviousSessionQueue(queue, continued_by) => {
+        P::ModelCarriedOver(id) => switch::handle_model_carried_over(state, &id),
+        P::PreviousSessionQueue(queue, continued_by) => {
             let taken = read_data(state, &data);
             switch::restore_previous_queue(state, *queue, continued_by.as_deref(), taken);
         }
-        PendingRequest::Cleared => handle_cleared(state),
-        PendingRequest::Compacted => {
+        P::Cleared => handle_cleared(state),
+        P::Compacted => {
             state.work.revision += 1;
             state.work.compacting = true;
         }
-        PendingRequest::Reloaded => with_data(state, &data, handle_reloaded),
-        PendingRequest::Renamed(name) => {
+        P::Reloaded => with_data(state, &data, handle_reloaded),
+        P::Renamed(name) => {
             state.flash(if name.is_some() { "session renamed" } else { "session name removed" });
             state.session.name = name;
             state.stack.composer.completions_mut().sessions = None;
         }
-        PendingRequest::Moved => with_data(state, &data, handle_moved),
-        PendingRequest::PreviousSessionMessage(_) | PendingRequest::ShellOutput => {}
-        PendingRequest::Answered | PendingRequest::ErrorsOnly | PendingRequest::Ignored => {}
+        P::Moved => with_data(state, &data, handle_moved),
+        P::PreviousSessionMessage(_) | P::ShellOutput => {}
+        P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
 
@@ -131,89 +121,70 @@ fn with_data<T: DeserializeOwned + Clone + 'static>(
 }
 
 fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: CommandFailure) {
+    use PendingRequest as P;
+
     match pending {
-        PendingRequest::Prompt(submission) => {
+        P::Prompt(submission) => {
             state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
             report_unsent(state, &submission, &failure);
         }
-        PendingRequest::QueuedMessage(submission) => {
+        P::QueuedMessage(submission) => {
             state.queue.remove_prompt(&submission);
             report_unsent(state, &submission, &failure);
         }
         // The extension of the command has stopped or has not started yet.
-        PendingRequest::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
+        P::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
             let name = submission.text.split_whitespace().next().unwrap_or_default();
             let error = format!("unknown command {name}; /help lists all commands");
             report_unsent(state, &submission, &CommandFailure { error, ..failure });
         }
-        PendingRequest::Command(submission) if failure.code == ErrorCode::LineTooLong => {
+        P::Command(submission) if failure.code == ErrorCode::LineTooLong => {
             report_unsent(state, &submission, &failure);
         }
-        PendingRequest::Command(_) => state.show_error(failure.error),
+        P::Command(_) => state.show_error(failure.error),
         // A failed completion shows no candidates; the reason does not help the user.
-        PendingRequest::Completions(command, prefix) => {
+        P::Completions(command, prefix) => {
             let nothing = CompletionsData::default();
             state.stack.composer.apply_completions((command, prefix), nothing, &mut state.out);
         }
-        PendingRequest::PreviousSessionMessage(submission) => {
+        P::PreviousSessionMessage(submission) => {
             switch::restore_previous_prompts(state, &[submission.content])
         }
-        PendingRequest::PreviousSessionQueue(queue, continued_by) => {
+        P::PreviousSessionQueue(queue, continued_by) => {
             switch::restore_previous_queue(state, *queue, continued_by.as_deref(), None)
         }
-        PendingRequest::TakeQueued(_) => {
+        P::TakeQueued(_) => {
             state.deferred.queue_sync = QueueSyncState::Synced;
             state.show_error(failure.error);
         }
-        PendingRequest::SessionCreated | PendingRequest::Switched => {
+        P::SessionCreated | P::Switched => {
             switch::cancel_switch(state);
             state.show_error(failure.error);
         }
-        PendingRequest::Sessions(ListUse::Picker) => {
+        P::Sessions(ListUse::Picker) => {
             state.show_error(failure.error);
             sessions::finish_session_choice(state);
         }
-        PendingRequest::Hello => {
+        P::Hello => {
             state.show_error(failure.error);
             // No conversation will be loaded that the updates could follow.
             answers::show_deferred_updates(state);
             state.restore_unsent();
         }
         // Without a list of models, the agent checks the name.
-        PendingRequest::Models(ListUse::One(name)) => setup::set_model(state, &name),
-        PendingRequest::State { .. }
-        | PendingRequest::Commands
-        | PendingRequest::Models(_)
-        | PendingRequest::ModelCarriedOver(_) => {
-            state.show_error(failure.error);
-        }
-        // An agent that cannot list extensions has none.
-        PendingRequest::Extensions(ListUse::CacheOnly) => approve::request_tools_to_verify(state),
-        PendingRequest::Sessions(ListUse::CacheOnly) | PendingRequest::Ignored => {}
-        // The dialog was answered elsewhere or timed out, which is already visible.
-        PendingRequest::Answered if failure.code == ErrorCode::NotOpen => {}
-        PendingRequest::Answered
-        | PendingRequest::Sessions(_)
-        | PendingRequest::Extensions(_)
-        | PendingRequest::Tools(_) => {
-            state.show_error(failure.error);
-        }
-        PendingRequest::Tree
-        | PendingRequest::Abort
-        | PendingRequest::Model
-        | PendingRequest::Thinking
-        | PendingRequest::SetTools => {
-            state.show_error(failure.error);
-        }
-        PendingRequest::Cleared
-        | PendingRequest::Compacted
-        | PendingRequest::Reloaded
-        | PendingRequest::Renamed(_) => {
-            state.show_error(failure.error);
-        }
-        PendingRequest::Moved | PendingRequest::ShellOutput | PendingRequest::ErrorsOnly => {
+        P::Models(ListUse::One(name)) => setup::set_model(state, &name),
+        P::State { .. } | P::Commands | P::Models(_) | P::ModelCarriedOver(_) => {
             state.show_error(failure.error)
         }
+        // An agent that cannot list extensions has none.
+        P::Extensions(ListUse::CacheOnly) => approve::request_tools_to_verify(state),
+        P::Sessions(ListUse::CacheOnly) | P::Ignored => {}
+        // The dialog was answered elsewhere or timed out, which is already visible.
+        P::Answered if failure.code == ErrorCode::NotOpen => {}
+        P::Answered | P::Sessions(_) | P::Extensions(_) | P::Tools(_) => state.show_error(failure.error),
+        P::Tree | P::Abort | P::Model | P::Thinking | P::SetTools => state.show_error(failure.error),
+        P::Cleared | P::Compacted | P::Reloaded | P::Renamed(_) => state.show_error(failure.error),
+        P::Moved | P::ShellOutput | P::ErrorsOnly => state.show_error(failure.error),
     }
 }
 
