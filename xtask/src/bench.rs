@@ -1,4 +1,5 @@
-//! The benchmarks: builds what they start and runs them. The rows and the gates: `docs/benchmarks.md`.
+//! Runs the benchmarks, and builds the programs that they start. `docs/benchmarks.md` describes the rows and the
+//! gates.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +7,17 @@ use anyhow::{Context, Result, bail};
 
 use crate::{ci, repo};
 
-/// Everything that a row starts.
+/// Builds every program that a row starts.
 const ALL: &str = "build --release -p haft -p haft-bench -p haft-launch -p haft-example-guard --bins";
 
-/// The gated lines and the counts start nothing but the benchmark's own binary.
+/// The gated lines and the counts start only the benchmark's own binary.
 const OWN: &str = "build --release -p haft-bench --bins";
 
-/// The profile of the counts and of the ratios that are only printed: `release` without link-time optimization,
-/// at `opt-level = 2`.
+/// The profile of the counts and of the ratios that are only printed: `release` without link-time optimization, with
+/// `opt-level = 2`.
 const FAST_PROFILE: &str = "bench-fast";
 
-/// The revision that this one is compared with.
+/// The revision to compare with.
 #[derive(Debug, PartialEq, Eq)]
 struct BaseRevision {
     commit: String,
@@ -24,7 +25,7 @@ struct BaseRevision {
     reason: &'static str,
 }
 
-/// Builds, and passes the arguments to the benchmark's binary.
+/// Builds the programs, and passes the arguments to the benchmark's binary.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     match *args {
         ["gate", ref options @ ..] if !options.contains(&"--report") => run_gate(options),
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     }
 }
 
-/// Compares the gated lines with those of another revision, built and run beside.
+/// Compares the gated lines with those of another revision, which is built and run alternately.
 fn run_gate(options: &[&str]) -> Result<()> {
     let (base, rest) = match *options {
         ["--against", revision, ref rest @ ..] | [ref rest @ .., "--against", revision] => {
@@ -66,7 +67,7 @@ fn run_gate(options: &[&str]) -> Result<()> {
     run_bench(&repo::target_dir()?.join("release"), &args)
 }
 
-/// Checks the commit out in a worktree of its own; returns its directory.
+/// Checks the commit out in a separate worktree, and returns its directory.
 fn check_out(commit: &str) -> Result<PathBuf> {
     let folder = repo::target_dir()?.join("base").join(commit);
     if !folder.join("Cargo.toml").is_file() {
@@ -81,7 +82,7 @@ fn check_out(commit: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The last release, or else the merge base with the main branch, or else the parent.
+/// Returns the last release, otherwise the merge base with the main branch, otherwise the parent.
 fn default_base() -> Result<Option<BaseRevision>> {
     let commit = |revision: &str| git_output(&["rev-parse", "--verify", &format!("{revision}^{{commit}}")]);
     let Some(head) = commit("HEAD")? else { return Ok(None) };
@@ -107,7 +108,7 @@ fn choose_base(
     }
 }
 
-/// The output of git without the newline; None if git fails.
+/// Returns the output of git without the newline, or `None` if git fails.
 fn git_output(args: &[&str]) -> Result<Option<String>> {
     let output = repo::command("git").args(args).output().context("run git")?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -122,7 +123,7 @@ fn bench_binary(folder: &Path) -> PathBuf {
     folder.join(format!("haft-bench{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Runs the benchmark's binary of this directory.
+/// Runs the benchmark's binary in this directory.
 fn run_bench(folder: &Path, args: &[&str]) -> Result<()> {
     let binary = bench_binary(folder);
     let status = repo::command(&binary.to_string_lossy())
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_is_the_release_or_the_merge_base_or_the_parent() {
+    fn base_is_release_or_merge_base_or_parent() {
         let check = |release: &str, merge_base: &str, expect: Option<(&str, &'static str)>| {
             let commit = |text: &str| (!text.is_empty()).then(|| text.to_owned());
             let chosen = choose_base("head", commit(release), commit(merge_base), commit("parent"));

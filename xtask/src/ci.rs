@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: every check that a change has to pass, in one command. A failed step stops nothing but the steps that
-//! need it; the end lists every failure with the command that repeats it alone.
+//! `cargo xtask ci`: every check that a change must pass, in one command. After a failed step, only the steps that
+//! need it are left out. The report lists every failure with the command that repeats it.
 
 mod plan;
 mod report;
@@ -22,21 +22,21 @@ use step::{CiStep, FinishedStep, StepOutcome};
 /// The amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckDepth {
-    /// The checks that every change passes.
+    /// The checks that every change must pass.
     Usual,
-    /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
-    /// defences, the measured goals in full, and licences, advisories and the libraries' promises where `cargo deny` and
-    /// `cargo semver-checks` are installed.
+    /// Also more cases for property tests and fuzz targets, the fault matrix with full counts and without its
+    /// defenses, and all measured goals. Licenses, advisories and the libraries' API compatibility are checked if
+    /// `cargo deny` and `cargo semver-checks` are installed.
     Full,
 }
 
-/// The time between two lines that say what is running.
+/// The interval between two progress lines.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// Runs every step, or those that are named and what they need, and prints the report.
+/// Runs every step, or the named steps with those that they need, and prints the report.
 ///
 /// # Errors
-/// When a step failed, when a name is unknown, or when results cannot be read or stored.
+/// If a step failed, a name is unknown, or results cannot be read or stored.
 pub(crate) fn run(depth: CheckDepth, names: &[&str]) -> Result<()> {
     let start = Instant::now();
     let folder = repo::target_dir()?.join("ci");
@@ -44,10 +44,10 @@ pub(crate) fn run(depth: CheckDepth, names: &[&str]) -> Result<()> {
         fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    // The build step replaces this program; the steps that are commands of it run a copy.
+    // The build step replaces this program, so steps that are commands of it run a copy.
     let own = std::env::current_exe().context("find this program")?;
     fs::copy(&own, folder.join(step::OWN)).with_context(|| format!("copy {}", own.display()))?;
-    // The report of an earlier run is not that of this one.
+    // A report of an earlier run must not be taken for that of this run.
     let _ = fs::remove_file(results::junit_path()?);
     let run = CiRun { folder, ended: Mutex::default(), running: Mutex::default() };
     for phase in plan::select_steps(plan::plan_phases(depth, &run.folder), names)? {
@@ -59,20 +59,20 @@ pub(crate) fn run(depth: CheckDepth, names: &[&str]) -> Result<()> {
     report.save(&run.folder)?;
     match report.has_passed() {
         true => Ok(()),
-        false => bail!("not everything passed"),
+        false => bail!("some steps failed"),
     }
 }
 
-/// The state that lanes share.
+/// The state that the lanes share.
 struct CiRun {
     folder: PathBuf,
     ended: Mutex<Vec<FinishedStep>>,
-    /// The steps that run now, with the time of their start.
+    /// The running steps, each with its start time.
     running: Mutex<Vec<(CiStep, Instant)>>,
 }
 
 impl CiRun {
-    /// Runs the lanes at the same time and waits for all of them.
+    /// Runs the lanes in parallel and waits for all of them.
     fn run_lanes(&self, lanes: Vec<StepLane>) {
         std::thread::scope(|scope| {
             let lanes: Vec<_> = lanes
@@ -109,7 +109,7 @@ impl CiRun {
         lock(&self.ended).push(ended);
     }
 
-    /// Prints the steps that run, with the last line of their logs.
+    /// Prints the running steps, with the last line of their logs.
     fn print_running(&self) {
         for (step, since) in lock(&self.running).iter() {
             let log = fs::read(step.log(&self.folder)).unwrap_or_default();
@@ -125,7 +125,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Checks licences and advisories of all dependencies.
+/// Checks the licenses and advisories of all dependencies.
 pub(crate) fn run_deny() -> Result<()> {
     if !repo::has_subcommand("deny") {
         println!("SKIP deny: cargo-deny is not installed");
@@ -134,7 +134,7 @@ pub(crate) fn run_deny() -> Result<()> {
     cargo_run(&["deny", "check"])
 }
 
-/// Checks that the libraries break no promise of the last release without saying so in their version.
+/// Checks that the libraries are compatible with the last release, or have a new major version.
 pub(crate) fn run_semver() -> Result<()> {
     if !repo::has_subcommand("semver-checks") {
         println!("SKIP semver: cargo-semver-checks is not installed");
@@ -143,13 +143,13 @@ pub(crate) fn run_semver() -> Result<()> {
     match repo::last_release()? {
         Some(release) => cargo_run(&["semver-checks", "--workspace", "--baseline-rev", &release]),
         None => {
-            println!("nothing was released yet, so nothing was promised");
+            println!("no release to compare with");
             Ok(())
         }
     }
 }
 
-/// Runs cargo as if it had been typed.
+/// Runs cargo with inherited output.
 pub(crate) fn cargo_run(args: &[&str]) -> Result<()> {
     finish(repo::cargo().args(args), &args.join(" "))
 }
@@ -162,7 +162,7 @@ pub(crate) fn finish(command: &mut Command, args: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the path of a log as a person types it.
+/// Returns the path of a log relative to the current directory.
 fn relative_path(path: &Path) -> String {
     path.strip_prefix(repo::root()).unwrap_or(path).display().to_string()
 }

@@ -14,7 +14,7 @@ use xtask::seeds::FuzzTarget;
 use crate::{ci, repo};
 pub(crate) use plan::{FuzzEffort, FuzzPlan};
 
-/// The number of restarts of a target after the machine, and no input, was slow.
+/// The maximum number of restarts of a target after a stall of the machine.
 const STALLS: u32 = 2;
 
 /// Fuzzes every target of the plan and stops at the first finding.
@@ -34,7 +34,7 @@ pub(crate) fn run(plan: FuzzPlan) -> Result<()> {
     Ok(())
 }
 
-/// Clippy over the targets, which those of the other workspace do not reach.
+/// Runs clippy on the targets, which are in a separate workspace.
 pub(crate) fn run_clippy() -> Result<()> {
     if let Some(reason) = missing_requirement() {
         println!("SKIP fuzz-clippy: {reason}");
@@ -43,7 +43,7 @@ pub(crate) fn run_clippy() -> Result<()> {
     ci::finish(fuzz_cargo().args(["clippy", "--all-targets", "--", "-D", "warnings"]), "clippy (in fuzz/)")
 }
 
-/// Why libFuzzer cannot be built here.
+/// Returns the reason why libFuzzer cannot be built here, if any.
 fn missing_requirement() -> Option<&'static str> {
     if cfg!(windows) {
         return Some("libFuzzer needs Linux or macOS");
@@ -55,7 +55,7 @@ fn missing_requirement() -> Option<&'static str> {
         .then_some("libFuzzer is written in C++; install g++ or clang++")
 }
 
-/// Cargo in the fuzz targets' own workspace, which has its own flags and its own target directory.
+/// Returns cargo for the fuzz targets' workspace, which has its own flags and its own target directory.
 fn fuzz_cargo() -> Command {
     let mut cargo = repo::cargo();
     cargo.current_dir(repo::root().join("fuzz"));
@@ -65,12 +65,12 @@ fn fuzz_cargo() -> Command {
     cargo
 }
 
-/// One target with its directories, all below `target/fuzz/`.
+/// A target with its directories, all below `target/fuzz/`.
 struct FuzzJob<'a> {
     target: &'a FuzzTarget,
-    /// The inputs that are replayed: committed inputs, and those that follow from other files of the repository.
+    /// The replayed inputs: committed inputs, and those derived from other files of the repository.
     seeds: Vec<PathBuf>,
-    /// Inputs that reached something new, kept from run to run.
+    /// Inputs that reached new code, kept from run to run.
     corpus: PathBuf,
     findings: PathBuf,
     log: PathBuf,
@@ -89,21 +89,21 @@ fn fuzz_target(target: &FuzzTarget, effort: FuzzEffort) -> Result<u64> {
                 println!("{:<10} {:>12} executions {done}", target.name, group_digits(done.executions));
                 return Ok(done.executions);
             }
-            // A second is ages for an input and little for a machine that was suspended or is swamped.
+            // One second is long for an input, but short for a suspended or overloaded machine.
             FuzzOutcome::Slow(input) if job.passes_alone(&input)? => fs::remove_file(input)?,
             FuzzOutcome::Slow(_) | FuzzOutcome::Failed => return job.report_failure(),
         }
     }
     bail!(
-        "fuzz target {}: this machine stalls for seconds again and again; try when it is less busy",
+        "fuzz target {}: this machine stalls repeatedly for seconds; try again when it is less busy",
         target.name
     )
 }
 
-/// The outcome of one run.
+/// The outcome of a run.
 enum FuzzOutcome {
     Passed(FuzzStatistics),
-    /// It stopped at an input that took longer than a second; the artefact.
+    /// The run stopped at an input that took longer than a second; the path of the artifact.
     Slow(PathBuf),
     Failed,
 }
@@ -125,7 +125,7 @@ impl<'a> FuzzJob<'a> {
         Ok(job)
     }
 
-    /// Runs the target over these inputs; everything it prints goes to the log.
+    /// Runs the target with these inputs. All output goes to the log.
     fn start(&self, flags: &[String], inputs: &[PathBuf]) -> Result<FuzzOutcome> {
         let log = fs::File::create(&self.log).with_context(|| format!("create {}", self.log.display()))?;
         let mut command = fuzz_cargo();
@@ -171,12 +171,12 @@ impl<'a> FuzzJob<'a> {
     }
 }
 
-/// The file that libFuzzer says it wrote the input to.
+/// Returns the file that libFuzzer wrote the input to, according to the log.
 fn artifact_path(log: &str) -> Option<PathBuf> {
     log.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| path.trim().into())
 }
 
-/// libFuzzer's closing figures.
+/// libFuzzer's final statistics.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct FuzzStatistics {
     executions: u64,
@@ -193,7 +193,7 @@ impl FuzzStatistics {
         let executions = figure("stat::number_of_executed_units:");
         Self {
             executions,
-            // libFuzzer's own figure knows whole seconds only.
+            // libFuzzer's own figure is based on whole seconds.
             a_second: executions.saturating_mul(1000)
                 / u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1),
             peak_mib: figure("stat::peak_rss_mb:"),
@@ -207,7 +207,7 @@ impl std::fmt::Display for FuzzStatistics {
     }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_in_the_log() {
+    fn parses_statistics_in_the_log() {
         let log = "#1 INITED\nstat::number_of_executed_units: 200000\nstat::peak_rss_mb:              31\n";
         let expect = FuzzStatistics { executions: 200_000, a_second: 66_666, peak_mib: 31 };
         assert_eq!(FuzzStatistics::read(log, Duration::from_secs(3)), expect);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_artefact_is_found_in_the_log() {
+    fn finds_artifact_in_the_log() {
         let log = "x\nartifact_prefix='t/'; Test unit written to t/timeout-1\nBase64: eA==\n";
         assert_eq!(artifact_path(log), Some("t/timeout-1".into()));
         assert_eq!(artifact_path("Done"), None);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped() {
+    fn groups_digits() {
         let check = |number, expect| assert_eq!(group_digits(number), expect);
         check(0, "0");
         check(999, "999");

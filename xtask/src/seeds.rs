@@ -1,4 +1,4 @@
-//! The fuzz targets, and their seeds: the inputs that every run of a target begins with.
+//! The fuzz targets, and their seeds: the first inputs of every run of a target.
 
 use std::fs;
 use std::io::{Error, Result};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::repo::root;
 
-/// The files with the protocol's example lines, below the repository.
+/// The directory of the protocol's example lines, below the repository.
 const FIXTURES: &str = "crates/protocol/fixtures";
 
 /// A fuzz target.
@@ -14,9 +14,9 @@ const FIXTURES: &str = "crates/protocol/fixtures";
 pub struct FuzzTarget {
     /// The name of the target's corpus, oracle and binary.
     pub name: &'static str,
-    /// The longest generated input, in bytes: enough for everything that the target distinguishes.
+    /// The maximum length of a generated input in bytes: enough to reach all code of the target.
     pub max_len: u32,
-    /// Schemas whose names and constants are worth inserting into an input, as paths below the repository.
+    /// Schemas whose names and constants go into the dictionary, as paths below the repository.
     pub schemas: &'static [&'static str],
     /// True for a file of protocol fixtures whose lines are inputs of this target.
     reads_fixture: fn(&str) -> bool,
@@ -44,7 +44,7 @@ pub const TARGETS: &[FuzzTarget] = &[
         schemas: &["docs/schema/rpc_request.schema.json"],
         reads_fixture: |path| path.contains("/rpc/"),
     },
-    FuzzTarget { name: "sanitiser", max_len: 128, schemas: &[], reads_fixture: |_| false },
+    FuzzTarget { name: "sanitizer", max_len: 128, schemas: &[], reads_fixture: |_| false },
 ];
 
 /// An input from a file of the repository.
@@ -57,27 +57,28 @@ pub struct FuzzSeed {
 }
 
 impl FuzzTarget {
-    /// The folder of the committed inputs.
+    /// Returns the folder of the committed inputs.
     #[must_use]
     pub fn corpus_dir(&self) -> PathBuf {
         root().join("fuzz/corpus").join(self.name)
     }
 
-    /// The committed inputs, by name.
+    /// Returns the committed inputs, by name.
     ///
     /// # Errors
     ///
-    /// The corpus cannot be read; the message names the file.
+    /// If the corpus cannot be read; the message names the file.
     pub fn committed_seeds(&self) -> Result<Vec<FuzzSeed>> {
         let files = list_files(&self.corpus_dir())?;
         files.iter().map(|file| Ok(FuzzSeed { source: repo_path(file), bytes: read(file)? })).collect()
     }
 
-    /// The lines of the protocol's fixtures that this target reads, so that a new frame is a seed without another copy.
+    /// Returns the lines of the protocol's fixtures that this target reads, so that a new frame becomes a seed
+    /// without a copy.
     ///
     /// # Errors
     ///
-    /// A fixture cannot be read; the message names the file.
+    /// If a fixture cannot be read; the message names the file.
     pub fn fixture_seeds(&self) -> Result<Vec<FuzzSeed>> {
         let mut seeds = Vec::new();
         for file in list_files(&root().join(FIXTURES))? {
@@ -93,12 +94,12 @@ impl FuzzTarget {
     }
 }
 
-/// The path relative to the repository, with forward slashes.
+/// Returns the path relative to the repository, with forward slashes.
 fn repo_path(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// All files below a folder, sorted by path.
+/// Returns all files below a folder, sorted by path.
 fn list_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| with_path(folder, &error))?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;

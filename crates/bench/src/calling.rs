@@ -1,4 +1,4 @@
-//! A call of an extension's tool, from the question to the lines that carry the result on.
+//! A call of an extension's tool, from the question to the lines that forward the result.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use crate::asking::{bench_host_config, extension_spec, runtime};
 use crate::children::ChildProgram;
 
-/// Bytes for what stands around a content, and for escapes in it.
+/// Space for the text around a content and for escapes in the content, in bytes.
 const ROOM: usize = 4096;
 
 /// A host with one extension, whose tool is called as an agent calls it.
@@ -25,7 +25,7 @@ pub(crate) struct ToolCallCandidate {
     host: Host,
     tool: Arc<dyn Tool>,
     call: ToolCall,
-    /// Of the event's line, as whoever writes lines to a file keeps one.
+    /// The buffer for the event's line, reused for every call.
     line: Vec<u8>,
 }
 
@@ -35,18 +35,22 @@ impl ToolCallCandidate {
         let host = runtime.block_on(
             Host::builder(bench_host_config()).specs(vec![extension_spec("peer", program)]).start(),
         );
-        let tool = host.tools().pop().with_context(|| format!("it has no tool: {:?}", host.statuses()))?;
+        let tool = host
+            .tools()
+            .pop()
+            .with_context(|| format!("the extension registered no tool: {:?}", host.statuses()))?;
         let call =
             ToolCall { id: ToolCallId::new("call_1"), name: "long".into(), args: RawJson::empty_object() };
         Ok(Self { runtime, host, tool, call, line: Vec::new() })
     }
 
-    /// `on`: what came is carried on, in an event's line and in a message to the model.
+    /// Measures one call. If `on` is true, the result is also forwarded, in an event's line and in a message to the
+    /// model.
     pub(crate) fn block(&mut self, on: bool) -> Result<[f64; 1]> {
         let context = ToolContext::new(CancellationToken::new(), drop);
         let start = Instant::now();
         let output = self.runtime.block_on(self.tool.execute(context, self.call.clone()));
-        ensure!(!output.is_error, "it failed: {:?}", output.content.first());
+        ensure!(!output.is_error, "the tool call failed: {:?}", output.content.first());
         let kept = output
             .content
             .last()
@@ -68,22 +72,22 @@ impl ToolCallCandidate {
     }
 }
 
-/// The file with the whole of a text that was cut.
+/// Returns the file that holds the complete text of a truncated result.
 fn saved_output_path(text: &str) -> Option<&str> {
     let (_, file) = text.rsplit_once("; all of it is in ")?;
     file.strip_suffix(']')
 }
 
-/// The content as a body's part, and the line of the event that says it.
+/// Encodes the content as part of a request body, and writes the event line that reports it.
 fn forward_output(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
-    // Made with room for all of it, as a body whose length is nearly known.
+    // The buffer has room for the whole body, whose length is nearly known.
     let most = |content: &ContentBlock| match content {
         ContentBlock::Text { text } => text.len() + ROOM,
         ContentBlock::Image(image) => image.data.len() + ROOM,
     };
     let mut body = Vec::with_capacity(output.content.iter().map(most).sum());
     serde_json::to_writer(&mut body, &output.content)?;
-    // Of an image an event says only what it is and how long.
+    // For an image, the event has only its type and size.
     let said = |content: &ContentBlock| match content {
         ContentBlock::Text { text } => text.len(),
         ContentBlock::Image(_) => 0,
@@ -100,7 +104,7 @@ fn forward_output(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
     };
     line.clear();
     serde_json::to_writer(&mut *line, &event)?;
-    ensure!(line.len() > said, "an event without its content");
+    ensure!(line.len() > said, "the event has no content");
     Ok(())
 }
 
@@ -109,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_of_a_cut_text_is_named_at_its_end() {
+    fn finds_output_file_of_truncated_text() {
         assert_eq!(
             saved_output_path("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"),
             Some("/tmp/x.txt")

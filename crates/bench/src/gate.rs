@@ -11,7 +11,7 @@ use crate::options::GateMode;
 use crate::platform::Processors;
 use crate::rows::{BenchmarkRow, ROWS};
 
-/// Measures the gated lines. True if no line speaks against the change.
+/// Measures the gated lines. Returns true if no line is slower than allowed.
 pub(crate) fn run(mode: &GateMode, effort: EffortLevel) -> Result<bool> {
     if !cfg!(target_os = "linux") {
         println!("SKIP gate: ratios are measured on Linux only");
@@ -24,11 +24,10 @@ pub(crate) fn run(mode: &GateMode, effort: EffortLevel) -> Result<bool> {
     }
 }
 
-/// Prints the tables. Goals and gates stand beside the figures; nothing is judged, because what they come to depends on
-/// the processor.
+/// Prints the tables with goals and gates, but without a verdict, because the figures depend on the processor.
 fn report(effort: EffortLevel) -> Result<()> {
     let (processors, machine) = (Processors::new()?, MachineDescription::read());
-    println!("{machine}\nprofile {}; printed, not judged\n", env!("HAFT_BENCH_PROFILE"));
+    println!("{machine}\nprofile {}; figures only, not judged\n", env!("HAFT_BENCH_PROFILE"));
     for report in ROWS.iter().filter_map(|row| row.measure_gated(&processors, &machine, effort)) {
         println!("{}", report?);
     }

@@ -1,7 +1,8 @@
-//! Measures haft against the least that the system could do. Method and rows: `docs/benchmarks.md`.
+//! Measures haft against the minimum that the operating system needs. `docs/benchmarks.md` describes the method and the
+//! rows.
 //!
-//! `cargo xtask bench [NAME]`. The same binary is also every peer and every base that a row needs, so that nothing
-//! else has to be built first.
+//! Run it with `cargo xtask bench [NAME]`. The same binary also plays every peer and every base that a row needs, so
+//! that no other program must be built.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -25,15 +26,15 @@ use std::process::ExitCode;
 
 use options::BenchCommand;
 
-const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
-       haft-bench gate --report [--quick]            print the gated lines, judge nothing
-       haft-bench gate --json ROW [--quick]          print those of a row as JSON
-       haft-bench gate --against PROGRAM [--quick]   exit with 1 if a line is slower than
-                                      that of another build of this program
-       haft-bench counts [--write]    exit with 1 if a hot path needs more instructions
-                                      than the baseline; --write renews it
-       haft-bench peers [--quick]     measure haft beside the agents on the PATH
-       haft-bench --list              the rows
+const USAGE: &str = "usage: haft-bench [ROW…] [--quick]               measure these rows, or all
+       haft-bench gate --report [--quick]            print the gated lines
+       haft-bench gate --json ROW [--quick]          print a row's gated lines as JSON
+       haft-bench gate --against PROGRAM [--quick]   compare the gated lines with another
+                                      build; exit with 1 if a line is slower
+       haft-bench counts [--write]    compare instruction counts with the baseline; exit
+                                      with 1 if a path needs more; --write renews it
+       haft-bench peers [--quick]     compare haft with other agents on the PATH
+       haft-bench --list              list the rows
 ";
 
 fn main() -> ExitCode {

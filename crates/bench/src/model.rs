@@ -1,8 +1,8 @@
-//! A model on loopback that answers at once: what a run costs beside it is the agent's own.
+//! A model server on loopback that answers at once, so that the rest of a run's cost belongs to the agent.
 //!
-//! Blocking, a thread for each connection. The API is that of the path, so any agent can be pointed at it. Which answer
-//! comes next is read from the request alone: every command prints its number, so the last number in a request says
-//! how far the conversation is, and requests that offer no tools (a title, a summary) get a word of text.
+//! It uses blocking IO with one thread for each connection. The path of a request selects the API, so any agent can use
+//! the server. The next answer depends on the request alone: every command prints its number, so the last number in a
+//! request shows the progress. Requests that offer no tools (a title, a summary) get one word of text.
 
 mod answer;
 mod http;
@@ -27,16 +27,16 @@ const MARK: &str = "haft-bench-call-";
 /// The last answer of the model.
 pub(crate) const LAST_WORD: &str = "Hello.";
 
-/// The answer instead when a command was asked for and not run.
+/// The answer if a command was requested but not run.
 const NOT_RUN: &str = "A command was not run.";
 
 /// The text before the mark in a command.
 const ECHO: &str = "echo ";
 
-/// The steps of the model before its last answer.
+/// The script of the model before its last answer.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelScript {
-    /// The number of commands it asks for, one after the other.
+    /// The number of commands, one after the other.
     pub(crate) calls: usize,
     /// The agent's tool that runs a command.
     pub(crate) tool: &'static str,
@@ -45,22 +45,22 @@ pub(crate) struct ModelScript {
 }
 
 impl ModelScript {
-    /// For an agent whose tool takes `{"command": …}`.
+    /// Creates a script for an agent whose tool takes `{"command": …}`.
     pub(crate) fn with_shell_tool(tool: &'static str, calls: usize) -> Self {
         Self { calls, tool, args: |command| json!({ "command": command }) }
     }
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedRequest {
-    /// All its bytes, head and body.
+    /// All bytes, head and body.
     pub(crate) bytes: Vec<u8>,
-    /// When the last byte was there, by [`platform::now`].
+    /// The time of the last byte, by [`platform::now`].
     pub(crate) at: f64,
 }
 
-/// A model that listens until the program ends.
+/// A model server that listens until the program ends.
 #[derive(Debug)]
 pub(crate) struct ModelServer {
     address: SocketAddr,
@@ -74,7 +74,7 @@ struct ServerState {
 }
 
 impl ModelServer {
-    /// Begins to listen on a free port.
+    /// Starts to listen on a free port.
     pub(crate) fn start(script: ModelScript) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("bind a loopback port")?;
         let address = listener.local_addr().context("read the port")?;
@@ -83,24 +83,24 @@ impl ModelServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = serving.clone();
-                // A client that hangs up needs no answer.
+                // A client that disconnects needs no answer.
                 thread::spawn(move || drop(serve(stream, &shared)));
             }
         });
         Ok(Self { address, shared })
     }
 
-    /// Where it is, without a path.
+    /// Returns the address without a path.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Gives it another script for the requests to come.
+    /// Replaces the script for later requests.
     pub(crate) fn set(&self, script: ModelScript) {
         lock(&self.shared).script = script;
     }
 
-    /// The requests for an answer since the last call of this.
+    /// Returns the requests for an answer since the previous call.
     pub(crate) fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut lock(&self.shared).requests)
     }
@@ -139,7 +139,7 @@ enum ModelAnswer {
 fn next(script: &ModelScript, body: &[u8]) -> ModelAnswer {
     let offered = memmem::find(body, format!("\"{}\"", script.tool).as_bytes()).is_some();
     let last = memmem::rfind(body, MARK.as_bytes());
-    // Only a command that was run has printed its number.
+    // The number is in the request only if the command was run.
     if last.is_some_and(|at| body.get(..at).unwrap_or_default().ends_with(ECHO.as_bytes())) {
         return ModelAnswer::Word(NOT_RUN);
     }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_conversation_says_what_comes_next() {
+    fn request_selects_next_answer() {
         let script = ModelScript::with_shell_tool("bash", 2);
         let check = |body: &str, expect: Result<usize, &str>| {
             let found = match next(&script, body.as_bytes()) {

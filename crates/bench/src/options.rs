@@ -8,28 +8,28 @@ use crate::rows::{BenchmarkRow, PEERS, ROWS};
 /// The use of the gated lines.
 #[derive(Debug)]
 pub(crate) enum GateMode {
-    /// Print them, judge nothing.
+    /// Prints the figures without judging them.
     Report,
-    /// Print one row as JSON, for the gate of another build.
+    /// Prints one row as JSON, for the gate of another build.
     Json(&'static BenchmarkRow),
-    /// Judge them beside those of another build of this program.
+    /// Compares the figures with those of another build of this program.
     Against(PathBuf),
 }
 
-/// A wish that can be granted.
+/// A parsed command line.
 #[derive(Debug)]
 pub(crate) enum BenchCommand {
-    /// Measure these, and report.
+    /// Measures these rows and reports the results.
     Measure(Vec<&'static BenchmarkRow>, EffortLevel),
-    /// Measure the gated lines.
+    /// Measures the gated lines.
     Gate(GateMode, EffortLevel),
-    /// Count instructions and judge them; `write` makes the counts the new baseline.
+    /// Counts instructions and judges them; with `write`, the counts become the new baseline.
     Counts { write: bool },
-    /// Say which rows there are.
+    /// Lists the rows.
     List,
 }
 
-/// Reads it. None when there is no such row or option.
+/// Parses the arguments. Returns `None` for an unknown row or option.
 pub(crate) fn parse(args: &[&str]) -> Option<BenchCommand> {
     match *args {
         ["counts"] => return Some(BenchCommand::Counts { write: false }),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes() {
+    fn parses_arguments() {
         check("", Some("Full all"));
         check("--quick", Some("Quick all"));
         check("process intercept --quick", Some("Quick process intercept"));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_is_named_like_a_command() {
+    fn row_names_differ_from_commands() {
         assert!(ROWS.iter().all(|row| !["gate", "peers", "counts"].contains(&row.name)));
     }
 }

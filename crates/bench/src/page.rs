@@ -1,4 +1,4 @@
-//! All reports of a folder as one page that needs nothing else: no script, no font, no picture from elsewhere.
+//! Renders all reports of a directory as one self-contained HTML page without scripts, fonts or external images.
 
 mod curves;
 mod scale;
@@ -13,23 +13,23 @@ use crate::method::EffortLevel;
 use crate::report::{self, LinePurpose, MeasuredValue, Report, ReportLine, Verdict};
 use scale::LogScale;
 
-/// The name of the page.
+/// The file name of the page.
 pub(crate) const FILE: &str = "index.html";
 
 const STYLE: &str = include_str!("page/style.css");
 
 const LEGEND: &str = concat!(
     r#"<p class="legend"><svg viewBox="0 0 10 12" width="10" height="12"><circle class="dot ok" cx="5" cy="6" r="3.5"/>"#,
-    r#"</svg> measured, its bar the spread <svg viewBox="0 0 10 12" width="10" height="12"><path class="goal" d="M5 0V12"/>"#,
+    r#"</svg> measured value with its spread <svg viewBox="0 0 10 12" width="10" height="12"><path class="goal" d="M5 0V12"/>"#,
     r#"</svg> goal <svg viewBox="0 0 10 12" width="10" height="12"><path class="gate" d="M5 0V12"/></svg> gate"#,
     "</p>\n"
 );
 
-/// Makes the page from the reports that lie in the folder, in the order of these rows.
+/// Writes the page from the reports in the folder, in the order of these rows.
 pub(crate) fn write_page(folder: &Path, order: &[&str]) -> Result<()> {
     let (mut reports, others) = report::load_all(folder)?;
     for file in others {
-        eprintln!("not on the page, because this version did not write it: {}", file.display());
+        eprintln!("{} is not on the page: another version of haft-bench wrote it", file.display());
     }
     let place = |report: &Report| order.iter().position(|row| *row == report.row);
     reports.sort_by_key(|report| place(report).unwrap_or(usize::MAX));
@@ -42,10 +42,10 @@ fn render_page(reports: &[Report]) -> Result<String, fmt::Error> {
     write!(
         html,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>haft, measured</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>haft, measured</h1>\n\
-         <p>What haft costs, beside the least that the system could do for the same purpose, measured in the same \
-         run. Ratios count; times belong to the machine.</p>\n"
+         <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>haft benchmarks</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>haft benchmarks</h1>\n\
+         <p>The cost of haft, compared with the minimum that the operating system needs for the same purpose. Both are \
+         measured in the same run. Compare the ratios; the times depend on the machine.</p>\n"
     )?;
     summary(&mut html, reports)?;
     html.push_str(LEGEND);
@@ -141,7 +141,7 @@ fn render_line(html: &mut String, line: &ReportLine, scale: Option<&LogScale>) -
     )
 }
 
-/// The style of a verdict.
+/// Returns the CSS class of a verdict.
 fn css_class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::None => "none",
@@ -152,7 +152,7 @@ fn css_class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Text that HTML and SVG take for text.
+/// Escapes text for HTML and SVG.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_page() {
+    fn renders_small_page() {
         let value = MeasuredValue::Value { value: 0.01 };
         let figure = ReportLine {
             what: "p99 <b>".into(),
@@ -188,7 +188,7 @@ mod tests {
 <tr><th>host</th><td>6.4 us</td><td>10.3 us</td><td><strong>1.60×</strong></td><td>0.4 %</td><td class="plot"><svg viewBox="0 0 300 20" width="300" height="20"><path class="one" d="M51.4 0V20"/><path class="tick" d="M187.4 0V20"/><path class="tick" d="M284.0 0V20"/><path class="goal" d="M187.4 2V18"/><path class="gate" d="M248.6 2V18"/><path class="spread over-goal" d="M208.4 10H209.8"/><circle class="dot over-goal" cx="209.1" cy="10" r="4"/></svg></td><td>1.50×</td><td>1.80×</td><td class="verdict"><b class="over-goal">over goal</b></td></tr>
 <tr><th>p99 &lt;b&gt;</th><td></td><td><strong>10.00 ms</strong></td><td colspan="3"></td><td>100.00 ms</td><td></td><td class="verdict"><b class="ok">ok</b></td></tr>
 </table>
-<p class="skipped">Not measured: python3 is not there.</p>
+<p class="skipped">Not measured: python3 is not installed.</p>
 <p class="facts">2026-11-21T19:30:00Z; haft 0.1.0, rustc 1.95, Linux 6.18, 2 x a CPU; load 0.5 to 1.5</p>
 </section>
 </body>
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_need_two_points() {
+    fn draws_curve_of_two_points() {
         let point = |ratio, x| {
             let mut line = line(ratio, true);
             line.on_curve("host, Rust peer", x);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_asks_nobody_for_anything() {
+    fn page_has_no_external_resources() {
         let html = render_page(&[report(vec![line(1.5, true)])]).unwrap();
         for foreign in ["http", "<script", "@import", "url("] {
             assert!(!html.contains(foreign), "{foreign}");

@@ -1,4 +1,4 @@
-//! The result of a row. Printed as a table (`report/table.rs`) and kept as JSON (`report/saved.rs`).
+//! The result of a row, printed as a table (`report/table.rs`) and saved as JSON (`report/saved.rs`).
 
 mod saved;
 mod table;
@@ -10,7 +10,7 @@ use crate::method::{Comparison, EffortLevel, RepetitionPlan};
 
 pub(crate) use saved::{load_all, reports_dir};
 
-/// The version of the JSON. It grows when a reader of the old one would misread the new one.
+/// The version of the JSON. It increases when a reader of the old version would misread the new one.
 const SCHEMA: u32 = 1;
 
 /// The unit of a line's numbers.
@@ -20,7 +20,7 @@ pub(crate) enum Unit {
     Seconds,
     #[serde(rename = "B")]
     Bytes,
-    /// Of whatever the line's name says: system calls, wakes, bytes by bytes.
+    /// A count of the items in the line's name: system calls, wake-ups, bytes per byte.
     #[serde(rename = "")]
     Count,
 }
@@ -29,8 +29,8 @@ pub(crate) enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LineGoal {
     pub(crate) goal: f64,
-    /// Beyond this a check may refuse the change. Infinite where none may, and then not in the JSON.
-    #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
+    /// The value above which a check may reject the change. Infinite without a gate, and then absent from the JSON.
+    #[serde(default = "infinite_gate", skip_serializing_if = "is_infinite")]
     pub(crate) gate: f64,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct LineGoal {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum MeasuredValue {
-    /// Base and candidate side by side.
+    /// Base and candidate, compared with each other.
     Ratio(Comparison),
-    /// A figure that needs no base: a counter, or a limit that is promised as it is.
+    /// A figure without a base: a counter, or an absolute limit.
     Value { value: f64 },
 }
 
@@ -48,34 +48,34 @@ pub(crate) enum MeasuredValue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LinePurpose {
-    /// The base against itself.
+    /// The base compared with itself.
     Control,
-    /// For people to read; what is over its gate says so, and nothing follows.
+    /// A figure for information; exceeding its gate is reported and has no consequences.
     Reported,
     /// A line for which `gate` rejects a change.
     Gated,
 }
 
-/// One figure with its name.
+/// One named figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReportLine {
-    /// At most 26 characters.
+    /// The name, at most 26 characters.
     pub(crate) what: String,
     pub(crate) unit: Unit,
     #[serde(flatten)]
     pub(crate) found: MeasuredValue,
-    /// None for a control and for what has no goal.
+    /// The goal; `None` for a control and for lines without a goal.
     #[serde(flatten)]
     pub(crate) goal: Option<LineGoal>,
     pub(crate) purpose: LinePurpose,
     /// True if the control of the same run was sound.
     pub(crate) sound: bool,
-    /// Where it stands on a curve of the plots.
+    /// The position on a curve of the plots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) point: Option<CurvePoint>,
 }
 
-/// A place on a curve: lines of one row with the same curve are joined, by the row's axis.
+/// A point of a curve. The points of one curve in a row are joined along the row's axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CurvePoint {
     pub(crate) curve: String,
@@ -85,44 +85,44 @@ pub(crate) struct CurvePoint {
 /// The verdict about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing was asked of it.
+    /// The line has no goal.
     None,
     Ok,
     OverGoal,
     OverGate,
-    /// The machine could not be measured on.
+    /// The machine was too busy for a reliable measurement.
     Inconclusive,
 }
 
 /// All lines of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// Of the JSON; see `docs/benchmarks.md`.
+    /// The version of the JSON; see `docs/benchmarks.md`.
     pub(crate) schema: u32,
     pub(crate) row: String,
     pub(crate) about: String,
-    /// When it was begun, in UTC.
+    /// The start of the measurement, in UTC.
     pub(crate) date: String,
     pub(crate) effort: EffortLevel,
     pub(crate) machine: MachineDescription,
     pub(crate) setting: RunConditions,
     pub(crate) load: SystemLoad,
-    /// The meaning of the points' `x`.
+    /// The label of the points' `x`.
     pub(crate) axis: Option<String>,
     pub(crate) lines: Vec<ReportLine>,
-    /// The parts that could not be measured, and why.
+    /// The parts that could not be measured, with the reason.
     pub(crate) skipped: Vec<String>,
 }
 
 impl LineGoal {
-    /// A goal whose miss is only reported.
+    /// Returns a goal without a gate.
     pub(crate) const fn without_gate(goal: f64) -> Self {
         Self { goal, gate: f64::INFINITY }
     }
 }
 
 impl Report {
-    /// One that is empty yet.
+    /// Creates a report without lines.
     pub(crate) fn new(
         row: &str,
         about: &str,
@@ -145,14 +145,14 @@ impl Report {
         }
     }
 
-    /// Adds a comparison of the base with itself; says whether the machine can be measured on.
+    /// Adds a comparison of the base with itself. Returns true if the machine was quiet enough.
     pub(crate) fn add_control(&mut self, what: &str, unit: Unit, found: Comparison) -> bool {
         let sound = found.is_sound_control();
         self.add(what, unit, MeasuredValue::Ratio(found), None, sound).purpose = LinePurpose::Control;
         sound
     }
 
-    /// Adds a comparison. `sound` is what the control of the same base said.
+    /// Adds a comparison. `sound` is the result of [`Self::add_control`] for the same base.
     pub(crate) fn add_comparison(
         &mut self,
         what: &str,
@@ -175,17 +175,17 @@ impl Report {
         self.add(what, unit, MeasuredValue::Value { value }, goal, true)
     }
 
-    /// Notes what could not be measured, and why.
+    /// Records a part that could not be measured, with the reason.
     pub(crate) fn skip(&mut self, what: impl Into<String>) {
         self.skipped.push(what.into());
     }
 
-    /// Names what the `x` of this row's points is.
+    /// Sets the label of the x axis of this row's points.
     pub(crate) fn set_axis(&mut self, what: &str) {
         self.axis = Some(what.to_owned());
     }
 
-    /// The plan, or less of it when time is short.
+    /// Returns the plan, shortened for a quick run.
     pub(crate) fn plan_for_effort(&self, plan: RepetitionPlan) -> RepetitionPlan {
         match self.effort {
             EffortLevel::Full => plan,
@@ -209,14 +209,14 @@ impl Report {
 }
 
 impl ReportLine {
-    /// Makes a change that takes it over its gate one to refuse. Only for what is steady on a busy machine: short blocks
-    /// on one processor, CPU time, counters.
+    /// Makes the line reject a change that exceeds its gate. Use it only for lines that are steady on a busy machine:
+    /// short blocks on one processor, CPU time, counters.
     pub(crate) fn make_gated(&mut self) -> &mut Self {
         self.purpose = LinePurpose::Gated;
         self
     }
 
-    /// Puts it on a curve of the plots.
+    /// Adds the line to a curve of the plots.
     pub(crate) fn on_curve(&mut self, curve: &str, x: f64) -> &mut Self {
         self.point = Some(CurvePoint { curve: curve.to_owned(), x });
         self
@@ -235,7 +235,7 @@ impl ReportLine {
 }
 
 impl Verdict {
-    /// As people read it.
+    /// Returns the text for people.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::None => "",
@@ -258,7 +258,7 @@ impl MeasuredValue {
 }
 
 impl Unit {
-    /// A number with its unit, short.
+    /// Formats a value with its unit.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::Seconds if value < 1e-3 => format!("{:.1} us", value * 1e6),
@@ -270,7 +270,7 @@ impl Unit {
     }
 }
 
-fn infinite() -> f64 {
+fn infinite_gate() -> f64 {
     f64::INFINITY
 }
 
@@ -314,12 +314,12 @@ pub(crate) mod tests {
             load: SystemLoad { before: 0.5, after: 1.5 },
             axis: Some(text("bytes")),
             lines,
-            skipped: vec![text("python3 is not there")],
+            skipped: vec![text("python3 is not installed")],
         }
     }
 
     #[test]
-    fn verdicts() {
+    fn verdict_compares_value_with_goal_and_gate() {
         let check = |ratio, sound, expect| assert_eq!(line(ratio, sound).verdict(), expect, "{ratio}");
         check(1.5, true, Verdict::Ok);
         check(1.6, true, Verdict::OverGoal);

@@ -2,7 +2,11 @@
 
 mod ext;
 mod help;
+#[cfg(test)]
+mod help_texts;
 mod misplaced;
+#[cfg(test)]
+mod page;
 mod rpc;
 mod session;
 mod trust;

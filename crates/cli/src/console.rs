@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use haft_core::sanitize::{sanitize, sanitize_line};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use terminal_size::{Height, Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -63,7 +63,7 @@ pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<u
     let lines = text.trim_end_matches('\n').split('\n');
     let rows =
         lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| wrap_line(line, room)));
-    let rest = if is_up(Defence::RowPrefix) { rest } else { "" };
+    let rest = if is_up(Defense::RowPrefix) { rest } else { "" };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
 }
@@ -141,7 +141,7 @@ pub(crate) fn confirm_at_terminal(question: &str) -> anyhow::Result<bool> {
 /// Discards input that was typed before the question appeared.
 fn discard_typeahead() {
     #[cfg(unix)]
-    if is_up(Defence::TypeAhead) {
+    if is_up(Defense::TypeAhead) {
         use rustix::termios::{QueueSelector, tcflush};
         // Only terminals have typed input.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);

@@ -170,7 +170,7 @@ pub(crate) fn hook_points_text(hook: &ProcessHook) -> String {
 pub(crate) fn sandbox_text(config: &Config, name: &str) -> (String, bool) {
     match sandbox::level_of_hook(config, name) {
         Some(level) => (level.to_string(), false),
-        None => ("none, so it runs NOT SANDBOXED, with all your rights".to_owned(), true),
+        None => ("none, so it runs WITHOUT A SANDBOX, with all your rights".to_owned(), true),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Writes the files that follow from types: `cargo xtask codegen [--check]`.
+//! Writes the files that are generated from types: `cargo xtask codegen [--check]`.
 //!
-//! A package of its own, so that the other commands of `cargo xtask` build in seconds: this one needs the protocol, the
-//! configuration and the terminal interface.
+//! This is a separate package so that the other commands of `cargo xtask` build in seconds: it needs the protocol,
+//! the configuration and the terminal interface.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 

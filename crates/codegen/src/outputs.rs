@@ -1,6 +1,6 @@
-//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md`, `docs/hook-protocol.md` and
-//! `docs/rpc-protocol.md` from the protocol's, the tables in `docs/config.md` from those of the configuration, in
-//! `docs/tui.md` from those of the interactive mode.
+//! Files that are generated from types. JSON Schema, `meta.json` and the tables in `docs/protocol.md`,
+//! `docs/hook-protocol.md` and `docs/rpc-protocol.md` come from the protocol's types. The tables in `docs/config.md`
+//! come from the configuration, those in `docs/tui.md` from the interactive mode.
 
 mod config;
 mod docs;
@@ -16,20 +16,20 @@ use anyhow::{Context, Result, bail};
 
 use xtask::repo;
 
-/// The mode of a run: files are written, or only compared.
+/// The mode of a run: write the files, or only compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunMode {
     Write,
     Check,
 }
 
-/// A file and what it shall hold.
+/// A file and its expected content.
 pub(crate) struct GeneratedFile {
     pub(crate) path: &'static str,
     pub(crate) text: String,
 }
 
-/// Brings every generated file up to date, or says which one is not.
+/// Brings every generated file up to date, or returns an error that lists the outdated files.
 pub(crate) fn run(mode: RunMode) -> Result<()> {
     let mut outputs = schema::schema_files()?;
     outputs.push(docs::output()?);

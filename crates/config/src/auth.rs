@@ -1,4 +1,4 @@
-//! `auth.json`: the user's keys, one for each provider.
+//! `auth.json`: the user's API keys, one for each provider.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,26 +11,26 @@ use serde_json::{Map, Value, json};
 
 use crate::write;
 
-/// The longest `auth.json` that is read, in bytes.
+/// The maximum size of `auth.json`, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// The content of `auth.json`: `{"anthropic":{"key":"…"},"openai":{"key":"…"}}`. Keys are never shown by
-/// `Debug`, and fields that haft does not know are left alone.
+/// The content of `auth.json`: `{"anthropic":{"key":"…"},"openai":{"key":"…"}}`. `Debug` never shows keys, and unknown
+/// fields are preserved.
 #[derive(Debug, Clone, Default)]
 pub struct AuthFile {
     keys: BTreeMap<String, SecretString>,
 }
 
-/// `auth.json` was not used. The message says what to do; it never holds a key.
+/// An error of reading or writing `auth.json`. The message includes the next step and never contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// Other users of this machine can read the file.
@@ -38,7 +38,7 @@ pub enum AuthError {
     Exposed {
         /// The file.
         path: PathBuf,
-        /// Its permission bits.
+        /// The permission bits of the file.
         mode: u32,
     },
     /// The file cannot be written.
@@ -46,34 +46,34 @@ pub enum AuthError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is not of the form above.
-    #[error("{} is not of the form {{\"anthropic\":{{\"key\":\"…\"}}}}: mistake in line {line}, column {column}", path.display())]
+    /// The file does not have the expected form.
+    #[error("{} is not valid: expected {{\"anthropic\":{{\"key\":\"…\"}}}} at line {line}, column {column}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Counted from 1.
+        /// The column, counted from 1.
         column: usize,
     },
 }
 
 impl AuthError {
-    /// Only the place of the mistake: serde's message may quote a value, and a value may be a key.
+    /// Keeps only the position of the mistake: serde's message may quote a value, and a value may be a key.
     fn not_of_form(path: &Path, error: &serde_json::Error) -> Self {
         Self::Parse { path: path.into(), line: error.line(), column: error.column() }
     }
 }
 
 impl AuthFile {
-    /// Reads the file; a file that does not exist holds no keys.
+    /// Reads the file. A missing file contains no keys.
     ///
     /// # Errors
-    /// [`AuthError`] when it cannot be read, is readable by other users, or is not of the right form. None of
-    /// these is fatal: warn, and go on without the file's keys.
+    /// [`AuthError`] when the file cannot be read, is readable by other users, or is not valid. None of these is fatal:
+    /// callers warn and continue without the file's keys.
     pub fn load(path: &Path) -> Result<Self, AuthError> {
         let Some(file) = open(path)? else { return Ok(Self::default()) };
         let metadata = file.metadata().map_err(|source| AuthError::Read { path: path.into(), source })?;
@@ -93,21 +93,21 @@ impl AuthFile {
         Ok(Self { keys: entries.into_iter().map(|(provider, entry)| (provider, entry.key.into())).collect() })
     }
 
-    /// The key for a provider.
+    /// Returns the key for a provider.
     pub fn key(&self, provider: &str) -> Option<&SecretString> {
         self.keys.get(provider)
     }
 
-    /// The providers that have a key, in the order of their names.
+    /// Returns the providers that have a key, sorted by name.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().map(String::as_str)
     }
 
-    /// Stores a provider's key in place of the one it had; everything else in the file stays. The file is made where
-    /// there is none. It never holds half of what was written, and only its owner can read it afterwards.
+    /// Stores a provider's key, replacing an existing one, and preserves everything else in the file. Creates the file
+    /// if necessary. The write is atomic, and only the owner can read the file afterwards.
     ///
     /// # Errors
-    /// [`AuthError`] when the file is of another form, or cannot be written; it is then as it was.
+    /// [`AuthError`] when the file is not valid or cannot be written; the file is unchanged then.
     pub fn store(path: &Path, provider: &str, key: &SecretString) -> Result<(), AuthError> {
         edit_file(path, |entries| {
             let entry = entries.entry(provider).or_insert_with(|| json!({}));
@@ -117,10 +117,10 @@ impl AuthFile {
         .map(drop)
     }
 
-    /// Removes a provider's key and tells whether there was one. Nothing is written where there was none.
+    /// Removes a provider's key. Returns false, without writing, if the provider had none.
     ///
     /// # Errors
-    /// As [`AuthFile::store`].
+    /// Same as [`AuthFile::store`].
     pub fn remove(path: &Path, provider: &str) -> Result<bool, AuthError> {
         if !path.exists() {
             return Ok(false);
@@ -129,12 +129,12 @@ impl AuthFile {
     }
 }
 
-/// Changes the file, if `change` says that it changed something.
+/// Changes the file. Writes only if `change` returns true.
 fn edit_file(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> bool) -> Result<bool, AuthError> {
     let failed = |source| AuthError::Write { path: path.into(), source };
     let dir = path.parent().unwrap_or(Path::new("."));
     let _lock = write::lock(dir, "auth.lock").map_err(failed)?;
-    // Who keeps the file elsewhere, behind a link, keeps the link.
+    // A file that is a symbolic link stays one.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let mut entries = read_entries(path)?;
     if !change(&mut entries) {
@@ -147,12 +147,12 @@ fn edit_file(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> bool) 
 fn read_entries(path: &Path) -> Result<Map<String, Value>, AuthError> {
     let Some(file) = open(path)? else { return Ok(Map::new()) };
     let text = read_limited(path, file)?;
-    // The same check as when it is read: what haft could not read, it does not write over.
+    // The same check as for loading: haft does not overwrite a file that it cannot read.
     AuthFile::parse(path, &text)?;
     serde_json::from_str(&text).map_err(|error| AuthError::not_of_form(path, &error))
 }
 
-/// The file; [`None`] where there is none.
+/// Opens the file; `None` if it does not exist.
 fn open(path: &Path) -> Result<Option<File>, AuthError> {
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_a_key_for_each_provider_and_never_shows_it() {
+    fn reads_keys_and_hides_them_in_debug() {
         let dir = tempfile::tempdir().unwrap();
         let path =
             file(dir.path(), r#"{"anthropic":{"key":"sk-1","note":1},"openai":{"key":"sk-2"}}"#, 0o600);
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn no_file_is_no_keys() {
+    fn missing_file_contains_no_keys() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(AuthFile::load(&dir.path().join("auth.json")).unwrap().providers().count(), 0);
     }
 
     #[test]
     #[cfg(unix)]
-    fn a_file_that_others_can_read_is_refused() {
+    fn rejects_file_readable_by_other_users() {
         let dir = tempfile::tempdir().unwrap();
         for mode in [0o640, 0o604, 0o660] {
             let path = file(dir.path(), "{}", mode);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_by_place_and_without_the_key() {
+    fn parse_error_shows_position_and_no_key() {
         let dir = tempfile::tempdir().unwrap();
         let path = file(dir.path(), "{\n\"anthropic\": \"sk-secret\"}", 0o600);
         let error = AuthFile::load(&path).unwrap_err().to_string();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_stored_replaced_and_removed_and_the_rest_stays() {
+    fn store_and_remove_preserve_other_content() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new").join("auth.json");
         AuthFile::store(&path, "openai", &"sk-1".into()).unwrap();
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn only_the_owner_reads_it_and_a_link_stays_one() {
+    fn store_restricts_the_mode_and_preserves_a_symlink() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let (path, real) = (dir.path().join("auth.json"), dir.path().join("real.json"));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_written_over() {
+    fn store_does_not_overwrite_invalid_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("auth.json");
         for broken in ["{", "7", r#"{"openai": "sk-1"}"#] {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn none_of_many_writers_loses_a_key() {
+    fn concurrent_writers_lose_no_key() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("auth.json");
         std::thread::scope(|scope| {

@@ -1,15 +1,15 @@
-//! The front matter of a Markdown file: a few lines of YAML between two lines of `---`.
+//! The front matter of a Markdown file: YAML between two lines of `---`.
 
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// The deepest nesting that is read.
+/// The maximum nesting depth.
 const MAX_DEPTH: usize = 8;
 
 pub(crate) type FrontMatter = BTreeMap<String, YamlValue>;
 
-/// The value of a key. Numbers and truth values are text: nothing here needs them.
+/// The value of a key. Numbers and booleans are kept as text, because no caller needs them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum YamlValue {
     Text(String),
@@ -17,7 +17,7 @@ pub(crate) enum YamlValue {
     Table(FrontMatter),
 }
 
-/// A file in its two parts; the first is none where the file does not begin with `---`, or does not end it.
+/// Splits a file into front matter and body. The front matter is `None` if the opening or the closing `---` is missing.
 pub(crate) fn split(text: &str) -> (Option<&str>, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(rest) =
@@ -39,7 +39,7 @@ pub(crate) fn split(text: &str) -> (Option<&str>, &str) {
     (None, text)
 }
 
-/// Reads the YAML. Anchors are refused: a short text could stand for an endless one.
+/// Parses the YAML. Anchors are rejected, because a short text could expand without limit.
 pub(crate) fn parse(yaml: &str) -> Result<FrontMatter, String> {
     let mut events = Parser::new_from_str(yaml);
     loop {
@@ -64,15 +64,15 @@ fn next_event<'a>(events: &mut YamlEvents<'a>) -> Result<Event<'a>, String> {
     match events.next() {
         Some(Ok((event, _))) => Ok(event),
         Some(Err(error)) => {
-            // Lines are counted from the one behind the first `---`.
+            // Line 1 is the opening `---`.
             Err(format!("line {}: {}{}", error.marker().line() + 1, error.info(), HINT))
         }
-        None => Err("the front matter ends too early".to_owned()),
+        None => Err("the front matter ends unexpectedly".to_owned()),
     }
 }
 
-/// The usual mistake.
-const HINT: &str = " (a text with `: ` or `#` in it must stand in quotes)";
+/// The hint for the most common mistake.
+const HINT: &str = " (quote texts that contain `: ` or `#`)";
 
 fn read_table(events: &mut YamlEvents<'_>, depth: usize) -> Result<FrontMatter, String> {
     let mut fields = FrontMatter::new();
@@ -81,19 +81,19 @@ fn read_table(events: &mut YamlEvents<'_>, depth: usize) -> Result<FrontMatter, 
         if event == Event::MappingEnd {
             return Ok(fields);
         }
-        let Event::Scalar(key, ..) = event else { return Err("a key is not a plain text".to_owned()) };
+        let Event::Scalar(key, ..) = event else { return Err("a key is not plain text".to_owned()) };
         let key = key.into_owned();
         let first = next_event(events)?;
         let value = read_value(events, first, depth)?;
         if fields.insert(key.clone(), value).is_some() {
-            return Err(format!("`{key}` stands there twice"));
+            return Err(format!("the key `{key}` occurs twice"));
         }
     }
 }
 
 fn read_value(events: &mut YamlEvents<'_>, first: Event<'_>, depth: usize) -> Result<YamlValue, String> {
     if depth == MAX_DEPTH {
-        return Err(format!("it is nested more than {MAX_DEPTH} levels deep"));
+        return Err(format!("the front matter is nested deeper than {MAX_DEPTH} levels"));
     }
     match first {
         Event::Scalar(text, ScalarStyle::Plain, ..) if matches!(&*text, "~" | "null" | "") => {
@@ -126,11 +126,11 @@ pub(crate) fn text_field(fields: &FrontMatter, key: &str) -> Result<Option<Strin
     match fields.get(key) {
         None => Ok(None),
         Some(YamlValue::Text(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
-        Some(YamlValue::List(_) | YamlValue::Table(_)) => Err(format!("`{key}` is not a text")),
+        Some(YamlValue::List(_) | YamlValue::Table(_)) => Err(format!("`{key}` must be a text")),
     }
 }
 
-/// A field that is a list of words, or a text with blanks or commas between them.
+/// Returns a field that is a list of words, or a text with words separated by spaces or commas.
 pub(crate) fn words_field(fields: &FrontMatter, key: &str) -> Result<Vec<String>, String> {
     let separated = |text: &str| {
         let words = text.split([' ', ',', '\n']).filter(|word| !word.is_empty());
@@ -143,10 +143,10 @@ pub(crate) fn words_field(fields: &FrontMatter, key: &str) -> Result<Vec<String>
             .iter()
             .map(|value| match value {
                 YamlValue::Text(text) => Ok(text.clone()),
-                YamlValue::List(_) | YamlValue::Table(_) => Err(format!("`{key}` is not a list of texts")),
+                YamlValue::List(_) | YamlValue::Table(_) => Err(format!("`{key}` must be a list of texts")),
             })
             .collect(),
-        Some(YamlValue::Table(_)) => Err(format!("`{key}` is not a list of texts")),
+        Some(YamlValue::Table(_)) => Err(format!("`{key}` must be a list of texts")),
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_front_matter_is_split_off() {
+    fn splits_front_matter_from_body() {
         assert_eq!(split("---\na: 1\n---\n\nbody\n"), (Some("a: 1\n"), "body\n"));
         assert_eq!(split("\u{feff}---\r\na: 1\r\n---\r\nbody"), (Some("a: 1\r\n"), "body"));
         assert_eq!(split("---\n---"), (Some(""), ""));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_lists_and_tables_are_read() {
+    fn reads_texts_lists_and_tables() {
         let yaml = "# c\nname: x\ndescription: >\n  two\n  lines\nallowed-tools: Read, Bash\nlist: [a, 'b c']\n\
                     metadata:\n  version: \"1.0\"\nempty:\nyes: true\n";
         let fields = parse(yaml).unwrap();
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(words_field(&fields, "allowed-tools").unwrap(), ["Read", "Bash"]);
         assert_eq!(words_field(&fields, "list").unwrap(), ["a", "b c"]);
         assert!(matches!(&fields["metadata"], YamlValue::Table(table) if table.len() == 1));
-        assert_eq!(text_field(&fields, "list").unwrap_err(), "`list` is not a text");
+        assert_eq!(text_field(&fields, "list").unwrap_err(), "`list` must be a text");
         assert_eq!(parse("").unwrap(), FrontMatter::new());
     }
 
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn rejects_invalid_front_matter() {
         check("a: 1\nb: c: d\n", "line 3: ");
         check("a: [", "line ");
         check("a: &x 1\nb: *x\n", "anchors");
         check("- a\n", "not a list of `key: value` lines");
         check("a: 1\na: 2\n", "twice");
         check(&format!("a: {}{}", "[".repeat(20), "]".repeat(20)), "nested");
-        check("? [a]\n: b\n", "not a plain text");
+        check("? [a]\n: b\n", "not plain text");
     }
 }

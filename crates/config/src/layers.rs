@@ -1,4 +1,4 @@
-//! The files of the user and of the project, and what they say together with flags and environment.
+//! The files of the user and the project, merged with flags and environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::keys::{
 use crate::origin::{Owner, SettingOrigin, SourcedValue};
 use crate::project::{self, UntrustedItem};
 
-/// The two files.
+/// The user's file and the project's file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConfigFiles {
     user: ParsedConfigFile,
@@ -25,60 +25,60 @@ pub struct ConfigFiles {
     unused: Option<UntrustedItem>,
 }
 
-/// Settings of a trusted project's file that are not used.
+/// Settings of a trusted project's file that have no effect.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct RefusedSettings {
     /// Keys that only the user may set.
     keys: Vec<String>,
-    /// Hooks that the user has one of the same name of.
+    /// Hooks with the name of one of the user's hooks.
     hooks: Vec<String>,
 }
 
-/// The settings of all places together.
+/// The settings of all sources together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Settings that flags and environment can set, too.
+    /// Settings that flags and environment can also set.
     pub settings: Settings,
     /// When the conversation is summarized.
     pub compaction: CompactionSettings,
-    /// The look and the behaviour of the interactive mode.
+    /// The appearance and behavior of the interactive mode.
     pub tui: TuiSettings,
-    /// Further places of extensions, the user's before the project's.
+    /// Additional directories of extensions, the user's before the project's.
     pub extensions: Vec<ExtensionPlace>,
     /// The settings of each extension, by its name.
     pub extension: BTreeMap<String, ExtensionSettings>,
     /// The grants of each extension, by its name.
     pub grant: BTreeMap<String, GrantSettings>,
-    /// The process hooks that shall run, the user's before the project's.
+    /// The enabled process hooks, the user's before the project's.
     pub hooks: Vec<ProcessHook>,
-    /// The process hooks that are named and shall not run.
+    /// The process hooks that are defined and disabled.
     pub disabled_hooks: Vec<DisabledHook>,
-    /// True if the user keeps all of them from running.
+    /// True if the user has disabled all hooks.
     pub hooks_off: bool,
     pub(crate) hook_rows: Vec<ConfigRow>,
-    /// Settings that are not used, because the project is not trusted.
+    /// Settings that are not used because the project is not trusted.
     pub unused: Option<UntrustedItem>,
     /// A sentence about settings of a trusted project that only the user may set.
     pub refused: Option<String>,
 }
 
 impl GrantSettings {
-    /// True if a trusted project may add to its settings; not if nothing is said.
+    /// True if a trusted project may add to the settings of this extension; false if not set.
     pub fn project_may_add(&self) -> bool {
-        self.project_settings.as_ref().is_some_and(|said| said.value)
+        self.project_settings.as_ref().is_some_and(|set| set.value)
     }
 }
 
-/// The settings of the extension of one name.
+/// The settings of the extensions with one name.
 ///
-/// A project's table counts for an extension of the project. The user's own may be a guard, and what it is told decides
-/// what it refuses; so it is handed what the user set, and a trusted project's keys only where the user's
-/// `grant.NAME.project_settings` lets the project add what the user did not set.
+/// A project's table applies to an extension of the project. The user's extension may be a guard, whose settings decide
+/// about refusals. It therefore receives the user's settings; keys of a trusted project are added only if the user's
+/// `grant.NAME.project_settings` allows it and the user did not set them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExtensionSettings {
     /// The settings of the user's extension, by key.
     pub user: BTreeMap<String, SourcedValue<toml::Value>>,
-    /// The settings of the project's extension, by key: the user's table with the project's over it.
+    /// The settings of the project's extension, by key: the user's table, overridden by the project's.
     pub project: BTreeMap<String, SourcedValue<toml::Value>>,
 }
 
@@ -91,46 +91,46 @@ impl ExtensionSettings {
         }
     }
 
-    /// Returns the settings of the project's extension alone.
+    /// Returns the settings that only the project's extension receives.
     pub fn project_only(&self) -> impl Iterator<Item = (&str, &SourcedValue<toml::Value>)> {
         let only = self.project.iter().filter(|(key, set)| self.user.get(*key) != Some(set));
         only.map(|(key, set)| (key.as_str(), set))
     }
 }
 
-/// A place of extensions that a file names.
+/// A directory of extensions that a file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionPlace {
-    /// The directory of an extension, or of several; absolute.
+    /// The absolute path of one extension or of a directory of several.
     pub path: PathBuf,
-    /// Where it is named.
+    /// The location of the setting.
     pub origin: SettingOrigin,
-    /// The owner that names it.
+    /// The owner of the file.
     pub owner: Owner,
 }
 
-/// A process hook that is named and shall not run.
+/// A process hook that is defined and disabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisabledHook {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The owner that names it.
+    /// The owner of the file.
     pub owner: Owner,
-    /// Where it is named.
+    /// The location of the definition.
     pub origin: SettingOrigin,
 }
 
 impl ConfigFiles {
-    /// Reads both; a file that does not exist sets nothing. That of an untrusted project is not obeyed, whatever it says.
+    /// Reads both files. A missing file sets nothing, and the file of an untrusted project has no effect.
     ///
     /// # Errors
-    /// [`ConfigError`] when one of them cannot be read or has a mistake in it.
+    /// [`ConfigError`] when one of the files cannot be read or has a mistake.
     pub fn read(home: &Home, project: &Project) -> Result<Self, ConfigError> {
         let (files, mistakes) = Self::read_leniently(home, project);
         mistakes.into_iter().next().map_or(Ok(files), Err)
     }
 
-    /// As [`read`](Self::read), with nothing from a file that has a mistake, and the mistakes.
+    /// Same as [`read`](Self::read), but skips a file with a mistake and returns the mistakes.
     pub fn read_leniently(home: &Home, project: &Project) -> (Self, Vec<ConfigError>) {
         let mut mistakes = Vec::new();
         let mut load = |path: &Path| {
@@ -141,7 +141,7 @@ impl ConfigFiles {
         };
         let mut files = Self { user: load(&home.config_file()), ..Self::default() };
         let path = project::config_file(project);
-        // In the user's own home directory the project's file can be the user's.
+        // If the project is the user's home directory, its file can be the user's file.
         if is_same(&path, &home.config_file()) {
             return (files, mistakes);
         }
@@ -157,7 +157,7 @@ impl ConfigFiles {
     /// Merges the files with the stronger layers; `apart` splits the names of models.
     ///
     /// # Errors
-    /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
+    /// [`ConfigError::NoDirectory`] when a directory of extensions does not exist: a guard in it would be missing.
     pub fn merge(
         &self,
         flags: ConfigLayer,
@@ -169,7 +169,7 @@ impl ConfigFiles {
         missing.map_or(Ok(config), Err)
     }
 
-    /// As [`merge`](Self::merge), with places of extensions whether they are there or not.
+    /// Same as [`merge`](Self::merge), without checking that directories of extensions exist.
     pub fn merge_unchecked(
         &self,
         flags: ConfigLayer,
@@ -178,7 +178,7 @@ impl ConfigFiles {
     ) -> Config {
         let mut layers = [flags, env, self.project.layer(), self.user.layer()];
         let settings = Settings::merge(&mut layers, apart);
-        // A project can set neither of these, whatever its file says.
+        // A project's file cannot set any of the following keys.
         let [.., user] = &layers;
         let user = std::slice::from_ref(user);
         let tui = TuiSettings::from_layers(user, "", |file| Some(&file.tui));
@@ -204,7 +204,7 @@ impl ConfigFiles {
         }
     }
 
-    /// Those that shall run. A mistake in one has been told when its file was read.
+    /// Returns the enabled hooks. Mistakes in them were reported when the file was read.
     fn enabled_hooks(&self) -> Vec<ProcessHook> {
         let (user, project) = (&self.user, &self.project);
         if user.content.hooks.enabled == Some(false) {
@@ -212,7 +212,7 @@ impl ConfigFiles {
         }
         let times = HookTimeouts::default();
         let mut hooks = user.hooks(Owner::User, times).unwrap_or_default();
-        // The project's hooks say how long they may take, and never how long the user's may.
+        // The project's defaults apply to its own hooks and never to the user's.
         let times = user.content.hooks.timeouts(times);
         hooks.extend(project.hooks(Owner::Project, times).unwrap_or_default());
         hooks
@@ -255,23 +255,23 @@ impl RefusedSettings {
         refused
     }
 
-    /// All of it as a sentence, with what becomes of it.
+    /// Returns a sentence about the refused settings, or `None`.
     fn message(&self, path: &Path) -> Option<String> {
         let path = path.display();
         let keys = (!self.keys.is_empty()).then(|| {
             format!(
-                "{path} sets {}, which only the user's own config.toml may: ignored",
+                "{path} sets {}, which only your own config.toml may set; these settings are ignored",
                 self.keys.join(", ")
             )
         });
         let hooks = (!self.hooks.is_empty()).then(|| {
             let names = self.hooks.join(", ");
             format!(
-                "{path} has hooks of the names of the user's, which a project cannot change: {names} ignored"
+                "{path} has hooks with the names of your own hooks, which a project cannot change; ignored: {names}"
             )
         });
-        let told: Vec<_> = keys.into_iter().chain(hooks).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let parts: Vec<_> = keys.into_iter().chain(hooks).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }
 
@@ -281,12 +281,12 @@ fn hook_rows(file: &ParsedConfigFile) -> Vec<ConfigRow> {
     let mut add = |keys: &'static [ConfigKey], table: &str, shown: &str, value: Option<&Value>| {
         for (own, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let known = keys.iter().find(|key| key.path.rsplit('.').next() == Some(own));
-            // A table has rows of its own.
+            // A nested table has its own rows.
             let known =
                 known.filter(|known| known.kind != ValueKind::Table(TableKind::Keys) && !value.is_null());
             let Some(known) = known else { continue };
             let origin = file.source.origin(&format!("{table}.{own}"));
-            // What hooks are handed this way are secrets more often than not.
+            // Environment variables of hooks are often secrets.
             let value = if own == "env" { hide_values(value) } else { value.clone() };
             rows.push(ConfigRow::new(known, format!("{shown}.{own}"), Some((value, origin))));
         }
@@ -300,7 +300,7 @@ fn hook_rows(file: &ParsedConfigFile) -> Vec<ConfigRow> {
     rows
 }
 
-/// The names of variables, without their values.
+/// Replaces the values of variables by a placeholder.
 fn hide_values(env: &Value) -> Value {
     let names = env.as_object().into_iter().flat_map(|env| env.keys().cloned());
     names.map(|name| (name, Value::from(HIDDEN))).collect()
@@ -327,7 +327,7 @@ fn extension_settings(
     all
 }
 
-/// Name, key and value of everything that a file sets for extensions.
+/// Returns name, key and value of every setting for extensions in a file.
 fn extension_values(
     file: &ParsedConfigFile,
 ) -> impl Iterator<Item = (&str, &str, SourcedValue<toml::Value>)> {
@@ -349,7 +349,7 @@ pub(crate) fn extension_places(
             (Some(below), Ok(home)) => home.join(below),
             _ => dir.join(path),
         };
-        // Drops `.` parts, which would only lengthen what is shown.
+        // Removes `.` components for display.
         let path = path.components().collect();
         ExtensionPlace { path, origin: file.source.origin("extensions"), owner }
     })
@@ -360,7 +360,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 impl Config {
-    /// The places of extensions that are not there.
+    /// Returns an error for each directory of extensions that does not exist.
     pub fn missing_places(&self) -> impl Iterator<Item = ConfigError> {
         let missing = self.extensions.iter().filter(|place| !place.path.is_dir());
         missing.map(|ExtensionPlace { path, origin, .. }| ConfigError::NoDirectory {
@@ -369,7 +369,7 @@ impl Config {
         })
     }
 
-    /// Returns the settings of this owner's extension of a name, as JSON; none when nothing is set for it. Times are
+    /// Returns the settings of this owner's extension as JSON, or `None` if nothing is set. Dates and times become
     /// strings.
     pub fn extension_json(&self, name: &str, owner: Owner) -> Option<serde_json::Map<String, Value>> {
         let table = self.extension.get(name)?.for_owner(owner);
@@ -378,7 +378,7 @@ impl Config {
     }
 }
 
-/// A value as JSON, which has neither times nor numbers that are none.
+/// Converts a value to JSON, which has no dates and no NaN.
 pub(crate) fn toml_to_json(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => text.as_str().into(),

@@ -1,16 +1,21 @@
-//! Where haft keeps its files, and what the user configured.
+//! The configuration of haft, and the paths of its files.
 //!
-//! For whom: the binary, and programs that want to follow the same configuration. The promise: every setting
-//! says where it came from, and a file with a mistake in it is an error that shows the line. Nothing from a project
-//! that the user does not trust is obeyed: a cloned repository must not choose the server that a key is sent to.
-//! Never in here: extensions and how they run, the terminal.
+//! Used by the binary, and by programs that follow the same configuration.
 //!
-//! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
-//! * [`ConfigFile`]: `config.toml`, and [`Key`]: the table of its keys, with the [`ValueKind`] of each; [`AuthFile`]: `auth.json`;
-//! * [`ProcessHook`]: a hook of PicoClaw's protocol that shall run; [`HooksFile`]: PicoClaw's own file of them;
-//! * [`ContextFiles`], [`SkillSet`], [`TemplateSet`]: what the user and a trusted project tell the model;
-//! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`TrustDecision`]: what counts in a run;
-//! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]: all of it.
+//! Guarantees: every setting has an origin, and a mistake in a file is an error with its line. Files of a project that
+//! the user does not trust have no effect: a cloned repository must not choose the server that receives an API key.
+//!
+//! Out of scope: extensions and how they run, and the terminal.
+//!
+//! * [`Home`]: the directory of haft and the files in it; [`Project`]: the working directory and its trust;
+//! * [`ConfigFile`]: `config.toml`; [`ConfigKey`]: the declarations of its keys, each with a [`ValueKind`];
+//!   [`AuthFile`]: `auth.json`;
+//! * [`ProcessHook`]: a process hook to run; [`HooksFile`]: hooks in PicoClaw's own file;
+//! * [`ContextFiles`], [`SkillSet`], [`TemplateSet`]: texts of the user and of a trusted project for the model;
+//! * [`TrustFile`] and [`Snapshot`]: the trusted projects and their content; [`TrustDecision`]: the trust in effect for
+//!   a run;
+//! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]:
+//!   all settings together.
 
 mod auth;
 mod context;

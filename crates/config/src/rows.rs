@@ -1,4 +1,4 @@
-//! The settings as a table: what `haft config show` prints.
+//! The settings as a table, for `haft config show`.
 
 use serde_json::Value;
 
@@ -21,19 +21,19 @@ const SECRETS: &[&str] = &[
     "bearer",
 ];
 
-/// Words of such names that are part of harmless ones, too.
+/// Words of such names that also occur inside harmless words.
 const SECRET_WORDS: &[&str] = &["pat", "pwd", "pass", "dsn", "private"];
 
 impl Config {
-    /// Every key with what holds, in the order of the documentation. What an extension is handed under a name that
-    /// sounds like a secret is not shown, nor are user and password in an address.
+    /// Returns every key with its value in effect, in the order of the documentation. Extension settings whose name
+    /// suggests a secret are hidden, and so are user names and passwords in addresses.
     pub fn rows(&self) -> Vec<ConfigRow> {
         let mut rows = self.settings.rows();
         rows.extend(ConfigFile::KEYS.iter().flat_map(|key| self.table_rows(key)));
         rows.into_iter().map(|row| ConfigRow { value: row.value.map(without_secrets), ..row }).collect()
     }
 
-    /// The rows of a table, or of a list of the user's and the project's together.
+    /// Returns the rows of a table, or of a list that combines the user's and the project's items.
     fn table_rows(&self, key: &ConfigKey) -> Vec<ConfigRow> {
         match key.path {
             "compaction" => self.compaction.rows(),
@@ -42,7 +42,7 @@ impl Config {
             "hooks" => self.hook_rows.clone(),
             "tui" => self.tui.rows(),
             "grant.NAME" => self.grant_rows(),
-            // A setting has its row already.
+            // Other settings already have a row.
             _ => Vec::new(),
         }
     }
@@ -82,7 +82,7 @@ impl Config {
     }
 }
 
-/// The value without what lies under a name that sounds like a secret, and without passwords in addresses.
+/// Replaces values under names that suggest a secret, and passwords in addresses.
 fn without_secrets(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -101,7 +101,7 @@ fn without_secrets(value: Value) -> Value {
 fn is_secret(name: &str) -> bool {
     let mut words = String::new();
     for char in name.chars() {
-        // `dbPass` has two words.
+        // Splits `dbPass` into two words.
         if char.is_ascii_uppercase() {
             words.push('_');
         }
@@ -113,11 +113,11 @@ fn is_secret(name: &str) -> bool {
         || words.split(|char: char| !char.is_ascii_alphanumeric()).any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// An address without its user and password; any other text as it is.
+/// Removes user name and password from an address. Other texts are unchanged.
 fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // A password may have a `/` in it, which ends the host too early: then what looks like a port is none.
+    // A `/` in a password would end the host too early; the apparent port is then not a number.
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     let is_cut = port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit()));
     let searched = if is_cut { rest } else { authority };
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_stands_beside_its_origin_and_secrets_are_not_shown() {
+    fn rows_show_origins_and_hide_secrets() {
         let text = "extensions = ['a', 'b']\nthinking = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
                     sandbox = 'strict'\nnet = 'all'\nwrite = ['$DATA/x']\n\
                     [hooks.defaults]\ninterceptor_timeout_ms = 9\n\
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_addresses_and_further_secrets_are_not_shown() {
+    fn hides_passwords_in_addresses_and_other_secrets() {
         let text = "base_url = 'https://me:hunter2@llm.corp/v1'\n[extension.db]\n\
                     url = 'postgres://u:p@ss/hunter2@h/db?a=b'\nurls = ['http://hunter2@h:1']\n\
                     pat = 'hunter2'\npwd = 'hunter2'\ncookie = 'hunter2'\nwebhook = 'hunter2'\n\
@@ -216,7 +216,7 @@ mod tests {
             r#"extension.db.at = "http://[::1]:80/@x""#,
             r#"extension.db.compass = "n""#,
         ] {
-            assert!(rows.contains(shown), "{shown} is not in {rows}");
+            assert!(rows.contains(shown), "{shown} is missing in {rows}");
         }
     }
 

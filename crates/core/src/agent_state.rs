@@ -1,4 +1,4 @@
-//! The state that an agent shares with its runs, and with the calls that extensions make.
+//! The state that an agent shares with its runs and with extensions' tool calls.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,17 +16,17 @@ use crate::session::entry::{EntryBody, ModelChange, SessionSettings, ThinkingCha
 use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
 use crate::transcript::Transcript;
 
-/// Everything that the clones of an agent share.
+/// The state that all clones of an agent share.
 pub(crate) struct AgentState {
     pub(crate) config: AgentConfig,
-    /// The messages that wait, and the run that takes them, if there is one.
+    /// The queued messages, and the active run if there is one.
     pub(crate) queues: MessageQueues,
     pub(crate) transcript: Transcript,
     pub(crate) setup: Mutex<AgentSetup>,
     pub(crate) tools: Mutex<Arc<ToolTable>>,
 }
 
-/// The parts of an agent that stay as the builder made them.
+/// The settings of an agent that do not change after `build`.
 pub(crate) struct AgentConfig {
     pub(crate) hooks: HookSet,
     pub(crate) sources: Vec<Arc<dyn HookSource>>,
@@ -36,7 +36,7 @@ pub(crate) struct AgentConfig {
     pub(crate) gate_budget: Duration,
     pub(crate) clock: Arc<dyn Fn() -> Rfc3339Time + Send + Sync>,
     pub(crate) models: Option<Arc<dyn ModelSource>>,
-    /// A message that waits has calls that have not begun skipped.
+    /// True if a queued message skips the calls that have not started.
     pub(crate) steering_skips: bool,
 }
 
@@ -63,7 +63,7 @@ impl AgentState {
         (self.config.clock)()
     }
 
-    /// The hooks at this moment: the agent's own, then each source's.
+    /// Returns the current hooks: the agent's own, then those of each source.
     pub(crate) fn current_hooks(&self) -> HookSet {
         let mut hooks = self.config.hooks.clone();
         for source in &self.config.sources {
@@ -82,7 +82,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct AgentSetup {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) thinking: ThinkingLevel,
-    /// The names of the tools that are offered; all there are if none are named.
+    /// The names of the offered tools; `None` offers all tools.
     pub(crate) active: Option<Arc<[String]>>,
 }
 
@@ -91,7 +91,7 @@ impl AgentSetup {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
     }
 
-    /// Returns the entries for a log with the settings `known`, and its settings then.
+    /// Returns the log entries for the changes since the settings `known`, and the settings after them.
     pub(crate) fn changes_since(&self, known: &SessionSettings) -> (Vec<EntryBody>, SessionSettings) {
         let (mut changes, mut settings) = (Vec::new(), known.clone());
         let info = self.model.info();
@@ -100,7 +100,7 @@ impl AgentSetup {
             settings.model = Some(model.clone());
             changes.push(model.into());
         }
-        // Nothing was said and nothing is wanted: that is not worth an entry.
+        // The default level needs no entry when none was recorded.
         let level = self.thinking.name().to_owned();
         if known.thinking.as_ref() != Some(&level)
             && (known.thinking.is_some() || self.thinking != ThinkingLevel::default())
@@ -117,14 +117,14 @@ impl AgentSetup {
     }
 }
 
-/// A tool set with its schemas, each compiled when it is first needed: compiling takes longer than all else before the
-/// first request.
+/// A tool set with its schemas. Each schema is compiled when it is first needed, because compilation takes longer than
+/// all other work before the first request.
 pub(crate) struct ToolTable {
     pub(crate) set: ToolSet,
     validators: HashMap<String, LazyValidator>,
 }
 
-/// A schema that is compiled by the first call of its tool.
+/// A schema that is compiled at the first call of its tool.
 pub(crate) struct LazyValidator {
     spec: Arc<ToolSpec>,
     compiled: OnceLock<Result<SchemaValidator, SchemaError>>,
@@ -136,8 +136,8 @@ impl ToolTable {
         for spec in set.specs() {
             let name = spec.name.clone();
             let late = LazyValidator::new(spec);
-            // Nobody has looked at an embedder's schema before. An extension's was compiled when it was registered,
-            // and those of haft's own tools are tested.
+            // An embedder's schema has not been checked before. The schemas of extensions are compiled at registration,
+            // and those of built-in tools are tested.
             if late.spec.owner == ToolOwner::Embedder {
                 late.get()
                     .map_err(|source| ToolSchemaError { tool: name.clone(), source: source.clone() })?;
@@ -160,11 +160,11 @@ impl ToolTable {
     }
 }
 
-/// The tools of a moment, as far as the model is offered them.
+/// The tools that the model is offered in one step.
 pub(crate) struct OfferedTools {
     tools: Arc<ToolTable>,
     setup: AgentSetup,
-    /// One that came when it was called.
+    /// A tool that became available when it was called.
     late: Option<(Arc<dyn Tool>, LazyValidator)>,
 }
 
@@ -182,7 +182,7 @@ impl OfferedTools {
         self.find_tool(name).filter(|_| self.setup.is_tool_active(name))
     }
 
-    /// True if nobody has registered a tool of this name, and none of the agent's own choices leaves it out.
+    /// True if no tool of this name is registered and the agent's selection does not exclude the name.
     pub(crate) fn is_unknown(&self, name: &str) -> bool {
         self.find_tool(name).is_none() && self.setup.is_tool_active(name)
     }
@@ -192,7 +192,7 @@ impl OfferedTools {
         self.tools.get(name).or_else(|| late.map(|(tool, validator)| (tool, validator)))
     }
 
-    /// The names of those that are offered, in order.
+    /// Returns the names of the offered tools, in order.
     pub(crate) fn names(&self) -> String {
         let names: Vec<String> =
             self.tools.offered_specs(&self.setup).iter().map(|spec| spec.name.clone()).collect();
@@ -210,12 +210,12 @@ impl LazyValidator {
     }
 }
 
-/// A tool whose schema does not compile.
+/// The error for a tool whose schema does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool:?} cannot be offered to a model")]
 pub struct ToolSchemaError {
     /// The tool.
     pub tool: String,
-    /// The mistake in its schema.
+    /// The error in its schema.
     pub source: SchemaError,
 }

@@ -1,7 +1,6 @@
-//! One tool call on its way through hooks, gates and its tool: the shared part of the model's calls and those of
-//! extensions.
+//! The path of one tool call through hooks, gates and the tool, shared by calls of the model and of extensions.
 //!
-//! A call passes two points: [`ToolGate`] decides whether and how the call runs, [`ApprovedCall`] runs the call and has
+//! A call passes two stages: [`ToolGate`] decides whether and how the call runs. [`ApprovedCall`] runs the call and has
 //! the hooks review the result.
 
 mod caller;
@@ -26,7 +25,7 @@ use crate::tool::{Tool, ToolContext, ToolOutput};
 pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 pub(crate) use gate::{CallCancelled, GateScope, ToolGate, validate_args};
 
-/// A call that every gate has approved.
+/// A call that every gate allowed.
 pub(crate) struct ApprovedCall<'a> {
     pub(crate) run: &'a RunContext,
     pub(crate) call: ToolCall,
@@ -35,14 +34,14 @@ pub(crate) struct ApprovedCall<'a> {
 
 pub(crate) struct CallResult {
     pub(crate) output: ToolOutput,
-    /// The refusal of a hook that ends the turn because of the result.
+    /// The refusal of a hook that ended the turn because of the result.
     pub(crate) refusal: Option<Refusal>,
 }
 
 impl ApprovedCall<'_> {
     pub(crate) async fn execute(self) -> CallResult {
         let Self { run, call, .. } = &self;
-        // A call of an extension has events of its own.
+        // A call of an extension has its own events.
         let tell = |event: AgentEvent| {
             if run.caller.is_none() {
                 run.emitter.emit(event);
@@ -58,11 +57,11 @@ impl ApprovedCall<'_> {
         CallResult::apply_result_hooks(self.run, &finished, output).await
     }
 
-    /// Runs the tool. A cancelled tool may return what it has for a moment, then it is dropped.
+    /// Runs the tool. A cancelled tool has a short time to return its output, then it is dropped.
     async fn run_tool(&self) -> ToolOutput {
         let Self { run, call, tool } = self;
         let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
-        // A task that outlives the call may keep the context; its progress has no place behind the result.
+        // A task that outlives the call may keep the context, but its progress must not follow the result.
         let open = Arc::downgrade(&emitter);
         let context = ToolContext::new(run.cancel.child_token(), move |text| {
             if let Some(emitter) = open.upgrade() {
@@ -85,7 +84,7 @@ impl ApprovedCall<'_> {
 }
 
 impl CallResult {
-    /// Has the hooks review a result that nobody has reviewed yet.
+    /// Has the hooks review a new result.
     async fn apply_result_hooks(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
         let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
@@ -94,13 +93,13 @@ impl CallResult {
             output = match run.await_decision(hook.after_tool_execute(&run.cancel, finished, output)).await {
                 Ok(ResultDecision::Show(output)) => output,
                 Ok(ResultDecision::Refuse(refused)) => withheld_output(refusal.insert(refused)),
-                // A hook that was to redact the result and did not must not let it through.
+                // The hook may have been there to redact the result, so the result is withheld.
                 Err(NoDecision::Cancelled) => {
-                    ToolOutput::error("result withheld: the turn ended before a hook had looked at it")
+                    ToolOutput::error("result withheld: the turn ended before all hooks had reviewed it")
                 }
                 Err(NoDecision::Panicked) => ToolOutput::error("result withheld: a hook panicked"),
             };
-            // The details would show what the hook took out.
+            // The details would show the content that the hook removed.
             if before.details.is_some() && before.content != output.content {
                 output.details = None;
             }
@@ -117,7 +116,7 @@ impl CallResult {
         Self { output, refusal }
     }
 
-    /// Has the hooks review a result that a hook gave in place of the tool.
+    /// Has the hooks review a result that a hook returned in place of the tool.
     async fn from_hook_response(run: &RunContext, call: ToolCall, output: ToolOutput) -> Self {
         Self::apply_result_hooks(run, &FinishedCall { call, took: Duration::ZERO }, output).await
     }
@@ -127,9 +126,10 @@ fn withheld_output(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
     ToolOutput::error(format!("result withheld: {by} ended the turn: {reason}"))
 }
 
-/// The result of a tool that did not stop in time. A change of a file runs to its end even if nobody waits for it.
+/// Returns the result text for a tool that did not stop in time. A started file change runs to its end even if its
+/// caller no longer waits.
 fn cancelled_tool_text(name: &str) -> String {
-    format!("{name} was cancelled; may have done part of its work or all of it")
+    format!("{name} was cancelled; some or all of its work may be done")
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {

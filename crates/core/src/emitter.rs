@@ -1,4 +1,4 @@
-//! Where a run's events go: first to the observers, then to whoever holds the run.
+//! Delivers a run's events, first to the observers, then to the owner of the run.
 
 mod abridged;
 
@@ -13,19 +13,18 @@ use crate::hooks::Observer;
 
 type ObserverList = Arc<[Arc<dyn Observer>]>;
 
-/// Cheap to clone; every part of a run has one.
+/// The sender of events. Cheap to clone; every part of a run has one.
 #[derive(Clone)]
 pub(crate) struct EventEmitter {
     observers: Arc<Mutex<ObserverList>>,
     events: EventTarget,
 }
 
-/// The receiver of events beside the observers.
+/// The receiver of events in addition to the observers.
 #[derive(Clone)]
 enum EventTarget {
     Run(EventSender),
-    /// Whoever has a call made outside of any run. It takes what comes at once, so it is told no more than the beginnings of
-    /// what is long.
+    /// The caller of a tool outside of any run. It handles events at once, so that long values are truncated for it.
     Sink(Arc<dyn Fn(AgentEvent) + Send + Sync>),
 }
 
@@ -45,7 +44,7 @@ impl EventEmitter {
         Self { observers: Arc::new(Mutex::new(observers.into())), events }
     }
 
-    /// The run that it tells of; none for a call outside of any.
+    /// Returns the token of the run; `None` for a call outside of a run.
     pub(crate) fn run(&self) -> Option<&RunToken> {
         match &self.events {
             EventTarget::Run(sender) => Some(sender.run()),
@@ -53,12 +52,12 @@ impl EventEmitter {
         }
     }
 
-    /// One that tells only whoever holds the run.
+    /// Returns an emitter without observers.
     pub(crate) fn without_observers(&self) -> Self {
         Self::from_parts(Vec::new(), self.events.clone())
     }
 
-    /// Tells these from here on: extensions come and go while a run lives.
+    /// Replaces the observers, because extensions start and stop during a run.
     pub(crate) fn set_observers(&self, observers: Vec<Arc<dyn Observer>>) {
         *self.observers.lock().unwrap_or_else(PoisonError::into_inner) = observers.into();
     }
@@ -79,40 +78,39 @@ impl EventEmitter {
     }
 }
 
-/// Pieces of progress that may wait. Those of haft's own tools have 8 KiB at most.
+/// The maximum number of waiting progress events. Those of built-in tools have at most 8 KiB each.
 const PROGRESS: usize = 1024;
 
-/// To whoever holds the run.
+/// The sending half, which delivers events to the owner of the run.
 ///
-/// Bounded, although the channel beneath is not. What the run's own work tells is there until the work is polled again,
-/// which is when all of it was taken; what people put into the queues meanwhile is as much as people say. The progress of
-/// tools that work in tasks of their own comes whenever it likes, so it is counted, and left out where too much of it
-/// waits: what matters of it is in the result.
+/// The number of events is bounded, although the channel is not. Events of the run's own work wait only until the work
+/// is polled again, when all of them have been taken. Events of the queues are few. Progress of tools comes from their
+/// own tasks, so it is counted and dropped while too much of it waits; the result contains the important part.
 #[derive(Clone)]
 pub(crate) struct EventSender {
     events: mpsc::UnboundedSender<AgentEvent>,
     run: RunToken,
 }
 
-/// From the run.
+/// The receiving half.
 pub(crate) struct EventReceiver {
     events: mpsc::UnboundedReceiver<AgentEvent>,
     run: RunToken,
 }
 
-/// Which run it is. Keeps nothing of it alive.
+/// Identifies a run without keeping any part of it alive.
 #[derive(Clone, Default)]
 pub(crate) struct RunToken(Arc<RunTokenState>);
 
 #[derive(Default)]
 struct RunTokenState {
     progress: AtomicUsize,
-    /// The agent was asked to begin it, whether or not it was free.
+    /// True after the agent was asked to begin the run, even if it was busy.
     begun: AtomicBool,
 }
 
 impl RunToken {
-    /// Called and asked under the lock of the queues, so that the order is theirs.
+    /// Called under the lock of the queues, so that both see the same order.
     pub(crate) fn begin(&self) {
         self.0.begun.store(true, Ordering::Relaxed);
     }
@@ -144,7 +142,7 @@ impl EventSender {
                 return;
             }
         }
-        // The receiver is gone only when the run was dropped: then nobody wants to know.
+        // The receiver is gone only if the run was dropped, so the event is not needed.
         drop(self.events.send(event));
     }
 }
@@ -158,7 +156,7 @@ impl EventReceiver {
         self.events.try_recv().ok().inspect(|event| self.release_progress_slot(event))
     }
 
-    /// Returns the next event; none when no sender is left.
+    /// Returns the next event; `None` after the last sender is dropped.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         let next = self.events.poll_recv(context);
         if let Poll::Ready(Some(event)) = &next {
@@ -185,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_much_progress_is_left_out_and_nothing_else() {
+    fn drops_only_progress_events_on_overflow() {
         let (sender, mut receiver) = event_channel();
         let progress = || AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "x".into() };
         for _ in 0..PROGRESS + 10 {

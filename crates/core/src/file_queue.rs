@@ -1,4 +1,4 @@
-//! `FileQueue`: whoever changes a file waits for the change before it.
+//! `FileQueue`: serializes changes to the same file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,28 +6,30 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use tokio::sync::Notify;
 
 use crate::timeouts;
 
-/// Orders changes of files: first come, first served, per file. Cheap to clone; all clones are one queue.
+/// Orders changes to files: first come, first served, per file. Cheap to clone; all clones are one queue.
 ///
-/// A file is known by device and inode, and by its name in its directory, so that symbolic links, hard links, bind
-/// mounts and, where the disk makes no difference, upper and lower case share a queue. The name keeps the place when
-/// a holder replaces the file by renaming another over it; where there is no file yet, it is all there is.
+/// A file is identified by device and inode, and by its name in its directory. Symbolic links, hard links, bind mounts
+/// and, on case-insensitive disks, different spellings of a name therefore share a queue. The name keeps the place when
+/// a holder replaces the file by renaming another file over it. A file that does not exist yet is identified by its
+/// name only.
 ///
-/// Who comes first is decided by [`FileQueue::take_ticket`], before the disk is asked anything. So calls that are begun in
-/// an order are served in it.
+/// [`FileQueue::take_ticket`] fixes the order before any disk access, so that calls are served in the order in which
+/// they started.
 ///
-/// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever.
+/// A task must not hold two guards at a time, because two tasks that lock in opposite order would deadlock.
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
     line: Arc<ClaimQueue>,
 }
 
 impl FileQueue {
-    /// Takes the next place in line, for a file that is named later. Everybody behind it waits until it is.
+    /// Takes the next place in the queue for a file that is named later. All later tickets wait until the file is
+    /// named.
     pub fn take_ticket(&self) -> QueueTicket {
         let mut claims = self.line.lock_claims();
         let ticket = claims.last_key_value().map_or(0, |(last, _)| last + 1);
@@ -35,20 +37,21 @@ impl FileQueue {
         QueueTicket { line: Arc::clone(&self.line), ticket }
     }
 
-    /// Waits until the file is free. `path` should be absolute; the file need not exist, its directory must.
+    /// Waits until the file is free. `path` should be absolute. The file does not have to exist, but its directory
+    /// must.
     ///
-    /// Looks at the file system with blocking calls on tokio's blocking threads, so it needs a runtime with a clock.
+    /// Accesses the file system on tokio's blocking threads, and therefore needs a runtime with a timer.
     ///
     /// # Errors
-    /// When the path cannot be resolved: its directory does not exist or may not be searched.
+    /// If the path cannot be resolved: its directory does not exist or is not accessible.
     pub async fn lock(&self, path: &Path) -> io::Result<FileGuard> {
         self.take_ticket().lock(path).await
     }
 }
 
-/// A place in line, given up when dropped.
+/// A place in the queue; dropping it gives up the place.
 #[derive(Debug)]
-#[must_use = "the place is lost as soon as it is dropped"]
+#[must_use = "dropping the ticket gives up the place"]
 pub struct QueueTicket {
     line: Arc<ClaimQueue>,
     ticket: u64,
@@ -58,10 +61,10 @@ impl QueueTicket {
     /// Waits until the file is free; see [`FileQueue::lock`].
     ///
     /// # Errors
-    /// When the path cannot be resolved.
+    /// If the path cannot be resolved.
     pub async fn lock(self, path: &Path) -> io::Result<FileGuard> {
         let mut known = match identify_off_thread(path).await {
-            // Somebody in front may be about to make the directory.
+            // An earlier ticket may be about to create the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.wait_until(|patient| !patient || self.line.front_is_named(self.ticket)).await;
                 identify_off_thread(path).await?
@@ -70,7 +73,7 @@ impl QueueTicket {
         };
         loop {
             self.wait(known.keys.clone()).await;
-            // Whoever held the file may have replaced it meanwhile.
+            // The previous holder may have replaced the file.
             let now = identify_off_thread(path).await?;
             if now == known {
                 return Ok(FileGuard { path: known.path, _place: self });
@@ -79,14 +82,14 @@ impl QueueTicket {
         }
     }
 
-    /// Waits for everybody in front who wants this file, and for whoever has it.
+    /// Waits for all earlier claims on this file and for its current holder.
     async fn wait(&self, keys: Vec<FileIdentity>) {
         self.line.set(self.ticket, FileClaim::Waiting(keys));
         self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
     }
 
-    /// Asks again whenever somebody moves. Whoever is in front and has not said what it wants is waited for patiently
-    /// only so long: its disk may never answer.
+    /// Checks the condition again after every change. An earlier ticket that has not named its file delays others only
+    /// for a limited time, because its disk may never answer.
     async fn wait_until(&self, done: impl Fn(bool) -> bool) {
         let mut patience = pin!(tokio::time::sleep(timeouts::UNNAMED_FILE));
         let mut patient = true;
@@ -111,32 +114,32 @@ impl Drop for QueueTicket {
     }
 }
 
-/// The right to change a file, until dropped.
+/// The exclusive right to change a file, until dropped.
 #[derive(Debug)]
-#[must_use = "the file is free again as soon as the guard is dropped"]
+#[must_use = "dropping the guard unlocks the file"]
 pub struct FileGuard {
     path: PathBuf,
     _place: QueueTicket,
 }
 
 impl FileGuard {
-    /// The file itself, symbolic links resolved: what is to be read and replaced.
+    /// Returns the path of the file with symbolic links resolved. Read and replace this path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Everybody who has a file or waits for one, by the order of coming.
+/// All holders and waiters of files, in order of arrival.
 #[derive(Debug, Default)]
 struct ClaimQueue {
     claims: Mutex<BTreeMap<u64, FileClaim>>,
-    /// Told whenever somebody may have become free.
+    /// Notified whenever a claim may have become runnable.
     moved: Notify,
 }
 
 #[derive(Debug)]
 enum FileClaim {
-    /// It has not said yet which file it wants.
+    /// The ticket has not named its file yet.
     Resolving,
     Waiting(Vec<FileIdentity>),
     Running(Vec<FileIdentity>),
@@ -156,8 +159,8 @@ impl ClaimQueue {
         self.lock_claims().range(..ticket).all(|(_, claim)| !matches!(claim, FileClaim::Resolving))
     }
 
-    /// Lets a waiting claim run if nobody is in its way. Nobody who runs waits, and everybody else waits only for
-    /// those in front, so there is no cycle to wait in.
+    /// Starts a waiting claim if no conflicting claim is before it. Running claims never wait, and waiting claims wait
+    /// only for earlier ones, so that no cycle can form.
     fn start(&self, ticket: u64, patient: bool) -> bool {
         let mut claims = self.lock_claims();
         let Some(FileClaim::Waiting(keys)) = claims.get(&ticket) else { return true };
@@ -166,7 +169,7 @@ impl ClaimQueue {
             FileClaim::Waiting(theirs) => other < ticket && share_identity(keys, theirs),
             FileClaim::Running(theirs) => other != ticket && share_identity(keys, theirs),
         });
-        if blocked && is_up(Defence::FileQueue) {
+        if blocked && is_up(Defense::FileQueue) {
             return false;
         }
         let keys = keys.clone();
@@ -184,41 +187,41 @@ async fn identify_off_thread(path: &Path) -> io::Result<ResolvedFile> {
     tokio::task::spawn_blocking(move || identify_file(&path)).await.map_err(io::Error::other)?
 }
 
-/// Two claims that have one of these in common are about one file.
+/// One identity of a file. Two claims with a common identity are about the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum FileIdentity {
     /// Device and inode of the file.
     #[cfg(unix)]
     File(u64, u64),
-    /// Device and inode of its directory, and its name there in lower case: not every disk tells upper from lower, and
-    /// on those that do nothing is lost but a little time.
+    /// Device and inode of the directory, and the file name in lower case. Not every disk distinguishes case; on a disk
+    /// that does, a false match costs only time.
     #[cfg(unix)]
     Name(u64, u64, String),
-    /// The resolved path; the standard library has no stable file numbers here.
+    /// The resolved path; the standard library has no stable file ids on this platform.
     #[cfg(not(unix))]
     Path(PathBuf),
 }
 
-/// Where a path leads, and what is there.
+/// The resolved path and the identities of the file.
 #[derive(Debug, PartialEq, Eq)]
 struct ResolvedFile {
     path: PathBuf,
     keys: Vec<FileIdentity>,
 }
 
-/// Blocks.
+/// Identifies a file; blocks the thread.
 fn identify_file(path: &Path) -> io::Result<ResolvedFile> {
     let path = resolve(path)?;
     let keys = keys(&path)?;
     Ok(ResolvedFile { path, keys })
 }
 
-/// The path without links; of a file that does not exist, its directory's with the name behind it.
+/// Resolves all links of the path. For a file that does not exist, resolves its directory and appends the name.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
-            // A bare name has the empty path as its parent.
+            // A bare file name has the empty path as its parent.
             let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             Ok(parent.canonicalize()?.join(name))
         }
@@ -243,7 +246,7 @@ fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
 fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
     Ok(vec![FileIdentity::Path(path.to_owned())])
 }

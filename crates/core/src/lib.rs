@@ -1,8 +1,8 @@
-//! The agent: a model, tools, hooks and the loop that joins them.
+//! The agent: a model, tools, hooks, and the loop that connects them.
 //!
-//! For whom: programs that embed an agent, and haft's own front ends. The promise: a turn always ends, a tool
-//! runs only with arguments that every gate saw, a panicking tool is an error result. Never in here: processes,
-//! the terminal, any knowledge of extensions.
+//! Audience: programs that embed an agent, and haft's own front ends. Guarantees: a turn always ends; a tool runs only
+//! with arguments that every gate saw; a panicking tool returns an error result. Out of scope: processes, the terminal,
+//! extensions.
 
 pub mod chain;
 pub mod compact;

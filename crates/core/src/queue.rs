@@ -1,7 +1,7 @@
-//! Messages that wait for their place in the work: said while the agent was busy, or meant for later.
+//! The queues of messages that wait for a run: steering messages, follow-ups and messages for the next prompt.
 //!
-//! All three queues and the question whether a run is there to take from them are behind one lock. So a message that
-//! comes while a run ends is either taken by that run or waits for the next one, and its sender is told which.
+//! One lock guards all queues and the current run. A message that arrives at the end of a run is taken by that run or
+//! kept for the next one, and its sender learns which.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +10,10 @@ use haft_protocol::event::AgentEvent;
 
 use crate::emitter::{EventEmitter, RunToken};
 
-/// The number of messages one queue holds.
+/// The capacity of one queue.
 const ROOM: usize = 64;
 
-/// A message of the user: text, images, or both.
+/// A user message: text, images, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The blocks in order.
@@ -26,63 +26,64 @@ impl<T: Into<String>> From<T> for Prompt {
     }
 }
 
-/// Which place a message waits for.
+/// The queue of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum QueueKind {
-    /// Behind the tools that run now, before the next call of the model; or at once when no tool was called.
+    /// Taken after the current tool calls, before the next request, or at once if no tool was called.
     Steering,
     FollowUp,
-    /// Before the next prompt; no run begins because of it.
+    /// Taken before the next prompt; does not start a run.
     NextTurn,
 }
 
-/// A message that was taken, and where it waited.
+/// A message taken from a queue, with the queue that it came from.
 pub(crate) struct DequeuedPrompt {
     pub(crate) queue: QueueKind,
     pub(crate) prompt: Prompt,
 }
 
-/// Where a message that was queued will be taken from.
+/// The delivery of a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use = "a message queued while no run is under way waits until somebody starts one"]
+#[must_use = "a message queued without an active run waits for the next run"]
 pub enum QueueDelivery {
-    /// The run under way takes it, unless it fails, is aborted or is interrupted first; then it still waits.
+    /// The active run takes the message. If the run fails, is aborted or is interrupted first, the message stays in the
+    /// queue.
     Running,
-    /// No run is under way: it waits for the next one, which [`Agent::resume`](crate::Agent::resume) starts.
+    /// No run is active. The next run takes the message; [`Agent::resume`](crate::Agent::resume) starts one.
     Idle,
 }
 
-/// A message that was not queued.
+/// The reasons why a message was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueueError {
     /// The queue is full.
-    #[error("{limit} messages wait already; let the agent take some, or take them back")]
+    #[error("the queue is full ({limit} messages); wait for the agent or remove a message")]
     Full {
-        /// The number of messages that there is room for.
+        /// The capacity of the queue.
         limit: usize,
     },
-    /// There is nothing in the message.
-    #[error("the message is empty; say something")]
+    /// The message has no content.
+    #[error("the message is empty; add text or an image")]
     Empty,
-    /// The run that it was for is over, or another one is under way. Only of a [`RunHandle`](crate::RunHandle).
-    #[error("that run is not under way; give the agent a prompt")]
+    /// The run has ended, or another run is active. Only returned by a [`RunHandle`](crate::RunHandle).
+    #[error("the run has ended; start a new run with a prompt")]
     NotUnderWay,
 }
 
-/// The messages that wait, oldest first.
+/// The queued messages, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueuedMessages {
-    /// For the end of the current tools.
+    /// Steering messages.
     pub steering: Vec<Prompt>,
-    /// For the moment when the agent would stop.
+    /// Follow-ups.
     pub follow_up: Vec<Prompt>,
-    /// For the next prompt.
+    /// Messages for the next prompt.
     pub next_turn: Vec<Prompt>,
 }
 
 impl QueuedMessages {
-    /// True if nothing waits.
+    /// True if no message is queued.
     pub fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty() && self.next_turn.is_empty()
     }
@@ -96,23 +97,23 @@ pub(crate) struct MessageQueues {
 #[derive(Default)]
 struct QueueState {
     waiting: QueuedMessages,
-    /// Where the run under way tells its events. There is one run at a time.
+    /// The event emitter of the active run. At most one run is active.
     run: Option<EventEmitter>,
-    /// The run under way takes what waits.
+    /// True if the active run takes queued messages.
     takes: bool,
-    /// The run under way is to end soon, and what the model is told then, if the user has said something.
+    /// The pending interruption of the active run, with the user's message for the model, if there is one.
     interrupt: Option<Option<Prompt>>,
     announcing: QueueUpdateState,
 }
 
-/// The state of the report about messages that wait. Nobody is told under the lock, since who is told may queue a
-/// message; so that the last thing told is how things stand, one tells for all.
+/// The state of the report about queued messages. Observers are not called under the lock, because they may queue
+/// messages. Only one caller reports at a time, so that the last report is current.
 #[derive(Default, PartialEq, Eq)]
 enum QueueUpdateState {
     #[default]
     Idle,
     Sending,
-    /// And what it tells is not how things stand any more.
+    /// The report that is being sent is out of date.
     Stale,
 }
 
@@ -121,7 +122,7 @@ impl MessageQueues {
         self.push_if(queue, prompt, |_| true)
     }
 
-    /// Queues a message for this run, if it is under way or begins next.
+    /// Queues a message for this run, if the run is active or starts next.
     pub(crate) fn push_for(
         &self,
         run: &RunToken,
@@ -169,7 +170,7 @@ impl MessageQueues {
         taken
     }
 
-    /// A run begins, which `takes` what waits or leaves it there; `false` if another one is under way.
+    /// Starts a run; returns `false` if another run is active. `takes`: the run takes queued messages.
     pub(crate) fn open(&self, emitter: EventEmitter, takes: bool) -> bool {
         let mut state = self.lock();
         emitter.run().into_iter().for_each(RunToken::begin);
@@ -182,8 +183,8 @@ impl MessageQueues {
         free
     }
 
-    /// Takes the messages from before the run, in the order of the transcript. A run without a prompt of its own also
-    /// takes what was to follow, when nothing else waits.
+    /// Takes the messages queued before the run, in the order of the transcript. A run without a prompt takes a
+    /// follow-up if no other message is queued.
     pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<DequeuedPrompt> {
         let mut state = self.lock();
         let mut taken = state.take_all(QueueKind::NextTurn);
@@ -194,13 +195,13 @@ impl MessageQueues {
         taken
     }
 
-    /// Takes the messages for the next call of the model.
+    /// Takes the messages for the next request.
     pub(crate) fn take_steering(&self) -> Vec<DequeuedPrompt> {
         self.lock().take_one(QueueKind::Steering)
     }
 
-    /// Takes the messages that keep a run going that would stop here. When that is nothing, and nobody has just
-    /// interrupted it, the run is over: what is queued from here on is not taken by it, and the next run may begin.
+    /// Takes the messages that continue a run that would stop. If there are none and no interruption is pending, the
+    /// run ends: it takes no later messages, and the next run can start.
     pub(crate) fn take_or_close(&self) -> Vec<DequeuedPrompt> {
         let mut state = self.lock();
         let mut taken = state.take_one(QueueKind::Steering);
@@ -226,7 +227,7 @@ impl MessageQueues {
         self.lock().run = None;
     }
 
-    /// Has the run under way end soon; `false` if there is none that works on messages, or it is not the one that is meant.
+    /// Interrupts the active run; returns `false` if no run takes messages, or another run is meant.
     pub(crate) fn interrupt(&self, meant: Option<&RunToken>, hint: Prompt) -> bool {
         let hint_bytes = hint.text_bytes();
         let hint = (!hint.is_empty()).then_some(hint);
@@ -234,7 +235,7 @@ impl MessageQueues {
             let mut state = self.lock();
             let is_meant = state.takes && meant.is_none_or(|meant| state.is_run(meant));
             let Some(run) = state.run.clone().filter(|_| is_meant) else { return false };
-            // Who says nothing does not take back what was said.
+            // An empty hint keeps an earlier one.
             state.interrupt = Some(hint.or_else(|| state.interrupt.take().flatten()));
             run
         };
@@ -259,7 +260,7 @@ impl MessageQueues {
         !self.lock().waiting.steering.is_empty()
     }
 
-    /// Puts back what was taken and did not find its place, before what has come since.
+    /// Puts undelivered messages back in front of newer ones.
     pub(crate) fn requeue(&self, taken: Vec<DequeuedPrompt>) {
         let mut state = self.lock();
         for DequeuedPrompt { queue, prompt } in taken.into_iter().rev() {
@@ -327,7 +328,7 @@ impl QueueState {
 }
 
 impl Prompt {
-    /// True if a model would be told nothing.
+    /// True if the message has no content for a model.
     pub(crate) fn is_empty(&self) -> bool {
         self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
     }
@@ -336,7 +337,7 @@ impl Prompt {
         self.content.iter().filter_map(ContentBlock::as_text).map(|text| text.len() as u64).sum()
     }
 
-    /// Its text, with a word for each image: what front ends show of a message that waits.
+    /// Returns the text with a placeholder for each image. Front ends show it for a queued message.
     ///
     /// ```
     /// let prompt = haft_core::Prompt::from("Not in src/.");

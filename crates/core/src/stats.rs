@@ -11,27 +11,27 @@ use crate::session::entry::{EntryBody, SessionEntry};
 /// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SessionStats {
-    /// Tokens and cost of everything since the session began, earlier processes included, branches that were left not.
+    /// Tokens and cost since the session began, including earlier processes, without abandoned branches.
     pub usage: TokenUsage,
-    /// The use of the context.
+    /// The usage of the context.
     pub context: ContextUsage,
 }
 
-/// The use of the context.
+/// The usage of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextUsage {
-    /// Tokens of the transcript and all that is sent along with it. What the provider counted with its last answer, and
-    /// an estimate of what came since.
+    /// Tokens of the transcript and everything that is sent with it: the provider's count of the last answer, plus an
+    /// estimate of later messages.
     pub tokens: u64,
-    /// The number of them that are estimated. All of them before the first answer, and then without the system prompt
-    /// and the tools.
+    /// The number of estimated tokens. Before the first answer all tokens are estimated, without the system prompt and
+    /// the tools.
     pub estimated: u64,
-    /// The number of tokens that the model can read and write in one request, where known.
+    /// The context window of the model in tokens, if known.
     pub window: Option<u64>,
 }
 
-/// Roughly how many tokens a message takes: a token for four bytes of text, and what a picture takes at most. Meant for
-/// the few messages that no provider has counted yet.
+/// Estimates the tokens of a message: one token per four bytes of text, and the maximum for an image. Intended for the
+/// few messages that no provider has counted yet.
 pub fn estimated_tokens(message: &Message) -> u64 {
     /// The tokens around a message.
     const FRAME: u64 = 4;
@@ -43,7 +43,7 @@ pub fn estimated_tokens(message: &Message) -> u64 {
     FRAME + said
 }
 
-/// The tokens of a large picture, which a provider shrinks.
+/// The tokens of a large image after the provider resized it.
 const IMAGE: u64 = 1_600;
 
 fn content_tokens(content: &ContentBlock) -> u64 {
@@ -60,7 +60,7 @@ fn block_tokens(block: &AssistantBlock) -> u64 {
     }
 }
 
-/// A token for four bytes.
+/// Estimates one token per four bytes.
 pub(crate) fn text_tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
@@ -69,12 +69,12 @@ pub(crate) fn text_tokens(text: &str) -> u64 {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UsageTally {
     pub(crate) usage: TokenUsage,
-    /// The tokens of the context when the provider last counted them, and how many messages those were.
+    /// The provider's last count of context tokens, and the number of messages that it covers.
     counted: Option<(u64, usize)>,
 }
 
 impl UsageTally {
-    /// Counts a branch that sends the model this many messages.
+    /// Counts a branch that sends this many messages to the model.
     pub(crate) fn from_branch(session: &Session, branch: &[Arc<SessionEntry>], messages: usize) -> Self {
         let mut tally = Self { usage: usage_before(session, branch), counted: None };
         let mut behind = 0;
@@ -90,7 +90,7 @@ impl UsageTally {
                 }
                 EntryBody::CustomMessage(_) | EntryBody::BranchSummary(_) => behind += 1,
                 EntryBody::Compaction(compaction) => {
-                    // What was counted before is not what is sent now.
+                    // The earlier count does not apply to the current messages.
                     tally.counted = None;
                     match (compaction.used, &compaction.answer) {
                         (Some(used), _) => tally.usage = used,
@@ -113,18 +113,18 @@ impl UsageTally {
         tally
     }
 
-    /// An answer came, and is the last of this many messages.
+    /// Adds the usage of an answer, which is the last of this many messages.
     pub(crate) fn add_response(&mut self, usage: TokenUsage, messages: usize) {
         self.usage += usage;
         self.counted = provider_count(usage, messages).or(self.counted);
     }
 
-    /// Everything used so far is this; the context is another one, which no provider has counted yet.
+    /// Creates the tally after a compaction: the total usage so far, and a context that no provider has counted.
     pub(crate) fn after_compaction(used: TokenUsage) -> Self {
         Self { usage: used, counted: None }
     }
 
-    /// True if a provider has counted the context and all that is sent along with it.
+    /// True if a provider has counted the context and everything that is sent with it.
     pub(crate) fn is_counted(&self) -> bool {
         self.counted.is_some()
     }
@@ -136,7 +136,7 @@ impl UsageTally {
     }
 }
 
-/// Returns the usage before a branch that begins at what a compaction kept.
+/// Returns the usage before the first entry that a compaction kept.
 fn usage_before(session: &Session, branch: &[Arc<SessionEntry>]) -> TokenUsage {
     let mut usage = TokenUsage::default();
     let mut next = branch.first().and_then(|entry| entry.parent);
@@ -151,7 +151,7 @@ fn body_usage(body: &EntryBody) -> TokenUsage {
     body.answer().map(|answer| answer.usage).unwrap_or_default()
 }
 
-/// Returns the count of the provider, unless it counted nothing: an aborted answer has no count.
+/// Returns the provider's count; `None` if it is zero, as for an aborted answer.
 fn provider_count(usage: TokenUsage, messages: usize) -> Option<(u64, usize)> {
     let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
     (tokens > 0).then_some((tokens, messages))

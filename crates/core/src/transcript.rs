@@ -1,8 +1,8 @@
-//! The transcript: what stands in the session's log, and a copy of it for requests.
+//! The transcript: the messages in the session's log, and a copy of them for requests.
 //!
-//! A message is in the log before it is in the copy, and in the copy before anybody is told of it. What the log did not
-//! take is kept, in order, and offered again before anything new: an answer that was paid for is not lost because the
-//! disk was full for a moment.
+//! A message is written to the log before it is added to the copy, and added to the copy before any observer sees it.
+//! Entries that could not be written are kept in order and written before any new entry, so that a full disk does not
+//! lose an answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::session::entry::{
 use crate::session::{Durability, EntryId, Session, SessionContext, SessionError, missing_result};
 use crate::stats::UsageTally;
 
-/// The messages of an agent, and the session they are kept in.
+/// The messages of an agent, and the session that records them.
 pub(crate) struct Transcript {
     pub(crate) session: Session,
     state: Mutex<TranscriptState>,
@@ -27,22 +27,22 @@ pub(crate) struct Transcript {
 
 struct TranscriptState {
     messages: Arc<Vec<Message>>,
-    /// The settings of the log: model, thinking and tools.
+    /// The settings in the log: model, thinking level and tools.
     settings: SessionSettings,
     tally: UsageTally,
-    /// The messages that the log has not taken yet, oldest first.
+    /// The messages that could not be written yet, oldest first.
     unsaved: VecDeque<Said>,
-    /// Results of the last answer's calls that the session's reader made up, since they had none.
+    /// Placeholder results for the calls of the last answer, which had none.
     unwritten: Vec<ToolMessage>,
     started: Vec<ToolCallId>,
 }
 
-/// A message on its way to the disk. Until this is done it survives the end of the program, but no loss of power.
-#[must_use = "what must be on the disk has to be waited for"]
+/// A message on its way to disk. Until it is synced, it survives the end of the program, but not a power failure.
+#[must_use = "the message is durable only after `wait_synced`"]
 pub(crate) struct PendingSave(Option<BoxFuture<'static, Result<EntryId, SessionError>>>);
 
 impl PendingSave {
-    /// Waits until it is on the disk.
+    /// Waits until the message is on disk.
     pub(crate) async fn wait_synced(self) -> Result<(), SessionError> {
         match self.0 {
             Some(saved) => saved.await.map(drop),
@@ -57,7 +57,7 @@ impl Transcript {
         Self { session, state }
     }
 
-    /// Goes on with what the session says by now: somebody else may have added to it, or gone on from another entry.
+    /// Reloads the session after other code has appended to it or moved it.
     pub(crate) fn reload(&self) -> Result<(), SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
@@ -65,9 +65,9 @@ impl Transcript {
         Ok(())
     }
 
-    /// Leaves an answer that the provider did not end, if it is what the model would be sent last: it stays in the log, on
-    /// a branch of its own, and the next answer takes its place. What stands behind it is not left with it: a summary was
-    /// paid for, and what an extension told is meant for the model.
+    /// Abandons the last answer if the provider did not complete it. The answer stays in the log on its own branch, and
+    /// the next answer replaces it. Entries after it are kept: a summary cost tokens, and extension messages are meant
+    /// for the model.
     pub(crate) fn rewind_failed_response(&self) -> Result<(), SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
@@ -99,12 +99,12 @@ impl Transcript {
         (state.tally, state.messages.clone())
     }
 
-    /// Returns the settings of the log: model, thinking and tools.
+    /// Returns the settings in the log: model, thinking level and tools.
     pub(crate) fn settings(&self) -> SessionSettings {
         self.lock().settings.clone()
     }
 
-    /// Writes what changed of model, thinking and tools.
+    /// Records changes of model, thinking level and tools.
     pub(crate) fn record_settings(
         &self,
         changes: Vec<EntryBody>,
@@ -118,14 +118,14 @@ impl Transcript {
         Ok(())
     }
 
-    /// Adds a message that somebody else still has, should it not be written: what the user said.
+    /// Adds a user message. If it cannot be written, the caller keeps it.
     pub(crate) fn add(&self, message: Message) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
         state.save(&self.session, &Said { message, answer: None })
     }
 
-    /// Adds a message that nobody else has. When it cannot be written now it is later.
+    /// Adds a message that has no other copy. If it cannot be written now, it is written later.
     pub(crate) fn add_or_defer(
         &self,
         message: Message,
@@ -140,8 +140,8 @@ impl Transcript {
         saved
     }
 
-    /// Writes that calls are about to run, in their order, and waits until that is on the disk: one sync for all of them.
-    /// Says of each whether it is.
+    /// Records the starts of calls, in order, and waits until they are on disk, with one sync for all of them. Returns
+    /// the outcome for each call.
     pub(crate) async fn record_starts(&self, starts: Vec<ToolStart>) -> Vec<Result<(), SessionError>> {
         let (written, synced) = {
             let mut state = self.lock();
@@ -153,7 +153,7 @@ impl Transcript {
         written.into_iter().map(|one| one.and_then(|()| synced.clone())).collect()
     }
 
-    /// Writes what people who read the log want to know and the model is not told.
+    /// Records a note for people who read the log; the model does not see it.
     pub(crate) fn add_custom(&self, remark: Custom) -> Result<(), SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
@@ -161,8 +161,8 @@ impl Transcript {
         Ok(())
     }
 
-    /// Goes on from an entry: what stands behind it stays in the log, on a branch of its own. The remark says why, and
-    /// that whoever opens the session goes on from there, too.
+    /// Moves back to an entry. The entries after it stay in the log, on their own branch. The remark records the
+    /// reason, and makes later readers of the file continue there too.
     pub(crate) fn rewind_to(&self, to: Option<EntryId>, remark: Option<Custom>) -> Result<(), SessionError> {
         let mut state = self.lock();
         let caught_up = state.write_unsaved(&self.session);
@@ -175,8 +175,8 @@ impl Transcript {
         Ok(())
     }
 
-    /// Writes what could not be written before, and gives every call a result that has none: servers refuse a
-    /// transcript in which one is missing.
+    /// Writes pending entries and adds a result for every call without one, because servers reject a transcript with a
+    /// missing result.
     pub(crate) fn complete_calls(&self, now: impl Fn() -> Rfc3339Time) -> Result<(), SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
@@ -191,7 +191,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Puts a summary in place of what was said before its first kept entry. What it cost counts from here on.
+    /// Replaces everything before the summary's first kept entry. The cost of the summary counts from here on.
     pub(crate) fn compact(&self, compaction: Compaction) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
@@ -235,7 +235,7 @@ impl TranscriptState {
         Ok(())
     }
 
-    /// Writes what could not be written before.
+    /// Writes pending entries.
     fn write_unsaved(&mut self, session: &Session) -> Result<(), SessionError> {
         while let Some(said) = self.unsaved.front().cloned() {
             drop(self.save(session, &said)?);
@@ -258,8 +258,8 @@ impl TranscriptState {
         Ok(saved)
     }
 
-    /// The results that the last answer's calls lack: as when the session is read, a call's result is the one of its
-    /// name, wherever it stands.
+    /// Returns results for the last answer's calls that have none. As in the session's reader, a result belongs to the
+    /// call with its id, at any position.
     fn missing_results(&self, now: impl Fn() -> Rfc3339Time) -> Vec<Message> {
         let mut answered = Vec::new();
         for message in self.messages.iter().rev() {
@@ -285,12 +285,12 @@ impl TranscriptState {
     }
 }
 
-/// Writes one entry. That it is written is known at once; whether it is on the disk, later.
+/// Writes one entry. The outcome of the write is known at once; the outcome of the sync later.
 fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<PendingSave, SessionError> {
     let mut appended = session.append(body, durability).boxed();
     match appended.as_mut().now_or_never() {
         Some(Ok(_)) => Ok(PendingSave(None)),
-        // It is in the log; who waits for the disk is told.
+        // The entry is in the log; the caller that waits for the disk receives the error.
         Some(Err(error @ SessionError::NotSynced(_))) => Ok(PendingSave(Some(ready(Err(error)).boxed()))),
         Some(Err(error)) => Err(error),
         None => Ok(PendingSave(Some(appended))),
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_belongs_to_the_call_of_its_name() {
+    fn matches_result_to_call_by_id() {
         let time = || Rfc3339Time("T".into());
         let calls = ["c1", "c2", "c3"].map(|id| ToolCall {
             id: ToolCallId::new(id),

@@ -72,7 +72,7 @@ struct FittingLines {
 }
 
 impl FittingLines {
-    /// Not even one line fits, although lines are wanted: the first one is cut.
+    /// True if not even one line fits and at least one line is wanted, so that the first line must be cut.
     fn must_cut_line(&self, text: &str, limits: TruncationLimits) -> bool {
         self.lines == 0 && limits.lines > 0 && limits.bytes > 0 && !text.is_empty()
     }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_themselves_still_fit() {
+    fn accepts_text_at_the_exact_limits() {
         let lines = "x\n".repeat(MAX_LINES);
         assert!(head(&lines, TruncationLimits::default()).is_whole());
         let one_more = format!("{lines}x");
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn kept_and_omitted_add_up(text in "[aä\n😀]{0,40}", bytes in 0usize..60, lines in 0usize..20) {
+        fn kept_and_omitted_parts_add_up(text in "[aä\n😀]{0,40}", bytes in 0usize..60, lines in 0usize..20) {
             let limits = TruncationLimits { bytes, lines };
             let all = text.split_inclusive('\n').count();
             for part in [head(&text, limits), tail(&text, limits)] {

@@ -1,4 +1,4 @@
-//! One prompt from beginning to end: asks what the state machine says to ask, and feeds it the answers.
+//! Runs one prompt from beginning to end: performs the actions of the state machine and feeds it the results.
 
 mod ask;
 mod compact;
@@ -33,7 +33,7 @@ use show::ResponseDisplay;
 use state::{StepContinuation, TurnInput, TurnPhase};
 use tools::ToolCalls;
 
-/// One run: the driver of the state machine.
+/// The driver of the state machine for one run.
 pub(crate) struct TurnDriver {
     run: RunContext,
     /// The sections that hooks added to the system prompt, in order.
@@ -41,17 +41,17 @@ pub(crate) struct TurnDriver {
     setup: AgentSetup,
     /// The part of an incomplete answer that the user has seen.
     answer: IncompleteResponse,
-    /// The user's messages on their way to the disk.
+    /// The user's messages on their way to disk.
     saving: Vec<PendingSave>,
-    /// Where the session stood before what the user said last.
+    /// The position of the session before the last user message.
     origin: Option<EntryId>,
-    /// The reason why the context could not be summed up in this step.
+    /// The reason why the context could not be compacted in this step.
     not_compacted: Option<CompactError>,
-    /// The agent is free for the next run; this one must not touch it any more.
+    /// True if the agent is free for the next run, so that this run must not change it.
     over: bool,
 }
 
-/// Works on one prompt, or on what waits. Every path ends with `done`.
+/// Works on a prompt, or on queued messages. Every path ends with `done`.
 pub(crate) async fn run_prompt(
     agent: Arc<AgentState>,
     prompt: Option<Prompt>,
@@ -59,7 +59,7 @@ pub(crate) async fn run_prompt(
     cancel: CancellationToken,
 ) -> Result<(), TurnError> {
     if !agent.queues.open(emitter.clone(), true) {
-        // The observers watch the run that goes on; this one never began.
+        // The observers watch the active run; this run never started.
         let emitter = emitter.without_observers();
         return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
     }
@@ -80,7 +80,7 @@ pub(crate) async fn run_prompt(
 }
 
 pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
-    // Nobody is told anything meanwhile.
+    // No one receives events of this run.
     let (sender, _) = crate::emitter::event_channel();
     if !agent.queues.open(EventEmitter::new(Vec::new(), sender), false) {
         return Err(TurnErrorKind::Busy);
@@ -90,8 +90,8 @@ pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
     reloaded
 }
 
-/// However a run ends, also when it is dropped: what the user saw is kept, every call has a result, and then the next
-/// prompt may come.
+/// At the end of a run, even if it is dropped: content that the user saw is kept, every call has a result, and then the
+/// next prompt can start.
 impl Drop for TurnDriver {
     fn drop(&mut self) {
         if self.over {
@@ -102,7 +102,7 @@ impl Drop for TurnDriver {
     }
 }
 
-/// Tells the front end how it ended, unless the user did it.
+/// Reports the error to the front end, unless the user aborted the run.
 fn finish(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
         emitter.emit(AgentEvent::Error { message: error.to_string(), stage: error.stage() });
@@ -125,14 +125,14 @@ impl TurnDriver {
         }
     }
 
-    /// Keeps what the user saw, and gives every call a result.
+    /// Keeps the content that the user saw, and adds missing results of calls.
     fn save_interrupted(&mut self) {
-        // A session that cannot be written is the next run's first concern.
+        // The next run handles a session that cannot be written.
         drop(self.keep_partial(StopCause::Aborted));
         drop(self.settle_calls());
     }
 
-    /// Before the end of the run is told, all of it is on the disk, and what had to be mended for that is known.
+    /// Syncs the session and reports its repairs before the end of the run is reported.
     async fn close(&mut self, outcome: Result<(), TurnError>) -> Result<(), TurnError> {
         if !self.over {
             self.save_interrupted();
@@ -142,21 +142,21 @@ impl TurnDriver {
         outcome.and(kept.map_err(|error| TurnError { step: 0, kind: session_error(error) }))
     }
 
-    /// Tells what was wrong with the session's file and has been mended, once each.
+    /// Reports the repairs of the session's file, each once.
     fn emit_repairs(&self) {
         let repaired = self.run.agent.transcript.session.take_repair_events();
         repaired.into_iter().for_each(|event| self.run.emitter.emit(event));
     }
 
-    /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
+    /// Adds the initial messages to the transcript and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
         self.emit_repairs();
         self.settle_calls().map_err(session_error)?;
         if prompt.is_none() && self.run.agent.queues.queued_messages().is_empty() {
-            // The last message of the user is to be answered, and not half an answer of the provider.
+            // The request must end with the user's message, not with an incomplete answer.
             self.run.agent.transcript.rewind_failed_response().map_err(session_error)?;
         }
-        // Before anything is taken: what waits when this fails waits on.
+        // Done before messages are taken, so that they stay in the queue if this fails.
         self.note_setup().map_err(session_error)?;
         self.mark_origin();
         let waited = self.run.agent.queues.take_first(prompt.is_some());
@@ -215,8 +215,7 @@ impl TurnDriver {
         }
     }
 
-    /// The seam before each call of the model: what was changed since the last one counts from here on, and the hooks
-    /// decide whether this step may begin.
+    /// Starts a step: applies changes since the last step, and asks the hooks whether the step can start.
     async fn start(&mut self, step: u32) -> TurnInput {
         let hooks = self.run.agent.current_hooks();
         self.run.emitter.set_observers(hooks.observers);
@@ -239,7 +238,7 @@ impl TurnDriver {
         self.compact_if_full().await.err().unwrap_or(TurnInput::Allowed)
     }
 
-    /// Reports the end of a step, when every call has a result.
+    /// Reports the end of a step after every call has a result.
     async fn end(&mut self, stop: StopCause, error: Option<String>, then: &StepContinuation) -> TurnInput {
         let settled = self.settle_calls();
         self.run.emitter.emit(AgentEvent::TurnEnd { stop, error });
@@ -247,7 +246,7 @@ impl TurnDriver {
             return error.into();
         }
         match then {
-            // So that the next prompt need not wait for it. The work is done, so that an abort changes nothing.
+            // Compacts now so that the next prompt does not wait. The work is done, so an abort changes nothing.
             StepContinuation::Finish(Ok(())) | StepContinuation::Stop => match self.compact_if_full().await {
                 Err(TurnInput::Unsaved(error)) => TurnInput::Unsaved(error),
                 Ok(()) | Err(_) => TurnInput::EndReported,
@@ -257,7 +256,7 @@ impl TurnDriver {
         }
     }
 
-    /// From here on the step works with what the agent was last given; the log is told what is new.
+    /// Applies the agent's current settings to this step and records changes in the log.
     fn note_setup(&mut self) -> Result<(), SessionError> {
         let setup = self.run.agent.setup();
         let (changes, settings) = setup.changes_since(&self.run.agent.transcript.settings());
@@ -272,7 +271,7 @@ impl TurnDriver {
         self.run.agent.transcript.complete_calls(|| self.run.agent.current_time())
     }
 
-    /// Takes what the user said meanwhile, unless it was the user's wish to stop: then it waits on.
+    /// Takes queued user messages. If the user asked to stop, they stay in the queue.
     fn take_queued(&mut self, stopping: bool) -> TurnInput {
         if self.run.cancel.is_cancelled() {
             let over = stopping && self.run.agent.queues.close_if_empty();
@@ -301,7 +300,7 @@ impl TurnDriver {
         self.deliver_queued(taken).map_or_else(TurnInput::from, |()| TurnInput::Taken { any })
     }
 
-    /// The user wants an end: what the model is told for the last time.
+    /// Handles an interruption: adds the last message for the model.
     fn finish_interrupted(&mut self, hint: Option<Prompt>, stopping: bool) -> TurnInput {
         if hint.is_none() && stopping {
             return TurnInput::Taken { any: false };
@@ -310,7 +309,7 @@ impl TurnDriver {
         self.add_user_message(&hint).map_or_else(TurnInput::from, |()| TurnInput::Interrupted)
     }
 
-    /// Puts messages that waited into the transcript. Those that the session does not take wait on where they waited.
+    /// Adds queued messages to the transcript. Messages that cannot be written return to their queue.
     fn deliver_queued(&mut self, waited: Vec<DequeuedPrompt>) -> Result<(), SessionError> {
         if waited.is_empty() {
             return Ok(());
@@ -326,7 +325,7 @@ impl TurnDriver {
         Ok(())
     }
 
-    /// Puts a message of the user into the transcript. It is on the disk before anything of the answer is shown.
+    /// Adds a user message to the transcript. It is on disk before any part of the answer is shown.
     fn add_user_message(&mut self, prompt: &Prompt) -> Result<(), SessionError> {
         let (content, time) = (prompt.content.clone(), self.run.agent.current_time());
         let saved =
@@ -336,7 +335,7 @@ impl TurnDriver {
         Ok(())
     }
 
-    /// Waits until all that the user said is on the disk.
+    /// Waits until all user messages are on disk.
     async fn wait_prompts_saved(&mut self) -> Result<(), SessionError> {
         let saving = std::mem::take(&mut self.saving);
         for saved in saving {
@@ -345,7 +344,7 @@ impl TurnDriver {
         Ok(())
     }
 
-    /// Marks the place that the session goes back to when the turn is discarded.
+    /// Marks the position to which a discarded turn returns.
     fn mark_origin(&mut self) {
         self.origin = self.run.agent.transcript.session.leaf();
     }
@@ -358,8 +357,8 @@ impl TurnDriver {
         TurnInput::EndReported
     }
 
-    /// Continues from where the session stood before, and notes the hook that wanted that. What was left stays in the
-    /// session's log, on a branch of its own.
+    /// Moves the session back to its position before the turn, and records the hook that requested it. The abandoned
+    /// entries stay in the log, on their own branch.
     fn rewind_to(
         &self,
         to: Option<EntryId>,
@@ -379,13 +378,14 @@ impl TurnDriver {
         instructions: Option<String>,
     ) -> Result<CompactionOutcome, CompactError> {
         self.settle_calls().map_err(compact::compact_session_error)?;
-        // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
+        // The log records the summarizing model with the summary. It becomes the session's model only when it receives
+        // a request.
         let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;
         outcome.unwrap_or(Err(CompactError::Nothing))
     }
 
-    /// Sums up if the context has come near the window. A failure is reported, and the turn continues: the provider
-    /// decides whether the request is too long.
+    /// Compacts the context if it is close to the window's limit. A failure is reported and the turn continues: the
+    /// provider decides whether the request is too long.
     ///
     /// # Errors
     /// The input that ends the turn.
@@ -400,10 +400,10 @@ impl TurnDriver {
         }
     }
 
-    /// Sums up because the provider refused the request.
+    /// Compacts the context after the provider rejected the request as too long.
     ///
     /// # Errors
-    /// The input that ends the turn: the refusal itself, if nothing could be done about it.
+    /// The input that ends the turn: the rejection, if compaction did not help.
     async fn compact_after_overflow(&mut self, overflow: ModelError) -> Result<(), TurnInput> {
         let fails = |why: &CompactError| {
             let message = format!("{overflow}; {why}");
@@ -421,7 +421,7 @@ impl TurnDriver {
         self.not_compacted.as_ref().map_or(Ok(()), |why| Err(fails(why)))
     }
 
-    /// Takes the outcome of summing up.
+    /// Handles the outcome of a compaction.
     ///
     /// # Errors
     /// The input that ends the turn.
@@ -438,7 +438,7 @@ impl TurnDriver {
     }
 }
 
-/// Notes a refusal of the turn in the session. A discarded turn is noted when the session goes back.
+/// Records a refusal of the turn in the session. A discarded turn is recorded when the session moves back.
 fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
     if refusal.scope == RefusalScope::Turn {
         run.record_intervention(None, InterventionAction::TurnEnded, vec![refusal.by.clone()]);
@@ -446,11 +446,11 @@ fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
     TurnInput::Refused(refusal)
 }
 
-/// The message for the model when the user wants an end and says nothing else.
+/// The message for the model after an interruption without a hint.
 const FINISH: &str =
     "Stop here and call no more tools. Say in a few sentences what is done and what is left to do.";
 
-/// The name of a hook that panicked and so cannot name itself.
+/// The name for a hook that panicked and cannot provide its name.
 const A_HOOK: &str = "a hook";
 
 impl From<CallCancelled> for TurnInput {
@@ -469,7 +469,7 @@ fn session_error(error: SessionError) -> TurnErrorKind {
     TurnErrorKind::Session { reason: with_causes(error) }
 }
 
-/// The error with its causes, since what the system said is one of them.
+/// Returns the error with its causes, which include the system's error.
 fn with_causes(error: SessionError) -> String {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(&error);

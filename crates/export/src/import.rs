@@ -1,7 +1,7 @@
-//! Sessions of haft, zot and pi as entries of haft. Nothing of them is run, and what cannot be read is told.
+//! Import of sessions of haft, zot and pi. Nothing in them is executed; unreadable parts are reported.
 
+mod builder;
 mod haft;
-mod maker;
 mod pi;
 mod zot;
 
@@ -12,16 +12,16 @@ use haft_core::session::{EntryId, SessionId};
 use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
-use maker::EntryBuilder;
+use builder::EntryBuilder;
 
 /// The limits of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportLimits {
-    /// Bytes of a file.
+    /// The maximum size of a file, in bytes.
     pub bytes: usize,
-    /// Bytes of a line.
+    /// The maximum length of a line, in bytes.
     pub line: usize,
-    /// Lines.
+    /// The maximum number of lines.
     pub lines: usize,
 }
 
@@ -31,14 +31,14 @@ impl Default for ImportLimits {
     }
 }
 
-/// The program that a session file belongs to.
+/// The program that wrote a session file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionFormat {
-    /// A session of haft, or one that it exported.
+    /// A session of haft, or an exported one.
     Haft,
     /// A session of pi.
     Pi,
-    /// A session of zot, or a `.zotsession`.
+    /// A session of zot, or a `.zotsession` file.
     Zot,
 }
 
@@ -52,21 +52,21 @@ impl fmt::Display for SessionFormat {
     }
 }
 
-/// The session made of a file.
+/// An imported session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedSession {
-    /// The program it belonged to.
+    /// The program that wrote the file.
     pub format: SessionFormat,
-    /// Of a new session in the directory that was given.
+    /// The header of a new session in the given directory.
     pub header: SessionHeader,
-    /// Each behind its parent.
+    /// The entries, each after its parent.
     pub entries: Vec<SessionEntry>,
-    /// Parts that could not be read as they were meant.
+    /// Parts that could not be imported completely.
     pub problems: Vec<ImportProblem>,
 }
 
 impl ImportedSession {
-    /// Gives the session a name.
+    /// Sets the name of the session.
     pub fn set_name(&mut self, name: &str) {
         let Some(SessionEntry { id, time, .. }) = self.entries.last() else { return };
         let body = Name { name: name.to_owned() }.into();
@@ -75,12 +75,12 @@ impl ImportedSession {
     }
 }
 
-/// Something that could not be read as it was meant.
+/// A part that could not be imported completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportProblem {
-    /// The line, counted from 1; none where it is about the file.
+    /// The line, counted from 1; `None` if the problem concerns the whole file.
     pub line: Option<u64>,
-    /// The problem, and its effect.
+    /// The problem and its effect.
     pub what: String,
 }
 
@@ -93,36 +93,36 @@ impl fmt::Display for ImportProblem {
     }
 }
 
-/// Why a file is not read at all.
+/// The reason why a file cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It is larger than [`ImportLimits`] allow.
-    #[error("the file has more than {most} {what}; split it, or take what you need of it")]
+    /// The file exceeds the [`ImportLimits`].
+    #[error("the file has more than {most} {what}; split the file, or remove the parts you do not need")]
     TooLarge {
-        /// Bytes, lines, …
+        /// The exceeded quantity: bytes, lines, …
         what: &'static str,
         /// The limit.
         most: usize,
     },
-    /// Nothing in it is of a known format.
-    #[error("the file is no session of haft, pi or zot")]
+    /// The file does not have a known format.
+    #[error("the file is not a session of haft, pi or zot")]
     UnknownFormat,
-    /// A later version of haft wrote it.
-    #[error("the session is of format {version}, newer than {FORMAT_VERSION}; import it with a newer haft")]
+    /// A newer version of haft wrote the file.
+    #[error("the session has format {version}, newer than {FORMAT_VERSION}; upgrade haft to import it")]
     Newer {
-        /// Its version.
+        /// The format version of the file.
         version: u32,
     },
-    /// There is nothing to go on with.
-    #[error("the session holds no entry that can be read")]
+    /// The session has no readable entries.
+    #[error("the session has no readable entries")]
     Empty,
 }
 
-/// Reads a session as a new one of the directory `cwd`.
+/// Imports a session as a new session of the directory `cwd`.
 ///
 /// # Errors
-/// [`ImportError`] when there is nothing to import. What is wrong with single lines is among the problems.
+/// [`ImportError`] when the file cannot be imported. Mistakes in single lines are reported as problems.
 pub fn import_session(
     bytes: &[u8],
     cwd: &str,
@@ -148,7 +148,7 @@ pub fn import_session(
     Ok(ImportedSession { format, header, entries, problems })
 }
 
-/// The session that the reader of one format found.
+/// The content of a session file, read by the parser of one format.
 struct ParsedSession {
     entries: Vec<SessionEntry>,
     problems: Vec<ImportProblem>,
@@ -157,8 +157,8 @@ struct ParsedSession {
 }
 
 impl ParsedSession {
-    fn from_builder(maker: EntryBuilder, created: Option<Rfc3339Time>) -> Self {
-        let (entries, problems) = maker.finish();
+    fn from_builder(builder: EntryBuilder, created: Option<Rfc3339Time>) -> Self {
+        let (entries, problems) = builder.finish();
         Self { entries, problems, created, origin: None }
     }
 }
@@ -178,10 +178,10 @@ fn check_limits(bytes: &[u8], limits: &ImportLimits) -> Result<(), ImportError> 
     most(longest, limits.line, "bytes in one line")
 }
 
-/// Lines that are looked at for the format.
+/// The number of lines to examine for the format.
 const LOOKED_AT: usize = 20;
 
-/// Returns the format of a file, by the first line that tells. The first line of all may be damaged.
+/// Returns the format of a file, from the first conclusive line. The very first line may be damaged.
 fn detect_format(bytes: &[u8]) -> Option<SessionFormat> {
     #[derive(Deserialize)]
     struct FormatProbe {
@@ -209,14 +209,14 @@ fn detect_format(bytes: &[u8]) -> Option<SessionFormat> {
     shapes.into_iter().find_map(format)
 }
 
-/// The lines that are not empty, with their numbers.
+/// Returns the lines that are not empty, with their numbers.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Result<&str, std::str::Utf8Error>)> {
     let numbered = (1..).zip(bytes.split(|byte| *byte == b'\n'));
     let full = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     full.map(|(number, line)| (number, std::str::from_utf8(line)))
 }
 
-/// The same with what each line says, or why it says nothing.
+/// Same as [`lines`], with each line parsed as JSON, or the reason why it cannot be parsed.
 fn parse_rows<'b, T: Deserialize<'b>>(
     bytes: &'b [u8],
 ) -> impl Iterator<Item = (u64, Result<(&'b str, T), String>)> {

@@ -1,4 +1,4 @@
-//! A session as a file for others: the format of session files, without the sender's paths.
+//! Portable session files: the usual format, without the sender's paths.
 
 mod paths;
 
@@ -9,29 +9,29 @@ use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 use crate::select::{EntrySelection, NoSuchEntry};
 use paths::PathStripper;
 
-/// The directories of the sender, whose paths are taken out.
+/// The directories whose paths are removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SenderDirectories {
-    /// The sender's home directory, which becomes `~`. The directory that the session is about becomes `.`.
+    /// The sender's home directory, replaced by `~`. The session's working directory is replaced by `.`.
     pub home: Option<String>,
 }
 
-/// Why a session is not exported.
+/// An error of exporting a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortableError {
-    /// The chosen entry is not there.
+    /// The selected entry does not exist.
     #[error(transparent)]
     NoEntry(#[from] NoSuchEntry),
-    /// An entry has no form on disk.
+    /// An entry cannot be written as a line.
     #[error(transparent)]
     Unwritable(#[from] SessionError),
 }
 
-/// The file. What only the provider could read again is left out with the paths: nobody can say what is in it.
+/// Returns the content of the file. Provider-specific data is removed too, because its content cannot be checked.
 ///
 /// # Errors
-/// [`PortableError`].
+/// [`PortableError`] when the selected entry does not exist or an entry cannot be written.
 pub fn export_portable(
     session: &RecoveredSession,
     selection: &EntrySelection,
@@ -43,7 +43,7 @@ pub fn export_portable(
     let mut file = portable_header(session).to_line()?;
     for entry in entries {
         let line = without_native(entry).to_line()?;
-        // What an entry writes is JSON, which is UTF-8.
+        // Entries are written as JSON, which is UTF-8.
         let line = String::from_utf8_lossy(&line);
         file.extend(paths.strip_json(&line).as_bytes());
     }

@@ -1,4 +1,4 @@
-//! One row, or a part of its cases, in this process.
+//! Runs one row, or a subset of its cases, in this process.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::skip::{SKIPPED, SkippedRow};
 use crate::world::{RunMode, World, WorldSetup};
 use crate::{oracle, rows};
 
-/// Some of the cases of a row: each so many'th, from this one on.
+/// A subset of a row's cases: every n-th case, starting at one of the first n.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CaseSubset {
     pub(crate) first: usize,
@@ -20,9 +20,9 @@ pub(crate) struct CaseSubset {
 }
 
 impl CaseSubset {
-    /// Reads what `Display` writes.
+    /// Parses the text written by `Display`.
     fn parse(text: &str) -> Result<Self> {
-        let (first, of) = text.split_once('/').context("a part is a number of numbers")?;
+        let (first, of) = text.split_once('/').context("a subset must have the form N/M")?;
         Ok(Self { first: first.parse()?, of: of.parse()? })
     }
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for CaseSubset {
     }
 }
 
-/// Runs one row, or a part of its cases, in this process. What is printed last is the reason, if it did not pass.
+/// Runs one row, or a subset of its cases, in this process. The last line of the output is the reason for a failure.
 pub(crate) fn run(
     (id, part): (&str, &str),
     mode: RunMode,
@@ -58,11 +58,11 @@ fn try_run(
     dir: &Path,
     control: PathBuf,
 ) -> Result<()> {
-    let row = rows::all().find(|row| row.id == id).with_context(|| format!("there is no row {id}"))?;
+    let row = rows::all().find(|row| row.id == id).with_context(|| format!("unknown row {id}"))?;
     if mode.undefended && row.undefend.is_none() {
-        bail!("no way to take its defence down");
+        bail!("this row cannot be run without its defense");
     }
-    // Like the program: agent and extension IO on one thread.
+    // Agent and extension IO share one thread, as in the program.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let control = Arc::new(CanaryControl::new(control));
     let mut noticed = Ok(());
@@ -75,7 +75,7 @@ fn try_run(
         match outcome.with_context(|| format!("case {} of {}", at + 1, row.cases.len())) {
             Err(error) if !mode.undefended => return Err(error),
             Err(error) => noticed = noticed.and(Err(error)),
-            // This case would not miss the defence.
+            // This case does not detect a missing defense.
             Ok(()) if mode.undefended && case.notices_alone => return Ok(()),
             Ok(()) => {}
         }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_is_in_one_part() {
+    fn every_case_is_in_one_subset() {
         let parts = (0..3).map(|first| CaseSubset::parse(&CaseSubset { first, of: 3 }.to_string()).unwrap());
         let parts: Vec<_> = parts.collect();
         for case in 0..10 {

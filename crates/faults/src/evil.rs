@@ -1,4 +1,4 @@
-//! The misbehavior of a case, and its author.
+//! The misbehavior of a case, and the extension that performs it.
 
 use std::fs;
 
@@ -13,33 +13,33 @@ use crate::world::{EVIL, WorldSetup, sibling_binary};
 
 pub(crate) use crate::world::{extension_spec, misbehaving_spec};
 
-/// The extensions that misbehave in a case, beside the canary.
+/// The extensions that misbehave in a case, next to the canary.
 pub(crate) enum Misbehavior {
-    /// None, or those that `setup` adds.
-    Nobody,
+    /// No extension, or only those that `setup` adds.
+    NoExtension,
     /// `misbehave` with this fault.
     Fault(&'static str),
-    /// `misbehave`, which writes bytes at some moment.
+    /// `misbehave`, which writes bytes at a moment.
     Inject(Injection),
-    /// A process hook that is asked and told everything, with a fault that happens at this point (`misbehave hook`).
+    /// A process hook that subscribes to everything, with a fault at this point (`misbehave hook`).
     Hook { fault: &'static str, point: &'static str },
-    /// A script with this fault: the first of these programs that is installed, and the script's text.
+    /// A script with this fault: the first installed program of the list, and the script's text.
     Script { programs: &'static [&'static str], text: &'static str, fault: &'static str },
 }
 
-/// Bytes at some moment.
+/// Bytes to write at a moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Injection {
     pub(crate) at: InjectionMoment,
-    /// The bytes that are written; `$ID` becomes the id of the question, and nothing adds a newline.
+    /// The bytes to write; `$ID` becomes the id of the question. No newline is added.
     pub(crate) bytes: fn() -> Vec<u8>,
-    /// True if the bytes take the place of what is usually said then.
+    /// True if the bytes replace the usual answer.
     pub(crate) instead: bool,
-    /// Bytes in one write; 0 means all.
+    /// The bytes in one write; 0 means all.
     pub(crate) chunk: usize,
-    /// The length of the line without its newline, `$PAD` being stretched; 0 leaves it as it is.
+    /// The length of the line without its newline; `$PAD` is stretched to it. 0 means no padding.
     pub(crate) length: usize,
-    /// The greatest number of times.
+    /// The largest number of repetitions.
     pub(crate) times: u32,
 }
 
@@ -47,20 +47,20 @@ pub(crate) struct Injection {
 pub(crate) const INJECT: Injection =
     Injection { at: InjectionMoment::Ready, bytes: Vec::new, instead: false, chunk: 0, length: 0, times: 1 };
 
-/// When bytes are injected.
+/// The moment of an injection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum InjectionMoment {
-    /// Before hello.
+    /// Before `hello`.
     Start,
-    /// Between hello and the registrations.
+    /// Between `hello` and the registrations.
     Greeted,
-    /// When the host has answered the hello.
+    /// After the host's answer to `hello`.
     Ready,
-    /// When the tool is called.
+    /// On a call of the tool.
     Tool,
-    /// When it is asked about a tool call.
+    /// On an interception of a tool call.
     Gate,
-    /// When the command is run.
+    /// On a call of the command.
     Command,
 }
 
@@ -77,21 +77,21 @@ impl InjectionMoment {
     }
 }
 
-/// These bytes, before whatever is usually said at that moment.
+/// Writes these bytes before the usual answer.
 pub(crate) const fn inject(at: InjectionMoment, bytes: fn() -> Vec<u8>) -> Misbehavior {
     Misbehavior::Inject(Injection { at, bytes, ..INJECT })
 }
 
-/// These bytes in the place of what is usually said at that moment.
+/// Writes these bytes instead of the usual answer.
 pub(crate) const fn inject_instead(at: InjectionMoment, bytes: fn() -> Vec<u8>) -> Misbehavior {
     Misbehavior::Inject(Injection { at, bytes, instead: true, ..INJECT })
 }
 
 impl Misbehavior {
-    /// Returns the text of the marker when the fault has happened.
+    /// Returns the marker that the extension writes when the fault happens.
     pub(crate) fn marker(&self) -> Option<&'static str> {
         match self {
-            Self::Nobody => None,
+            Self::NoExtension => None,
             Self::Fault(fault) | Self::Hook { fault, .. } | Self::Script { fault, .. } => Some(fault),
             Self::Inject(_) => Some("inject"),
         }
@@ -100,7 +100,7 @@ impl Misbehavior {
     /// Adds the extensions to a world.
     pub(crate) fn add_to(&self, setup: &mut WorldSetup) -> Result<()> {
         match *self {
-            Self::Nobody => {}
+            Self::NoExtension => {}
             Self::Fault(fault) => setup.add(misbehaving_spec(setup, fault, EVIL)),
             Self::Hook { fault, point } => setup.add(faulty_hook_spec(setup, fault, point, EVIL)?),
             Self::Inject(inject) => {
@@ -129,7 +129,7 @@ impl Injection {
             "at": self.at.name(), "instead": self.instead, "chunk": self.chunk, "length": self.length,
             "times": self.times,
         });
-        fs::create_dir_all(dir).context("make the directory of what is injected")?;
+        fs::create_dir_all(dir).context("create the directory of the injection")?;
         fs::write(dir.join("plan.json"), plan.to_string()).context("write the plan")?;
         fs::write(dir.join("bytes"), (self.bytes)()).context("write the bytes")
     }
@@ -138,7 +138,7 @@ impl Injection {
 /// The calls of a hook that takes part in tool calls.
 const WATCHED: (&[&str], &[&str]) = (&["*"], &["before_tool", "approve_tool"]);
 
-/// A process hook with one fault under a name, which is asked about calls of tools and told everything.
+/// Describes a process hook with one fault, which is asked about tool calls and gets all events.
 pub(crate) fn faulty_hook_spec(
     setup: &WorldSetup,
     fault: &str,
@@ -150,7 +150,7 @@ pub(crate) fn faulty_hook_spec(
     hook_spec(setup, name, command)
 }
 
-/// A process hook that this command starts. No deadline of it passes unless the case shortens it.
+/// Describes a process hook that this command starts. Its deadlines are long unless the case shortens them.
 pub(crate) fn hook_spec(setup: &WorldSetup, name: &str, command: Vec<String>) -> Result<ExtensionSpec> {
     let (observe, intercept) = WATCHED;
     let watch = HookSubscriptions::parse(observe, intercept).map_err(anyhow::Error::msg)?;

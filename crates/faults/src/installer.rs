@@ -1,4 +1,4 @@
-//! A process that installs one extension, and what it came to: with an environment and a home of its own.
+//! Installs one extension in a separate process, with its own environment and home directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use haft_packages::install::lock::ApprovalMethod;
 use haft_packages::install::{ExtensionStore, InstallError, InstallSource};
 
-use crate::defence;
+use crate::defense;
 use crate::world::sibling_binary;
 
 /// The first argument of such a process.
@@ -17,24 +17,24 @@ pub(crate) const INSTALLER: &str = "installer";
 /// The outcome of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InstallOutcome {
-    /// It is there, in this directory.
+    /// The extension is installed in this directory.
     Installed(PathBuf),
-    /// It is not, and this is why, after its stable name.
+    /// The installation failed, with this error code and message.
     Refused(String, String),
 }
 
-/// Somebody who installs.
+/// The environment of an installation.
 pub(crate) struct Installer {
-    /// `$HAFT_HOME`.
+    /// The value of `$HAFT_HOME`.
     pub(crate) home: PathBuf,
-    /// Where it is done.
+    /// The working directory.
     pub(crate) cwd: PathBuf,
-    /// All of the environment, but for `PATH` unless it is among them.
+    /// The complete environment; `PATH` is inherited if it is not included.
     pub(crate) env: Vec<(String, String)>,
 }
 
 impl Installer {
-    /// Installs, or replaces what is there, in a process of its own.
+    /// Installs or updates an extension in a separate process.
     pub(crate) fn install(&self, source: &str) -> Result<InstallOutcome> {
         let words = [INSTALLER, &self.home.display().to_string(), source].map(str::to_owned);
         let output =
@@ -50,8 +50,8 @@ impl Installer {
         }
     }
 
-    /// Any program as it would be started by somebody who installs.
-    #[expect(clippy::disallowed_methods, reason = "this program again, and git")]
+    /// Returns a command for any program in this environment.
+    #[expect(clippy::disallowed_methods, reason = "starts this program and git")]
     pub(crate) fn command(&self, program: &Path, args: &[String]) -> Command {
         let mut command = Command::new(program);
         let path = std::env::var("PATH").unwrap_or_default();
@@ -61,13 +61,13 @@ impl Installer {
             .env_clear()
             .env("PATH", path)
             .envs(self.env.iter().cloned())
-            .envs(defence::inherited());
+            .envs(defense::inherited());
         command.stdin(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
 
-/// Such a process.
+/// Runs the installation in the separate process.
 pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
     match install(home, source) {
         Ok(dir) => println!("installed {}", dir.display()),
@@ -79,7 +79,7 @@ pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Removes a directory in which something was installed: nobody may write to what a store holds.
+/// Removes a directory with an installation, whose files are write-protected.
 pub(crate) fn clear(dir: &Path) -> Result<()> {
     make_writable(dir)
         .and_then(|()| fs::remove_dir_all(dir))

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-/// Result of one row or goal.
+/// The outcome of a row or goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ReportOutcome {
@@ -17,7 +17,7 @@ pub(crate) enum ReportOutcome {
     Skipped,
 }
 
-/// One row or goal of a report.
+/// The result of a row or goal in a report.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ReportEntry {
     /// The id, such as `P-07`.
@@ -26,7 +26,7 @@ pub(crate) struct ReportEntry {
     pub(crate) seconds: f64,
     /// The reason for a failure or a skip, or what was skipped in part; may be empty.
     pub(crate) reason: String,
-    /// The command that repeats it alone.
+    /// The command that repeats this row or goal.
     pub(crate) repeat: String,
 }
 
@@ -43,17 +43,17 @@ impl ReportEntry {
     }
 }
 
-/// The entries of a run, written to a file as they come if one is named.
+/// The entries of a run, optionally written to a file as they arrive.
 pub(crate) struct RunReport {
     file: Option<File>,
     entries: Vec<ReportEntry>,
 }
 
 impl RunReport {
-    /// An empty report. The file is made anew.
+    /// Creates an empty report and overwrites the file.
     pub(crate) fn new(path: Option<&Path>) -> Result<Self> {
         let create =
-            |path: &Path| File::create(path).with_context(|| format!("make the report {}", path.display()));
+            |path: &Path| File::create(path).with_context(|| format!("create the report {}", path.display()));
         Ok(Self { file: path.map(create).transpose()?, entries: Vec::new() })
     }
 
@@ -67,13 +67,13 @@ impl RunReport {
         Ok(())
     }
 
-    /// True if nothing failed.
+    /// True if no entry failed.
     pub(crate) fn is_good(&self) -> bool {
         self.entries.iter().all(|entry| entry.outcome != ReportOutcome::Failed)
     }
 
-    /// Lists what failed, with the command that repeats it, and what was skipped, with the reason. Empty if neither
-    /// happened.
+    /// Lists the failed entries with the command that repeats each, and the skipped entries with the reason. Empty if
+    /// there are none.
     pub(crate) fn render_lists(&self) -> String {
         let mut text = String::new();
         let mut list = |title: &str, chosen: &dyn Fn(&ReportEntry) -> bool, shows_command: bool| {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_a_line_of_json_an_entry_and_lists_what_was_not_run_or_failed() {
+    fn writes_json_lines_and_lists_failures_and_skips() {
         let entry = |name: &str, outcome, reason: &str| {
             let repeat = format!("cargo xtask faults {name}");
             ReportEntry::new(name, outcome, Duration::from_millis(1_234), reason.to_owned(), repeat)

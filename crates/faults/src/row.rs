@@ -9,18 +9,18 @@ use crate::world::{World, WorldSetup};
 pub(crate) use crate::skip::skip;
 pub(crate) use crate::world::{EVIL, ExpectedFaults};
 
-/// One fault and what must hold all the same.
+/// A misbehavior, and the required behavior of haft.
 pub(crate) struct FaultRow {
-    /// As in the matrix: `P-01`.
+    /// The id in the matrix, such as `P-01`.
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     pub(crate) cases: &'static [FaultCase],
-    /// Takes down the defence that the row is about, before the host starts. `None` while there is no way to; an
-    /// undefended run counts that as a failure.
+    /// Removes the defense that the row tests, before the host starts. If `None`, an undefended run counts as a
+    /// failure.
     pub(crate) undefend: Option<fn(&mut WorldSetup)>,
 }
 
-/// One variant of a row, in a world of its own.
+/// One variant of a row, in a separate world.
 pub(crate) struct FaultCase {
     pub(crate) evil: Misbehavior,
     /// Every `extension_error` of the case: extension and code, in any order.
@@ -29,7 +29,7 @@ pub(crate) struct FaultCase {
     pub(crate) setup: fn(&mut WorldSetup),
     /// The actions and checks while the host runs.
     pub(crate) play: CaseScript,
-    /// Without the defence this case has to notice by itself, whatever the others of its row do.
+    /// True if this case must detect a missing defense even if other cases of the row do.
     pub(crate) notices_alone: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) type CaseScript = for<'a> fn(&'a mut World) -> BoxFuture<'a, Result<(
 
 /// The defaults of cases.
 pub(crate) const CASE: FaultCase = FaultCase {
-    evil: Misbehavior::Nobody,
+    evil: Misbehavior::NoExtension,
     expect: &[],
     setup: |_| {},
     play: |world| Box::pin(world.wait_for_expected()),

@@ -1,4 +1,4 @@
-//! The rows, by group: one file each, and one line here.
+//! The rows by group: one file for each group, and one line in this list.
 
 mod content;
 mod files;

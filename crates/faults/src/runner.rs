@@ -1,4 +1,4 @@
-//! Runs rows, each in a process of its own, several at a time, and says what became of them.
+//! Runs rows in separate processes, several at a time, and prints the results.
 
 mod children;
 
@@ -21,17 +21,17 @@ use children::{RowExit, RowProcess};
 /// The first argument of a process that runs one row.
 pub(crate) const ROW: &str = "row";
 
-/// The first argument of the process that runs no fault at all.
+/// The first argument of the control process, which has no faults.
 pub(crate) const CONTROL: &str = "control";
 
-/// The beginning of a row's last line when it is shown although the row passed.
+/// The beginning of the last line of a row's output if that line is shown although the row passed.
 pub(crate) const FOUND: &str = "found: ";
 
-/// Rows that run at the same time. Most of them sleep.
+/// The number of rows that run at the same time. Most of them sleep.
 const AT_ONCE: usize = 6;
 
-/// The rows that take longest, and in how many processes their cases are run. They are started first, so that none of
-/// them runs alone in the end.
+/// The slowest rows, with the number of processes for their cases. They start first, so that none of them runs alone at
+/// the end.
 const LONGEST: &[(&str, usize)] = &[
     ("T-26", 6),
     ("S-12", 2),
@@ -46,19 +46,19 @@ const LONGEST: &[(&str, usize)] = &[
     ("L-06", 1),
 ];
 
-/// Longest time for one row; then it counts as hanging. Nobody waits that long while all is well.
+/// The time after which a row counts as hanging. Successful rows take far less.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(900);
 
-/// The same where the defences are down: a hang is what they may be for.
+/// The same time without the defenses, which may be needed to prevent a hang.
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(30);
 
-/// The same for full counts.
+/// The same time for full counts.
 const PATIENCE_IN_FULL: Duration = Duration::from_secs(3600);
 
-/// The size of a reason that is printed; all of it is in the row's output.
+/// The length of a printed reason; the row's output has the complete reason.
 const REASON: usize = 400;
 
-/// Which rows are run, and how.
+/// The selection of rows, and the mode.
 pub(crate) struct RunPlan {
     mode: RunMode,
     rows: Vec<&'static FaultRow>,
@@ -77,9 +77,9 @@ enum RowVerdict {
     Ok,
     Failed,
     Skipped,
-    /// Undefended, and the row failed, as it should.
+    /// Without its defense, the row failed, as it should.
     Noticed,
-    /// Undefended, and the row passed all the same.
+    /// Without its defense, the row passed.
     Missed,
 }
 
@@ -94,7 +94,7 @@ impl RowVerdict {
         }
     }
 
-    /// The result for the report.
+    /// Returns the outcome for the report.
     const fn outcome(self) -> ReportOutcome {
         match self {
             Self::Ok | Self::Noticed => ReportOutcome::Ok,
@@ -109,7 +109,7 @@ impl RowVerdict {
 }
 
 impl RunPlan {
-    /// These rows, or all; a group's letter names all of its rows.
+    /// Selects these rows, or all; a group's letter selects all of its rows.
     pub(crate) fn new(mode: RunMode, names: &[&str]) -> Result<Self> {
         let named = |row: &&FaultRow| {
             names.is_empty()
@@ -118,18 +118,18 @@ impl RunPlan {
         let mut rows: Vec<_> = rows::all().filter(named).collect();
         rows.sort_by_key(|row| LONGEST.iter().position(|(id, _)| *id == row.id).unwrap_or(LONGEST.len()));
         if rows.is_empty() {
-            bail!("there is no row {}; see --list", names.join(" "));
+            bail!("unknown row {}; run with --list to see all rows", names.join(" "));
         }
-        // Beside the build, wherever that is.
-        let binary = std::env::current_exe().context("find this binary")?;
+        // The results are in the target directory of the build.
+        let binary = std::env::current_exe().context("find the path of this binary")?;
         let target = binary.ancestors().nth(2).unwrap_or(Path::new("target")).join("faults");
         Ok(Self { mode, rows, target })
     }
 
-    /// Runs the rows, and writes a report to a file if one is named; says whether all is well.
+    /// Runs the rows, and writes a report if a file is named. Returns true if every row is as expected.
     pub(crate) fn run(self, report: Option<&Path>) -> Result<bool> {
         let report = Mutex::new(RunReport::new(report)?);
-        fs::create_dir_all(&self.target).context("make target/faults")?;
+        fs::create_dir_all(&self.target).context("create target/faults")?;
         let (start, control) = (Instant::now(), self.target.join("control.bin"));
         let _ = fs::remove_file(&control);
         let fault_free = RowProcess::start(
@@ -138,7 +138,7 @@ impl RunPlan {
         )?;
         let queue: Mutex<VecDeque<(&'static FaultRow, CaseSubset)>> = Mutex::new(self.parts().collect());
         let (verdicts, begun) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
-        // In a `while let` the queue would be locked until the row is over.
+        // A `while let` would keep the queue locked until the row has ended.
         let next = || lock(&queue).pop_front();
         std::thread::scope(|scope| {
             let work = || -> Result<()> {
@@ -162,8 +162,8 @@ impl RunPlan {
         Ok(report.is_good())
     }
 
-    /// The parts of all rows, one process each. Without the defences a row is one part, because its cases depend on one
-    /// another.
+    /// Returns the subsets of all rows, one process each. Without the defenses each row is one subset, because its
+    /// cases depend on each other.
     fn parts(&self) -> impl Iterator<Item = (&'static FaultRow, CaseSubset)> {
         let parts = |row: &FaultRow| {
             let longest = LONGEST.iter().find(|(id, _)| *id == row.id && !self.mode.undefended);
@@ -180,7 +180,7 @@ impl RunPlan {
         let flags: String = self.mode.flags().iter().map(|flag| format!("{flag} ")).collect();
         let repeat = format!("cargo xtask faults {flags}{}", row.id);
         let kept = match verdict {
-            // What it found is news for people; what it did not try is news for everybody.
+            // Findings are for people; skipped parts are for the report as well.
             RowVerdict::Ok | RowVerdict::Noticed if !reason.starts_with("SKIP") => String::new(),
             RowVerdict::Ok
             | RowVerdict::Noticed
@@ -202,7 +202,7 @@ impl RunPlan {
 
     fn try_one(&self, row: &FaultRow, part: CaseSubset, control: &Path) -> Result<(RowVerdict, String)> {
         if self.mode.undefended && row.undefend.is_none() {
-            return Ok((RowVerdict::Missed, "there is no way to take its defence down".to_owned()));
+            return Ok((RowVerdict::Missed, "the row cannot be run without its defense".to_owned()));
         }
         let dir = match part {
             CaseSubset { of: 1, .. } => self.target.join(row.id),
@@ -211,7 +211,7 @@ impl RunPlan {
         if dir.exists() {
             fs::remove_dir_all(&dir).with_context(|| format!("remove {}", dir.display()))?;
         }
-        fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
+        fs::create_dir_all(&dir).with_context(|| format!("create {}", dir.display()))?;
         let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random_number());
         let mut args = vec![ROW.to_owned(), row.id.to_owned(), part.to_string(), tag.clone()];
         args.extend([dir.display().to_string(), control.display().to_string()]);
@@ -225,7 +225,7 @@ impl RunPlan {
         };
         let ended = child.wait(patience)?;
         drop(child);
-        // A row that died or hung may have left something behind; the next rows shall not feel it.
+        // A row that crashed or hung may have left processes behind, which must not disturb later rows.
         kill_tagged(&tag);
         let reason = fs::read_to_string(&output).unwrap_or_default();
         let reason = reason.lines().rev().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
@@ -240,18 +240,18 @@ impl RunPlan {
         let failed = if self.mode.undefended { RowVerdict::Noticed } else { RowVerdict::Failed };
         match ended {
             RowExit::Passed if self.mode.undefended => {
-                (RowVerdict::Missed, "passes without its defence, so it shows nothing".to_owned())
+                (RowVerdict::Missed, "the row passes without its defense, so it proves nothing".to_owned())
             }
             RowExit::Passed => (RowVerdict::Ok, reason.strip_prefix(FOUND).unwrap_or_default().to_owned()),
             RowExit::Skipped => (RowVerdict::Skipped, reason),
             RowExit::Failed => (failed, reason),
             RowExit::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),
-            RowExit::Hung(after) => (failed, format!("was not over after {} s", after.as_secs())),
+            RowExit::Hung(after) => (failed, format!("the row did not end within {} s", after.as_secs())),
         }
     }
 }
 
-/// Returns the result of the row as soon as the last of its parts has ended: the worst result, and the longest time.
+/// Returns the result of the row when the last of its subsets has ended: the worst verdict, and the longest time.
 fn merge_parts(
     begun: &Mutex<BTreeMap<&'static str, Vec<RowResult>>>,
     row: &'static FaultRow,
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_that_are_started_first_exist() {
+    fn slowest_rows_exist() {
         let unknown: Vec<_> =
             LONGEST.iter().filter(|(id, _)| !rows::all().any(|row| row.id == *id)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");

@@ -1,4 +1,5 @@
-//! The world of one case: a fresh home, a host, a canary, whoever misbehaves, and what is asked of them.
+//! The world of one case: a fresh home directory, a host, a canary and the extensions that misbehave, with methods to
+//! ask and check them.
 
 mod ask;
 mod events;
@@ -39,14 +40,14 @@ pub(crate) const EVIL: &str = "evil";
 /// Extensions and codes of `extension_error` events.
 pub(crate) type ExpectedFaults = &'static [(&'static str, &'static str)];
 
-/// Round trips of the canary in which something that must not happen would have happened.
+/// The number of the canary's round trips in which a forbidden event would have happened.
 const SURPLUS: usize = 12;
 
-/// See the module.
+/// The world of one case.
 pub(crate) struct World {
     pub(crate) host: Host,
     pub(crate) mode: RunMode,
-    /// Frames, events and logs of the case lie here.
+    /// The directory of the case's frames, events and logs.
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) events: EventLog,
@@ -55,9 +56,9 @@ pub(crate) struct World {
     pub(crate) screen: Arc<RecordingFrontend>,
     pub(crate) canary: CanaryMonitor,
     pub(crate) tally: QuestionTally,
-    /// Faults that are expected beside those of the case, because their number is known only now.
+    /// Expected faults in addition to those of the case, whose number is known only at run time.
     pub(crate) also: Vec<(String, &'static str)>,
-    /// The time that the host took to start.
+    /// The duration of the host's start.
     pub(crate) started_in: Duration,
     control: Arc<CanaryControl>,
     /// The configuration of the host.
@@ -66,7 +67,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Starts the host and everybody in it.
+    /// Starts the host and all extensions.
     pub(crate) async fn start(
         setup: WorldSetup,
         expect: ExpectedFaults,
@@ -100,8 +101,8 @@ impl World {
         }
     }
 
-    /// Starts a second host with the same home, the same extensions and this change, ends it again, and returns the time of
-    /// the start.
+    /// Starts a second host with the same home, the same extensions and this change, ends it, and returns the duration
+    /// of the start.
     pub(crate) async fn start_again(&self, change: impl FnOnce(&mut HostConfig)) -> Duration {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut config = self.config.clone();
@@ -113,18 +114,18 @@ impl World {
         took
     }
 
-    /// Changes what the next reload finds.
+    /// Changes the extensions that the next reload finds.
     pub(crate) fn find(&self, change: impl FnOnce(&mut DiscoveredExtensions)) {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Returns an amount for the depth of the run.
+    /// Returns the reduced or the full amount.
     pub(crate) fn amount<T>(&self, reduced: T, full: T) -> T {
         if self.mode.full { full } else { reduced }
     }
 
-    /// Waits until all expected faults are reported or, when none is expected, until the fault has happened. Then
-    /// waits a little longer for faults too many.
+    /// Waits until all expected faults are reported or, if none is expected, until the fault has happened. Then waits a
+    /// little longer for unexpected faults.
     pub(crate) async fn wait_for_expected(&self) -> Result<()> {
         if self.expect.is_empty() {
             self.wait_until("the fault happens", || !self.marks().is_empty()).await?;
@@ -135,74 +136,74 @@ impl World {
         self.wait_for_trips(SURPLUS).await
     }
 
-    /// Waits until the canary was called so many times more.
+    /// Waits until the canary has been called `more` more times.
     pub(crate) async fn wait_for_trips(&self, more: usize) -> Result<()> {
         let enough = self.canary.count() + more;
         self.wait_until("the canary is called again", || self.canary.count() >= enough).await
     }
 
-    /// Waits until a fault of this code is reported, and returns its message.
+    /// Waits until a fault with this code is reported, and returns its message.
     pub(crate) async fn wait_for_fault(&self, code: &str) -> Result<String> {
         let find = || self.events.faults().into_iter().find(|fault| fault.code == code);
         self.wait_until(&format!("{code} is reported"), || find().is_some()).await?;
         Ok(find().map(|fault| fault.message).unwrap_or_default())
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     pub(crate) async fn wait_until(&self, what: &str, holds: impl Fn() -> bool) -> Result<()> {
         let start = Instant::now();
         let patience = self.patience();
         while !holds() {
             if start.elapsed() > patience {
-                bail!("waited {} s in vain until {what}", patience.as_secs());
+                bail!("waited {} s, but not until {what}", patience.as_secs());
             }
-            // sleep: between two looks
+            // sleep: between two checks
             tokio::time::sleep(LOOK).await;
         }
         Ok(())
     }
 
-    /// The longest wait for anything that must happen.
+    /// Returns the longest wait for an event that must happen.
     pub(crate) fn patience(&self) -> Duration {
         if self.mode.undefended { LITTLE_PATIENCE } else { PATIENCE }
     }
 
-    /// Waits for something that must end.
+    /// Waits for work that must end.
     pub(crate) async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T> {
         let patience = self.patience();
         let done = tokio::time::timeout(patience, work).await;
         done.with_context(|| format!("{what} takes longer than {} s", patience.as_secs()))
     }
 
-    /// Fails if something took so long that it has waited for a deadline.
+    /// Fails if something took as long as a deadline.
     pub(crate) fn at_once(&self, what: &str, took: Duration) -> Result<()> {
         ensure!(took < self.patience(), "{what} took {took:?}");
         Ok(())
     }
 
-    /// Waits until `rounds` further ones have added less than `each` bytes per round to the heap: other threads may still
-    /// hold what they are about to free.
+    /// Waits until `rounds` more rounds have added less than `each` bytes per round to the heap. Other threads may need
+    /// time to free memory.
     pub(crate) async fn wait_until_freed(&self, growth: &HeapGrowth, rounds: u64, each: u64) -> Result<()> {
         let is_freed = || growth.check(rounds, each).is_ok();
-        match self.wait_until("the heap is small again", is_freed).await {
+        match self.wait_until("the memory is freed", is_freed).await {
             Ok(()) => Ok(()),
             Err(_) => growth.check(rounds, each),
         }
     }
 
-    /// Lets extensions go on that wait for it (`Peer::until_released`).
+    /// Releases extensions that wait for it (`ExtensionPeer::wait_until_released`).
     pub(crate) fn release(&self) -> Result<()> {
         fs::write(self.dir.join("release"), "").context("release the extensions that wait")
     }
 
-    /// Returns the marks of extensions, in order. Those of the canary are not among them.
+    /// Returns the marks of extensions in order, without those of the canary.
     pub(crate) fn marks(&self) -> Vec<String> {
         let text = fs::read_to_string(self.dir.join("marker")).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with("event "));
         lines.map(str::to_owned).collect()
     }
 
-    /// Marks that a fault happened, for faults that the case itself makes.
+    /// Marks that a fault happened, for faults that the case itself causes.
     pub(crate) fn mark(&self, what: &str) -> Result<()> {
         use std::io::Write;
         let path = self.dir.join("marker");
@@ -211,18 +212,18 @@ impl World {
         writeln!(file, "{what}").context("write the marker")
     }
 
-    /// Says what a row found when it passes.
+    /// Prints a finding, which is shown if the row passes.
     pub(crate) fn report_finding(&self, what: &str) {
         println!("{}{what}", crate::runner::FOUND);
     }
 
-    /// The log of an extension.
+    /// Returns the log of an extension.
     pub(crate) fn log_of(&self, name: &str) -> String {
         let path = haft_host::log_path(&self.dir.join("logs"), &haft_protocol::ids::ExtensionName::new(name));
         fs::read_to_string(path).unwrap_or_default()
     }
 
-    /// Something of the canary's round trips so far, and of those without a fault in the same time.
+    /// Returns a statistic of the canary's round trips so far, and of the control's in the same period.
     pub(crate) fn medians(&self, of: fn(&[RoundTrip]) -> Duration) -> Result<(Duration, Duration)> {
         let trips = self.canary.round_trips();
         Ok((of(&trips), of(&self.control.concurrent_trips(&trips)?)))
@@ -232,7 +233,7 @@ impl World {
     pub(crate) fn state(&self, name: &str) -> Result<ExtensionState> {
         let mut states = self.host.statuses().into_iter();
         let found = states.find(|status| status.name.as_str() == name);
-        Ok(found.with_context(|| format!("the host knows no extension {name}"))?.state)
+        Ok(found.with_context(|| format!("the host has no extension {name}"))?.state)
     }
 
     /// Calls the tool of the extension that misbehaves.
@@ -243,9 +244,9 @@ impl World {
     /// Calls a tool of an extension, without the gates.
     pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<ToolAnswer> {
         let found = self.host.tools().into_iter().find(|tool| tool.spec().name == name);
-        let tool = found.with_context(|| format!("no extension has a tool {name}"))?;
+        let tool = found.with_context(|| format!("unknown tool {name}"))?;
         let context = ToolContext::new(CancellationToken::new(), |_| {});
-        let args = RawJson::from_value(&args).context("arguments")?;
+        let args = RawJson::from_value(&args).context("encode the arguments")?;
         let call = ToolCall { id: ToolCallId::new("t1"), name: name.into(), args };
         let start = Instant::now();
         self.tally.count_asked();
@@ -266,7 +267,7 @@ impl World {
         outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
     }
 
-    /// The model calls the agent's own tool `probe`, which every gate is asked about.
+    /// Makes the model call the agent's own tool `probe`, which every gate is asked about.
     pub(crate) async fn call_gated_tool(&self, args: Value) -> Result<GatedCall> {
         let start = Instant::now();
         let run =
@@ -276,17 +277,17 @@ impl World {
         Ok(GatedCall { ran_with: run.ran.into_iter().next(), blocked, result, took: start.elapsed() })
     }
 
-    /// Works on a prompt with a model that plays these steps, over the tools of the host and of the agent itself.
+    /// Runs a prompt with a model that plays these steps and has the tools of the host and of the agent.
     pub(crate) async fn prompt(&self, steps: &Value) -> Result<PromptOutcome> {
         PromptOutcome::run_prompt(self, steps, |agent| agent, || false).await
     }
 
-    /// As [`prompt`](Self::prompt); the person stops it as soon as this holds.
+    /// Like [`prompt`](Self::prompt), but cancelled as soon as `stop` holds.
     pub(crate) async fn prompt_until(&self, steps: &Value, stop: impl Fn() -> bool) -> Result<PromptOutcome> {
         PromptOutcome::run_prompt(self, steps, |agent| agent, stop).await
     }
 
-    /// As [`prompt`](Self::prompt), with more in the agent.
+    /// Like [`prompt`](Self::prompt), with changes to the agent.
     pub(crate) async fn prompt_with(
         &self,
         steps: &Value,
@@ -295,68 +296,68 @@ impl World {
         PromptOutcome::run_prompt(self, steps, with, || false).await
     }
 
-    /// The guard that misbehaves blocks a call, and the reason contains this.
+    /// Checks that the misbehaving gate blocks a call with this text in its reason.
     pub(crate) async fn expect_block(&self, reason: &str) -> Result<()> {
         let gated = self.call_gated_tool(json!({})).await?;
-        ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
-        let Some((by, why)) = gated.blocked else { bail!("nobody blocked it: {}", gated.result) };
-        ensure!(by == EVIL, "{by} blocked it: {why}");
+        ensure!(gated.ran_with.is_none(), "the tool ran with {:?}", gated.ran_with);
+        let Some((by, why)) = gated.blocked else { bail!("no gate blocked the call: {}", gated.result) };
+        ensure!(by == EVIL, "{by} blocked the call: {why}");
         ensure!(why.contains(reason), "blocked for another reason than {reason:?}: {why}");
         self.settle().await
     }
 
-    /// As [`blocks`](Self::blocks), without waiting for any deadline.
+    /// Like [`expect_block`](Self::expect_block), without waiting for any deadline.
     pub(crate) async fn expect_block_at_once(&self, reason: &str) -> Result<()> {
         let start = Instant::now();
         self.expect_block(reason).await?;
-        self.at_once("it", start.elapsed())
+        self.at_once("the decision", start.elapsed())
     }
 
-    /// The guard that misbehaves lets a call pass.
+    /// Checks that the misbehaving gate allows a call.
     pub(crate) async fn expect_allow(&self) -> Result<()> {
         let gated = self.call_gated_tool(json!({})).await?;
         ensure!(gated.ran_with.is_some(), "the tool did not run: {:?} {}", gated.blocked, gated.result);
         self.settle().await
     }
 
-    /// The tool of the extension that misbehaves answers with this.
+    /// Checks that the misbehaving extension's tool answers with this text.
     pub(crate) async fn expect_answer(&self, text: &str) -> Result<()> {
         let asked = self.call(json!({})).await?;
         ensure!(!asked.is_error, "the tool failed: {}", asked.text);
-        ensure!(asked.text.contains(text), "the tool says {:?}", asked.text);
+        ensure!(asked.text.contains(text), "the tool answered {:?}", asked.text);
         self.settle().await
     }
 
-    /// The tool of the extension that misbehaves fails at once, and says this.
+    /// Checks that the misbehaving extension's tool fails at once with this text.
     pub(crate) async fn expect_failure(&self, text: &str) -> Result<()> {
         let asked = self.call(json!({})).await?;
         ensure!(asked.is_error, "the tool did not fail: {}", asked.text);
-        ensure!(asked.text.contains(text), "the tool fails with {:?}", asked.text);
-        self.at_once("it", asked.took)?;
+        ensure!(asked.text.contains(text), "the tool failed with {:?}", asked.text);
+        self.at_once("the failure", asked.took)?;
         self.settle().await
     }
 
-    /// After whatever was reported it works as if nothing had been.
+    /// Checks that the extension works normally after all reports.
     pub(crate) async fn expect_working(&self) -> Result<()> {
         self.wait_for_expected().await?;
         self.expect_answer("ok").await?;
         self.expect_allow().await
     }
 
-    /// A fault of this code is reported, and its message contains this.
+    /// Checks that a fault with this code is reported with this text in its message.
     pub(crate) async fn expect_report(&self, code: &str, text: &str) -> Result<()> {
         let message = self.wait_for_fault(code).await?;
-        ensure!(message.contains(text), "{code} says {message:?}");
+        ensure!(message.contains(text), "{code} was reported with {message:?}");
         self.settle().await
     }
 
-    /// Gives whatever must not happen the time to happen.
+    /// Waits long enough for a forbidden event to happen.
     pub(crate) async fn settle(&self) -> Result<()> {
         self.wait_for_expected().await
     }
 }
 
-/// A program that was built beside this one; `cargo xtask faults` builds them all.
+/// Returns the path of a program next to this one; `cargo xtask faults` builds them all.
 pub(crate) fn sibling_binary(name: &str) -> PathBuf {
     let binary = std::env::current_exe().unwrap_or_default();
     binary.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))

@@ -1,4 +1,4 @@
-//! Starts extension processes. The one file of this crate that does.
+//! Starts extension processes. No other file of this crate does.
 
 pub(crate) mod connection;
 pub(crate) mod log;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use haft_packages::ExtensionSpec;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use tokio::process::{ChildStderr, ChildStdout};
 
 use crate::wire::StdinPipe;
 
-/// The three ends of a started extension's pipes.
+/// The host's ends of the pipes of a started extension.
 #[derive(Debug)]
 pub(crate) struct ProcessPipes {
     pub(crate) stdin: StdinPipe,
@@ -29,13 +29,13 @@ pub(crate) struct ProcessPipes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessExit {
     pub(crate) text: String,
-    /// The launcher could not start it; why is the last thing on standard error.
+    /// True if the launcher could not start the program; the reason is the last line on standard error.
     pub(crate) never_started: bool,
-    /// By itself, with status 0.
+    /// True if the process exited by itself with status 0.
     pub(crate) exited_cleanly: bool,
 }
 
-/// A started extension with everything it started. Dropping it kills them all.
+/// A started extension with all its child processes. Dropping it kills them all.
 #[derive(Debug)]
 pub(crate) struct ExtensionProcess {
     child: GroupChild,
@@ -43,8 +43,8 @@ pub(crate) struct ExtensionProcess {
 }
 
 impl ExtensionProcess {
-    /// Starts the program of an extension in the extension's directory with nothing but this environment, by the
-    /// launcher if there is one, and confined if that is asked for. Fails when the system cannot do either.
+    /// Starts the program in the extension's directory with exactly this environment. Uses the launcher if
+    /// there is one, and the sandbox if requested. Fails when the system supports neither.
     pub(crate) fn start(
         spec: &ExtensionSpec,
         program: &Path,
@@ -55,7 +55,7 @@ impl ExtensionProcess {
     ) -> io::Result<(Self, ProcessPipes)> {
         let mut spawn = SpawnOptions::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(env);
-        spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
+        spawn.launcher = launcher.filter(|_| is_up(Defense::OwnSession));
         spawn.sandbox = sandbox;
         #[cfg(unix)]
         let stdin = {
@@ -74,7 +74,7 @@ impl ExtensionProcess {
         let stdin = child.take_stdin();
         let (stdout, stderr) = (child.take_stdout(), child.take_stderr());
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
-            return Err(io::Error::other("its pipes are missing"));
+            return Err(io::Error::other("the process has no pipes"));
         };
         Ok((Self { child, exited: false }, ProcessPipes { stdin, stdout, stderr }))
     }
@@ -83,10 +83,10 @@ impl ExtensionProcess {
         self.child.id()
     }
 
-    /// Waits for the end, by the system's word and not by a stream's; says how it ended. Never comes back a
-    /// second time. Safe to drop and to call again.
+    /// Waits for the exit as the system reports it, independent of the streams. Completes only once.
+    /// Cancel-safe.
     pub(crate) async fn wait_for_exit(&mut self) -> ProcessExit {
-        if self.exited || !is_up(Defence::ExitStatus) {
+        if self.exited || !is_up(Defense::ExitStatus) {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;
@@ -98,7 +98,7 @@ impl ExtensionProcess {
                 exited_cleanly: status.success(),
             },
             Err(error) => {
-                let text = format!("ended, and the system cannot say how: {error}");
+                let text = format!("ended with an unknown status: {error}");
                 ProcessExit { text, never_started: false, exited_cleanly: false }
             }
         }
@@ -108,7 +108,8 @@ impl ExtensionProcess {
         self.child.terminate()
     }
 
-    /// Kills it and what it started, also what an ended extension left behind. A second call is more forceful.
+    /// Kills the process and its children, including those that an ended process left. A second call is more
+    /// forceful.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         self.child.kill()
     }
@@ -121,7 +122,7 @@ impl ExtensionProcess {
 fn describe_status(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("was ended by signal {signal}");
+        return format!("was killed by signal {signal}");
     }
     status.code().map_or_else(|| format!("ended: {status}"), |code| format!("exited with status {code}"))
 }

@@ -1,4 +1,4 @@
-//! Bytes and lines: the pipes of an extension, its lines, and the stable names of what goes wrong with them.
+//! Bytes and lines: the pipes of an extension, its lines, and the stable names of its faults.
 
 pub(crate) mod decode;
 pub(crate) mod fault;

@@ -1,7 +1,7 @@
-//! The launcher's life: it starts one program, waits, and leaves nothing of it behind.
+//! The launcher process: starts one program, waits for it, and ends the whole process tree.
 //!
-//! A process of its own with a single thread, so that forking is harmless, and so that "my parent has ended" is not said
-//! when only a thread of it has.
+//! The launcher is a separate process with a single thread. Forking is therefore safe, and the "parent has ended"
+//! signal never arrives merely because one thread of the parent ended.
 
 mod host;
 #[cfg(target_os = "linux")]
@@ -26,11 +26,11 @@ use signals::SignalInbox;
 
 use crate::sys;
 
-/// Asks a guardian to kill the whole tree at once.
+/// Asks a guardian to kill the whole tree immediately.
 pub(crate) const KILL_TREE: Signal = Signal::USR1;
 
-/// A guardian that ends by this signal has started nothing. No program ends by it, for one that does is reported with
-/// the exit code that shells give: 128 and the signal.
+/// The signal by which a guardian ends if it has started nothing. A program never appears to end by it: such an end is
+/// reported as exit code 128 plus the signal number, as shells do.
 pub(crate) const NEVER_STARTED: Signal = Signal::VTALARM;
 
 pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -39,10 +39,10 @@ pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     if args.next_if(|flag| flag == inside::CONFINE).is_some() {
         return inside::run(args);
     }
-    match guard(args) {
+    match run_order(args) {
         Ok(status) => exit_like(status),
         Err(error) => {
-            // Nobody may read it; the status says the same.
+            // Standard error may be closed; the exit status reports the same failure.
             let _ = writeln!(io::stderr(), "{error}");
             sys::die_by_signal(NEVER_STARTED.as_raw());
             ExitCode::FAILURE
@@ -50,24 +50,25 @@ pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// From the arguments to the end of the whole tree: how the program ended, unless it could not be made to.
-fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
+/// Runs a launch order to the end of the whole tree. Returns the program's status, or `None` if it could not be
+/// collected.
+fn run_order(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
     let order = LaunchOrder::parse(args)?;
     sys::close_inherited();
     let mut inbox = SignalInbox::open()?;
     let host = HostWatch::open(order.host)?;
     prepare::harden_guardian();
     let mut tree = start(&order, &mut inbox, &host)?;
-    // A guardian that cannot watch does not let the program run.
-    let _ = release_streams().and_then(|()| tree.watch(&mut inbox, &host));
+    // A guardian that cannot watch the tree does not let the program run.
+    let _ = release_streams().and_then(|()| tree.watch_until_end(&mut inbox, &host));
     tree.kill(&mut inbox);
     Ok(tree.status)
 }
 
-/// The program, running.
+/// Starts the program and returns its tree.
 ///
 /// # Errors
-/// When it does not run; then nothing is left of it.
+/// When the program does not run. All processes of the attempt have ended by then.
 fn start(order: &LaunchOrder, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<GuardedTree> {
     let started = prepare::start(order)?;
     let mut tree = GuardedTree { program: started.pid, group: started.pid, status: None };
@@ -84,7 +85,7 @@ fn start(order: &LaunchOrder, inbox: &mut SignalInbox, host: &HostWatch) -> io::
     Ok(tree)
 }
 
-/// The streams are the program's alone from here on: their ends mean the program's end, not the guardian's.
+/// Replaces the guardian's standard streams with `/dev/null`, so that the program's end closes them.
 fn release_streams() -> io::Result<()> {
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -93,33 +94,33 @@ fn release_streams() -> io::Result<()> {
     Ok(())
 }
 
-/// The program and everything below it.
+/// The program and all processes below it.
 struct GuardedTree {
-    /// The started process: the program, or what stays in front of it.
+    /// The started process: the program, or the wrapper in front of it.
     program: Pid,
     group: Pid,
-    /// The status of the program, once it has ended.
+    /// The status of the program after it has ended.
     status: Option<WaitStatus>,
 }
 
 impl GuardedTree {
-    /// Until the program has ended, the host is gone, or a kill was asked for.
-    fn watch(&mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
+    /// Waits until the program has ended, the host is gone, or a kill was requested.
+    fn watch_until_end(&mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
         loop {
             let news = inbox.take();
-            self.reap();
+            self.reap_children();
             if self.status.is_some() || news.kill || host.is_gone()? {
                 return Ok(());
             }
             if news.terminate {
-                // It may have left its group empty; then there is nobody to ask.
+                // The program may have left its group empty; then the signal has no receiver.
                 let _ = kill_process_group(self.group, Signal::TERM);
             }
             wait_for(inbox, Some(host))?;
         }
     }
 
-    /// Kills until nothing is left, also what appears meanwhile.
+    /// Kills until no process is left, including processes that appear meanwhile.
     fn kill(&mut self, inbox: &mut SignalInbox) {
         let give_up = std::time::Instant::now() + crate::timeouts::TREE;
         loop {
@@ -127,7 +128,7 @@ impl GuardedTree {
                 let _ = kill_process_group(self.program, Signal::KILL);
             }
             tree::kill_children();
-            if self.reap() || std::time::Instant::now() >= give_up {
+            if self.reap_children() || std::time::Instant::now() >= give_up {
                 return;
             }
             inbox.take();
@@ -137,8 +138,8 @@ impl GuardedTree {
         }
     }
 
-    /// Takes note of every child that has ended. Says whether none is left.
-    fn reap(&mut self) -> bool {
+    /// Collects the status of every child that has ended. Returns true if no child is left.
+    fn reap_children(&mut self) -> bool {
         use rustix::process::{WaitOptions, wait};
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -151,12 +152,12 @@ impl GuardedTree {
     }
 }
 
-/// Sleeps until there is news: of the host, too, if it is watched; if not, for a round at most.
+/// Waits for a signal, or for the host's end if `host` is given; otherwise for one round at most.
 fn wait_for(inbox: &SignalInbox, host: Option<&HostWatch>) -> io::Result<()> {
     let mut fds = vec![inbox.poll_fd()];
     fds.extend(host.and_then(HostWatch::poll_fd));
     let limit = host.map_or(Some(crate::timeouts::ROUND), HostWatch::poll_interval);
-    let limit = limit.map(|limit| Timespec::try_from(limit).expect("a duration of this crate is short"));
+    let limit = limit.map(|limit| Timespec::try_from(limit).expect("every timeout of this crate fits"));
     match poll(&mut fds, limit.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
@@ -175,7 +176,7 @@ fn exit_like(status: Option<WaitStatus>) -> ExitCode {
     code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Nothing but "something is there to read" is asked of any descriptor.
+/// Polls a descriptor only for readability.
 fn poll_readable(fd: &impl std::os::fd::AsFd) -> rustix::event::PollFd<'_> {
     rustix::event::PollFd::new(fd, PollFlags::IN)
 }

@@ -1,4 +1,4 @@
-//! Approvals of the user: the lock file that says it, the store of its code, and the check right before each start.
+//! The user's approvals: the lock file, the store of approved code, and the check before each start.
 
 pub(crate) mod contents;
 pub(crate) mod copies;

@@ -1,8 +1,9 @@
-//! Which extensions shall run: `--ext`, then the user's, then the project's; behind those of each, what its
-//! configuration adds.
+//! Discovery of the extensions to run: `--ext`, then the user's, then the project's; after each of the last two, the
+//! extensions that its configuration adds.
 //!
-//! One order serves names and interceptors alike. An earlier extension keeps its name; a later one of the same
-//! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
+//! The order decides about names and about the order of interceptors. An earlier extension keeps its name; a later
+//! one with the same name is reported and does not run. So a cloned repository can add an extension but never replace
+//! one of the user's.
 
 mod approved;
 mod owned;
@@ -13,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
@@ -27,48 +28,49 @@ pub use haft_protocol::project::{Project, ProjectTrust};
 pub(crate) use owned::{ApprovedVersion, UserExtension, load_approvals, user_extensions};
 pub use skipped::{PIN_MISMATCH, SkipReason, SkippedExtension};
 
-/// The stable name of a manifest with a mistake, as `extension_error` events carry it.
+/// The stable code of an invalid manifest, as in `extension_error` events.
 const MANIFEST_INVALID: &str = "manifest_invalid";
 
-/// Where to look.
+/// The places to look in.
 #[derive(Debug, Clone, Default)]
 pub struct DiscoveryOptions {
     /// `--ext`, as given: directories, or the `extension.json` in them. Relative to the process's own directory.
     pub explicit: Vec<PathBuf>,
-    /// `$HAFT_HOME/extensions`; none with `--no-ext`.
+    /// `$HAFT_HOME/extensions`, or `None` with `--no-ext`.
     pub global: Option<PathBuf>,
-    /// The project; none with `--no-ext`.
+    /// The project, or `None` with `--no-ext`.
     pub project: Option<Project>,
-    /// The places that the configuration adds; none with `--no-ext`.
+    /// The places that the configuration adds, or none with `--no-ext`.
     pub extra_locations: Vec<ExtraLocation>,
-    /// The user's approvals: of the global directory nothing else runs, and what was installed beside it. Without this
-    /// all of the global directory runs, as it is there.
+    /// The user's approvals. Only approved extensions of the global directory and of the store run. Without this, all
+    /// extensions of the global directory run as they are.
     pub approved: Option<ApprovalStore>,
     /// The value of `PATH`, for an `exec` that is a bare name.
     pub path: Option<OsString>,
 }
 
-/// A further place of extensions.
+/// An additional place of extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtraLocation {
-    /// The directory of an extension, or of several. Relative to the process's own.
+    /// The directory of an extension, or of several. Relative to the process's own directory.
     pub dir: PathBuf,
-    /// The origin: [`ExtensionOrigin::Global`] stands behind the user's installed ones, [`ExtensionOrigin::Project`] behind the
-    /// project's. Whoever names a place of an untrusted project runs it.
+    /// The origin: [`ExtensionOrigin::Global`] comes after the user's installed extensions,
+    /// [`ExtensionOrigin::Project`] after the project's. A place in an untrusted project runs as well: the caller
+    /// decides which places to name.
     pub origin: ExtensionOrigin,
 }
 
-/// The outcome of a discovery. Nothing is run by finding it.
+/// The result of a discovery. Discovery runs no extension code.
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// The extensions that run, in order.
     pub specs: Vec<ExtensionSpec>,
     /// The extensions that do not run, with the reasons.
     pub skipped: Vec<SkippedExtension>,
-    /// Mistakes that keep nothing from running: fields of manifests that count as left out.
+    /// Mistakes that do not prevent a start: ignored fields of manifests.
     pub warnings: Vec<ExtensionFault>,
-    /// The extensions that should run and cannot. An extension whose manifest says `required` and whose program is not
-    /// there is in `specs` all the same: the host cannot start it, and blocks what it guards.
+    /// The extensions that should run and cannot. An extension with `required` whose program is missing is also in
+    /// `specs`: the host cannot start it, and blocks the actions that it guards.
     pub errors: Vec<DiscoveryError>,
 }
 
@@ -76,34 +78,34 @@ pub struct Discovery {
 #[derive(Debug, thiserror::Error)]
 #[error("extension in {} cannot be used", dir.display())]
 pub struct DiscoveryError {
-    /// The manifest's name, or the directory's when there is no readable manifest.
+    /// The manifest's name, or the directory's if the manifest cannot be read.
     pub name: String,
-    /// The directory, absolute.
+    /// The absolute path of its directory.
     pub dir: PathBuf,
-    /// Where it was found.
+    /// The origin of the extension.
     pub origin: ExtensionOrigin,
-    /// The mistake.
+    /// The problem.
     #[source]
     pub kind: DiscoveryErrorKind,
 }
 
-/// The mistake in an extension.
+/// The problem of an extension.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoveryErrorKind {
-    /// Its manifest.
+    /// The manifest is not valid.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// Its `exec`.
+    /// The `exec` does not lead to a program.
     #[error(transparent)]
     Exec(#[from] ExecError),
-    /// `--ext` names a file where it should name the directory around it.
+    /// `--ext` names a file where it must name the directory of the extension.
     #[error("{} is a file; --ext takes the extension's directory", path.display())]
     IsFile {
         /// The file.
         path: PathBuf,
     },
-    /// The lock file cannot be used, so nothing is approved, and nobody knows what is required.
+    /// The lock file cannot be used. No extension is approved, and the required extensions are unknown.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The directory of extensions cannot be listed.
@@ -111,7 +113,7 @@ pub enum DiscoveryErrorKind {
     List {
         /// The directory.
         dir: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }
@@ -124,7 +126,7 @@ pub(crate) struct ExtensionCandidate {
 }
 
 impl ExtensionCandidate {
-    /// The manifest's name, or the directory's when there is no readable manifest.
+    /// Returns the manifest's name, or the directory's if the manifest cannot be read.
     pub(crate) fn name(&self) -> String {
         match &self.manifest {
             Ok(manifest) => manifest.name.as_str().to_owned(),
@@ -134,7 +136,7 @@ impl ExtensionCandidate {
 }
 
 impl DiscoveryError {
-    /// The stable name of the case, as `extension_error` events carry it.
+    /// Returns the stable code of the problem, as in `extension_error` events.
     pub fn code(&self) -> &'static str {
         match &self.kind {
             DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => MANIFEST_INVALID,
@@ -144,10 +146,9 @@ impl DiscoveryError {
         }
     }
 
-    /// Why no tool may run as long as this is wrong, if so: one that is required may be among those that nobody knows of.
+    /// Returns the reason to block all tools, if any: a required extension may be among the unknown ones.
     fn blocking_reason(&self) -> Option<String> {
-        let why =
-            || format!("{} cannot be used and nobody knows which extensions have to be in place", self.name);
+        let why = || format!("{} cannot be used, so the required extensions are unknown", self.name);
         matches!(self.kind, DiscoveryErrorKind::Lock(_)).then(why)
     }
 }
@@ -159,8 +160,8 @@ pub struct DiscoveredExtensions {
     pub specs: Vec<ExtensionSpec>,
     /// The files that could not be read; reported by the host.
     pub faults: Vec<ExtensionFault>,
-    /// Why no tool may run, if so: nobody can tell which extensions have to be in place, and one of them may be a guard.
-    /// Fit to follow "because". The cause is among the faults.
+    /// The reason to block all tools, if any: the required extensions are unknown, and one of them may be a gate. The
+    /// text continues a sentence after "because". The cause is among the faults.
     pub blocked: Option<String>,
 }
 
@@ -171,8 +172,8 @@ impl From<Vec<ExtensionSpec>> for DiscoveredExtensions {
 }
 
 impl From<Discovery> for DiscoveredExtensions {
-    /// What the host runs and reports. Of what was skipped it reports what the user has and has to look at; the rest is for
-    /// the front end to tell.
+    /// Converts a discovery for the host. Of the skipped extensions, it reports the user's own that need attention.
+    /// The front end reports the rest.
     fn from(found: Discovery) -> Self {
         let fault = |error: DiscoveryError| ExtensionFault {
             code: error.code().into(),
@@ -187,7 +188,8 @@ impl From<Discovery> for DiscoveredExtensions {
 }
 
 impl Discovery {
-    /// Looks in all places. A broken extension is an entry of [`errors`](Self::errors) and stops nothing.
+    /// Looks in all places. A broken extension becomes an entry of [`errors`](Self::errors) and does not stop the
+    /// discovery.
     pub fn run(search: &DiscoveryOptions) -> Self {
         let mut collect = DiscoveryCollector {
             search,
@@ -250,7 +252,7 @@ fn build_spec(
     }
 }
 
-/// Where the project's extensions lie, absolute.
+/// Returns the absolute path of the project's extensions.
 pub fn extensions_dir(project: &Project) -> PathBuf {
     make_absolute(&project.haft_dir()).join("extensions")
 }
@@ -258,20 +260,20 @@ pub fn extensions_dir(project: &Project) -> PathBuf {
 struct DiscoveryCollector<'a> {
     search: &'a DiscoveryOptions,
     found: Discovery,
-    /// Names that are taken, in lower case, and the directory of the one who has it.
+    /// The names in use, in lower case, with the directory of the extension that has each.
     names: HashMap<String, PathBuf>,
-    /// The first directory of each name that manifests bear: one that is found a second time has the same name, and
-    /// until then nobody need know what makes it the same.
+    /// The first directory of each manifest name. Another path to the same directory has the same name, so the
+    /// canonical path is needed only for a second directory with that name.
     firsts: HashMap<String, PathBuf>,
-    /// The identities of further directories, and of those without a readable manifest.
+    /// The canonical paths of further directories, and of directories without a readable manifest.
     dirs: HashSet<PathBuf>,
-    /// Programs that lie in no extension, by what manifests call them: many extensions have one interpreter, and one
-    /// look at it is enough.
+    /// Resolved programs outside of the extensions, by their name in the manifests: many extensions share one
+    /// interpreter.
     programs: HashMap<String, PathBuf>,
 }
 
-/// Returns the identity of a directory, whatever path leads to it. Numbers of files would not do: some file systems
-/// give the same one to several directories, and an extension must not go missing without a word.
+/// Returns the canonical path of a directory. Inode numbers do not suffice: some file systems reuse them, and an
+/// extension must not be dropped silently.
 fn canonical_dir(dir: &Path) -> PathBuf {
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
@@ -301,7 +303,7 @@ impl DiscoveryCollector<'_> {
             Ok(manifest) => self.add_manifest(origin, dir, manifest),
             Err(kind) => {
                 let name = dir_name(&dir);
-                // A guard whose manifest got broken must not be replaced by a project's copy of it.
+                // The name stays reserved, so that a project cannot replace a gate whose manifest is broken.
                 if origin == ExtensionOrigin::Global {
                     self.names.entry(name_key(&name)).or_insert_with(|| dir.clone());
                 }
@@ -310,18 +312,18 @@ impl DiscoveryCollector<'_> {
         }
     }
 
-    /// True if another path led to it before.
+    /// True if another path led to the same directory before.
     fn is_known(&mut self, candidate: &ExtensionCandidate) -> bool {
         self.is_known_as(&candidate.dir, candidate.manifest.as_ref().ok())
     }
 
-    /// [`is_known`](Self::is_known) of a directory whose manifest says this.
+    /// [`is_known`](Self::is_known) for a directory with this manifest.
     fn is_known_as(&mut self, dir: &Path, manifest: Option<&Manifest>) -> bool {
         if let Some(manifest) = manifest {
             match self.firsts.entry(name_key(manifest.name.as_str())) {
                 Entry::Vacant(first) => {
                     first.insert(dir.to_owned());
-                    // What was approved there may have had another name.
+                    // The extension approved there may have had another name.
                     return !self.dirs.is_empty() && self.dirs.contains(&canonical_dir(dir));
                 }
                 Entry::Occupied(first) => _ = self.dirs.insert(canonical_dir(first.get())),
@@ -332,7 +334,7 @@ impl DiscoveryCollector<'_> {
 
     fn add_manifest(&mut self, origin: ExtensionOrigin, dir: PathBuf, manifest: Manifest) {
         if let Some(reason) = self.reason_to_skip(origin, &manifest) {
-            // One that the user installed and switched off keeps its name, or a project could switch it on.
+            // A disabled extension keeps its name, so that a project cannot run another one under it.
             if origin == ExtensionOrigin::Global && reason == SkipReason::Disabled {
                 self.names.insert(name_key(manifest.name.as_str()), dir.clone());
             }
@@ -342,7 +344,7 @@ impl DiscoveryCollector<'_> {
         self.names.insert(name_key(manifest.name.as_str()), dir.clone());
         let launch = match self.resolve_launch(&manifest, &dir) {
             Ok(launch) => launch,
-            // The host must know of a guard that cannot start, or nobody would block what it guards.
+            // The host must know of a gate that cannot start, to block the actions that it guards.
             Err(error) if manifest.roles.required => LaunchPlan::Impossible { why: error.to_string() },
             Err(error) => {
                 let name = manifest.name.as_str().to_owned();
@@ -351,7 +353,7 @@ impl DiscoveryCollector<'_> {
             }
         };
         self.found.warn_about_ignored(&manifest.name, &manifest.ignored);
-        // Whoever names one on the command line is at work on it, and is told that nothing confines it.
+        // An extension from the command line is in development and runs without a sandbox; the user is told.
         let level = manifest.permissions.as_ref().filter(|_| origin != ExtensionOrigin::Explicit);
         let level = level.map(Permissions::level);
         self.found.specs.push(ExtensionSpec { level, ..build_spec(manifest, dir, launch, origin) });
@@ -374,7 +376,7 @@ impl DiscoveryCollector<'_> {
     fn reason_to_skip(&self, origin: ExtensionOrigin, manifest: &Manifest) -> Option<SkipReason> {
         let trusted = self.search.project.as_ref().is_some_and(Project::is_trusted);
         if let Some(by) =
-            self.names.get(&name_key(manifest.name.as_str())).filter(|_| is_up(Defence::NamesTaken))
+            self.names.get(&name_key(manifest.name.as_str())).filter(|_| is_up(Defense::NamesTaken))
         {
             Some(SkipReason::NameTaken { by: by.clone() })
         } else if !manifest.enabled {
@@ -387,12 +389,13 @@ impl DiscoveryCollector<'_> {
     }
 }
 
-/// Names that differ only in case are one name: on many systems their logs would be one file.
+/// Returns the key of a name. Names that differ only in case are the same, because many systems would use one log
+/// file for both.
 fn name_key(name: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-/// The directory that `--ext` names, itself or by its manifest.
+/// Returns the directory that `--ext` names, directly or by its manifest.
 fn explicit_dir(path: &Path) -> PathBuf {
     let path = make_absolute(path);
     match path.parent() {
@@ -401,7 +404,7 @@ fn explicit_dir(path: &Path) -> PathBuf {
     }
 }
 
-/// The manifest in a directory that `--ext` named.
+/// Reads the manifest in a directory that `--ext` names.
 fn read_explicit(dir: &Path) -> Result<Manifest, DiscoveryErrorKind> {
     if dir.is_file() {
         return Err(DiscoveryErrorKind::IsFile { path: dir.into() });
@@ -409,13 +412,13 @@ fn read_explicit(dir: &Path) -> Result<Manifest, DiscoveryErrorKind> {
     Ok(Manifest::read(dir)?)
 }
 
-/// The path from the root; as it is when the process has no directory any more.
+/// Returns the absolute path, or the path as it is if the current directory no longer exists.
 fn make_absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
-/// The extensions in `dir`, ordered by name. Symlinked directories are followed; files, hidden directories and
-/// directories without a manifest are none. A directory that does not exist holds nothing.
+/// Returns the extensions in `dir`, ordered by name. Follows symlinks to directories. Ignores files, hidden
+/// directories and directories without a manifest. A missing directory is empty.
 pub(crate) fn scan(dir: &Path) -> Vec<ExtensionCandidate> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -427,7 +430,7 @@ pub(crate) fn scan(dir: &Path) -> Vec<ExtensionCandidate> {
     };
     let mut candidates: Vec<_> = entries
         .flatten()
-        // What the listing says needs no further look.
+        // The directory listing already has the file type.
         .map(|entry| (entry.file_type().is_ok_and(|kind| kind.is_dir()), entry.path()))
         .filter(|(is_dir, path)| {
             !dir_name(path).starts_with('.') && (*is_dir || path.is_dir() || is_dangling(path))
@@ -442,7 +445,7 @@ pub(crate) fn scan(dir: &Path) -> Vec<ExtensionCandidate> {
     candidates
 }
 
-/// A symlink to nothing: somebody meant an extension to be here, so it is an error and not passed over.
+/// True for a dangling symlink. It is an error, because an extension was meant to be there.
 fn is_dangling(path: &Path) -> bool {
     path.is_symlink() && !path.exists()
 }

@@ -1,4 +1,4 @@
-//! FNV-1a: short, and the same on every run and every machine. Against mistakes, not against malice.
+//! FNV-1a: a short hash that is the same in every process and on every machine. Not secure against malicious input.
 
 /// Returns the hash of some bytes.
 pub fn fnv1a_hash(bytes: &[u8]) -> u64 {

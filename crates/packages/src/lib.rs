@@ -1,8 +1,8 @@
 //! Extensions as files: manifest, permissions, discovery, install, approval, lock file, pins.
 //!
-//! For whom: the host, which runs what is found here, and front ends that list, install and approve extensions. The
-//! promise: nothing is run by finding, showing or installing it, and an extension that the user approved is described
-//! byte for byte. Never in here: the process of an extension, an asynchronous runtime.
+//! Used by the host, which runs the extensions found here, and by front ends that list, install and approve them.
+//! Finding, showing or installing an extension runs none of its code. The approval of an extension covers its files
+//! byte for byte. This crate contains no process management of extensions and no asynchronous runtime.
 
 mod approved;
 pub mod discovery;

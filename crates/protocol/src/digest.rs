@@ -1,4 +1,4 @@
-//! A SHA-256 digest, as files and command lines write it. Nothing is hashed here.
+//! SHA-256 digests in the form of files and command lines. This module computes no digests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The length of a digest, in bytes.
 const LENGTH: usize = 32;
 
-/// The digits of a digest that people are shown where the whole would be too long.
+/// The number of digits in the short form for people.
 const SHORT: usize = 12;
 
 /// The text before the digits of a tagged digest.
 const TAG: &str = "sha256:";
 
-/// A SHA-256 digest. Written as 64 hexadecimal digits in lower case; where it is `TAGGED`, behind `sha256:`, and then read in
-/// no other way.
+/// A SHA-256 digest. Its text is 64 lower-case hexadecimal digits. A `TAGGED` digest has the prefix
+/// `sha256:`, and requires it when parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sha256Digest<const TAGGED: bool>([u8; LENGTH]);
 
-/// A text is no digest.
+/// The error for a text that is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is {before}64 hexadecimal digits{after}")]
 pub struct ParseDigestError {
@@ -29,24 +29,25 @@ pub struct ParseDigestError {
 }
 
 impl<const TAGGED: bool> Sha256Digest<TAGGED> {
-    /// The one of these bytes.
+    /// Creates a digest from its bytes.
     pub fn new(bytes: [u8; LENGTH]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Its digits alone.
+    /// Returns the digits without a prefix.
     pub fn to_hex(&self) -> String {
-        // Each start asks for that of every extension, and a formatter takes a hundred times as long.
+        // Each start formats the digest of every extension, and a formatter takes a hundred times
+        // as long.
         let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' - 10 + value });
         self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
     }
 
-    /// Its first digits, for people. Never compare these.
+    /// Returns the first digits, for people. Never compare these.
     pub fn short_hex(&self) -> String {
         self.to_hex().chars().take(SHORT).collect()
     }
@@ -81,7 +82,8 @@ impl<const TAGGED: bool> FromStr for Sha256Digest<TAGGED> {
         let value = |digit: &u8| match digit {
             b'0'..=b'9' => Ok(digit - b'0'),
             b'a'..=b'f' => Ok(digit - b'a' + 10),
-            // One that people pass on by hand may have been through something that writes it so.
+            // A digest that a person copies may have passed through a program that writes upper
+            // case.
             b'A'..=b'F' if !TAGGED => Ok(digit - b'A' + 10),
             _ => Err(Self::error()),
         };
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_read_as_it_is_written() {
+    fn digest_round_trips() {
         let digits = "a5".repeat(LENGTH);
         let (plain, tagged) = (Sha256Digest::<false>::new(BYTES), Sha256Digest::<true>::new(BYTES));
         assert_eq!(
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_one() {
+    fn rejects_invalid_digests() {
         let digits = "a5".repeat(LENGTH);
         let more =
             [format!("{digits}0"), format!("{digits}00"), digits.replacen("a5", "+5", 1), digits[2..].into()];
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_is_expected() {
+    fn error_describes_the_expected_form() {
         let error = |no: ParseDigestError| no.to_string();
         assert_eq!(
             error(Sha256Digest::<true>::error()),

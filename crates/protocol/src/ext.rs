@@ -1,7 +1,9 @@
-//! The native dialect: zot's protocol version 1, frame for frame, plus what haft announces as capabilities.
+//! The native dialect: zot's protocol version 1, frame for frame, plus haft's additions, which are
+//! capabilities.
 //!
-//! One JSON object a line, both ways. An extension speaks first (`hello`), registers what it has, says `ready`,
-//! and from then on answers what it is asked. A frame that the peer did not announce is never sent.
+//! Both sides send one JSON object per line. The extension starts with `hello`, sends its
+//! registrations and `ready`, and then answers the requests of the host. A side never sends a frame
+//! that the peer did not announce.
 
 mod answer;
 mod author;

@@ -1,4 +1,4 @@
-//! A line that is one JSON object to everybody, for the dialects that say in their own words what is wrong with one.
+//! A line that is one unambiguous JSON object, for the dialects that describe mistakes themselves.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ use crate::surrogate;
 #[derive(Debug)]
 pub(crate) struct ObjectLine<'a> {
     pub(crate) text: Cow<'a, str>,
-    /// A text held half of a surrogate pair, which became U+FFFD.
+    /// True if half of a surrogate pair in a text was replaced by U+FFFD.
     pub(crate) repaired: bool,
 }
 
-/// A line that is none.
+/// A line that is not an unambiguous JSON object.
 #[derive(Debug)]
 pub(crate) struct RejectedLine<'a> {
-    /// The line, if it is text: something of it may be told all the same.
+    /// The line, if it is text: some of its fields may still be readable.
     pub(crate) text: Option<Cow<'a, str>>,
     pub(crate) error: DecodeError,
 }
 
-/// Looks at one line (without its newline). What is `known` of it must be true of it.
+/// Checks one line (without its newline). The plain span `known` must be correct for the line.
 pub(crate) fn read_object_line(
     line: &[u8],
     bounds: LineLimits,
@@ -34,7 +34,7 @@ pub(crate) fn read_object_line(
     }
     let whole =
         std::str::from_utf8(line).map_err(|_| RejectedLine { text: None, error: DecodeError::NotUtf8 })?;
-    // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
+    // Only JSON's own white space: a line that begins with a no-break space is not JSON.
     let whole = whole.trim_end_matches(WHITE_SPACE);
     let text = whole.trim_start_matches(WHITE_SPACE);
     let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };

@@ -1,10 +1,11 @@
-//! Typed values out of JSON that is known to be well-formed, without looking at every byte again.
+//! Reads typed values from well-formed JSON without a second look at every byte.
 //!
-//! A line is checked once, as a whole, before it is read ([`scan`](crate::scan)). So what no field wants is skipped,
-//! a string is searched for its end only, and the text of arguments is taken as it stands. What is rare on the wire
-//! (numbers, enums) is left to serde_json.
+//! [`scan`](crate::scan) checks a line as a whole before it is read. The reader therefore skips
+//! unused values, searches a string only for its end, and copies the text of arguments. serde_json
+//! reads what is rare on the wire (numbers, enums).
 //!
-//! A failure says only that there is one: [`read`](crate::read) then asks serde_json, which says what it is.
+//! An error of this reader has no details: [`read`](crate::read) then asks serde_json, whose error
+//! describes the mistake.
 
 mod entries;
 mod raw;
@@ -20,25 +21,27 @@ use entries::{ArrayItems, ObjectEntries};
 
 pub(crate) use raw::{JsonText, raw_value};
 
-/// The name of a newtype by which a [`JsonReader`] knows a type that reads its object in one pass when its tag comes first.
-/// The reader offers it the object; to any other reader it is a newtype like any other.
+/// The name of a newtype by which a [`JsonReader`] recognizes a type that reads its object in one
+/// pass if its tag comes first. The reader passes the object to it. For any other reader it is an
+/// ordinary newtype.
 pub(crate) const OBJECT: &str = "haft_protocol::Object";
 
-/// The name of a newtype by which a [`JsonReader`] knows a type that keeps a string as it is written. The reader offers it a
-/// string without escapes with its quotes, and any other one as owned text; to any other reader it is a newtype.
+/// The name of a newtype by which a [`JsonReader`] recognizes a type that keeps a string as it is
+/// written. The reader passes a string without escapes with its quotes, and any other string as
+/// owned text. For any other reader it is an ordinary newtype.
 pub(crate) const STRING: &str = "haft_protocol::String";
 
-/// JSON that is well-formed: of a line that was checked, or from a parser that checked it.
+/// Well-formed JSON: from a checked line, or from a parser that checked it.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedJson<'a> {
     pub(crate) text: &'a str,
     /// The known form of the text.
     pub(crate) form: JsonForm,
-    /// Its longest string, as far as it is known.
+    /// The longest known plain span of the text.
     pub(crate) longest: PlainSpan,
 }
 
-/// True if a newtype of this name is one that a [`JsonReader`] reads in a way of its own.
+/// True if a [`JsonReader`] treats a newtype of this name specially.
 pub(crate) fn keeps_text(name: &str) -> bool {
     matches!(name, raw::TEXT | OBJECT | STRING) || raw::is_raw_value(name)
 }
@@ -48,11 +51,12 @@ pub(crate) fn keeps_text(name: &str) -> bool {
 pub(crate) enum JsonForm {
     Any,
     Tight,
-    /// As [`compact`](crate::compact::compact) writes it: tight, and without anything that ends a line.
+    /// The output of [`compact`](crate::compact::compact): tight, and without characters that end a
+    /// line.
     Compact,
 }
 
-/// Reads one value. Never panics, whatever the text is; for one that is not well-formed the outcome means nothing.
+/// Reads one value. Never panics; for a text that is not well-formed the result is meaningless.
 #[derive(Debug)]
 pub(crate) struct JsonReader<'de> {
     text: &'de str,
@@ -63,7 +67,7 @@ pub(crate) struct JsonReader<'de> {
     levels: u8,
 }
 
-/// As deep as serde_json reads.
+/// The maximum nesting, the same as in serde_json.
 const LEVELS: u8 = 127;
 
 impl<'de> JsonReader<'de> {
@@ -75,7 +79,7 @@ impl<'de> JsonReader<'de> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The next byte that is no white space.
+    /// Returns the next byte that is not white space.
     fn peek_token(&mut self) -> Option<u8> {
         while self.form == JsonForm::Any && matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -83,12 +87,12 @@ impl<'de> JsonReader<'de> {
         self.peek()
     }
 
-    /// The text from `from` on to where the reader is.
+    /// Returns the text from `from` to the current position.
     fn text_since(&self, from: usize) -> Result<&'de str, Error> {
         self.text.get(from..self.at).ok_or_else(malformed_error)
     }
 
-    /// The text of the next value.
+    /// Skips the next value and returns its text.
     fn skip(&mut self) -> Result<&'de str, Error> {
         let first = self.peek_token();
         let from = self.at;
@@ -110,7 +114,7 @@ impl<'de> JsonReader<'de> {
         self.at += 1;
     }
 
-    /// The next quote that ends a string. The reader is inside of one.
+    /// Moves to the quote that ends the current string.
     fn skip_to_quote(&mut self) {
         loop {
             self.at = self.plain_end(self.at);
@@ -140,7 +144,7 @@ impl<'de> JsonReader<'de> {
         }
     }
 
-    /// As [`plain_end`], without another look at what is long.
+    /// Finds the end of the plain text like [`plain_end`], but skips the known plain span.
     fn plain_end(&self, from: usize) -> usize {
         match self.longest {
             PlainSpan { from: known, end } if known == from && end > from => end,
@@ -162,7 +166,7 @@ impl<'de> JsonReader<'de> {
         Ok(Cow::Owned(value))
     }
 
-    /// The string that comes next, with its quotes if it stands for itself.
+    /// Reads the next string, with its quotes if it contains no escapes.
     fn read_quoted_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         if self.peek_token() != Some(b'"') {
             return Err(malformed_error());
@@ -174,7 +178,8 @@ impl<'de> JsonReader<'de> {
         }
     }
 
-    /// The text of the next value, which is tight. Only what is kept as text is searched for ends of lines.
+    /// Returns the text of the next value, which is tight. Only a value that is kept as text is
+    /// searched for line ends.
     fn tight_text<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         let from = self.at;
         let text = self.skip()?;
@@ -196,12 +201,12 @@ impl<'de> JsonReader<'de> {
     }
 }
 
-/// Nobody sees it: see the module's documentation.
+/// Creates the error without details; see the module documentation.
 fn malformed_error() -> Error {
     Error::custom("not what was expected")
 }
 
-/// Reads these as serde_json reads them.
+/// Reads these types with serde_json.
 macro_rules! by_the_library {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Error> {

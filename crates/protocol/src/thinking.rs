@@ -1,43 +1,44 @@
-//! Thinking levels: the effort of a model before it answers.
+//! Thinking levels: the effort of a model before an answer.
 
 use std::str::FromStr;
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// How much a model should think before it answers; more is greater. On the wire and in files the lower-case name.
+    /// The effort of a model before an answer, in increasing order. The lower-case name is used on
+    /// the wire and in files.
     #[derive(Default)]
     pub enum ThinkingLevel {
-        /// Whatever the provider does by default.
+        /// The default of the provider.
         #[default]
         Default = "default",
-        /// Not at all.
+        /// No thinking.
         Off = "off",
-        /// As little as the model can.
+        /// The minimum of the model.
         Minimal = "minimal",
-        /// A little.
+        /// Low effort.
         Low = "low",
-        /// Some.
+        /// Medium effort.
         Medium = "medium",
-        /// A lot.
+        /// High effort.
         High = "high",
-        /// As much as the model can.
+        /// The maximum of the model.
         XHigh = "xhigh",
     }
 }
 
-/// A level that does not exist.
+/// The name of a level that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown thinking level {0:?}; use {names}", names = ThinkingLevel::NAMES.join(", "))]
 pub struct UnknownThinkingLevel(pub String);
 
 impl ThinkingLevel {
-    /// All levels as they are written.
+    /// The names of all levels.
     pub const NAMES: [&str; 7] = ["default", "off", "minimal", "low", "medium", "high", "xhigh"];
 
-    /// The level nearest to this one among those a model has: the next lower one at which it thinks, or else the next
-    /// higher one; [`Thinking::Off`] where the model cannot think, and its least where it cannot be kept from it.
-    /// [`Thinking::Default`] stays what it is.
+    /// Returns the nearest level that a model supports: the next lower level with thinking, or else
+    /// the next higher one. If the model cannot think, the level is [`ThinkingLevel::Off`]; if it
+    /// always thinks, its lowest level. [`ThinkingLevel::Default`] stays unchanged.
     pub fn clamp_to(self, levels: &[Self]) -> Self {
         if self == Self::Default || levels.contains(&self) {
             return self;
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_level_is_taken() {
+    fn clamps_to_the_nearest_level() {
         use ThinkingLevel::{Default, High, Low, Medium, Minimal, Off, XHigh};
         let usual = [Off, Low, Medium, High];
         check(Medium, &usual, Medium);

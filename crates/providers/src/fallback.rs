@@ -1,4 +1,4 @@
-//! Models that stand in for each other: while one cannot be asked, the next one is.
+//! Fallback models: while a model is not available, the next one is used.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,10 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::timeouts::FALLBACK_REST;
 
-/// Models in the order in which they are preferred. When one is at its limit, down, or refuses its key, after all of
-/// its own retries and before the first piece of an answer, the next one is asked the same and
-/// [`ModelEvent::FallbackModel`] says so; [`ModelEvent::Answering`] says who answers. The one that answered is asked first for five minutes; then the preferred one is
-/// tried again. A request that a provider refuses for what it holds, or for its length, is the answer it gets.
+/// Models in the order of preference. If a model is rate limited, unavailable or rejects its key, the next one receives
+/// the request. This happens after all of the model's retries and before the first piece of an answer.
+/// [`ModelEvent::Fallback`] reports the switch, and [`ModelEvent::Answering`] names the model that answers. That model
+/// is used first for five minutes; then the preferred model is tried again. A rejection because of the content or
+/// length of the request is returned as the answer.
 #[derive(Clone)]
 pub struct FallbackModel {
     shared: Arc<FallbackState>,
@@ -28,7 +29,7 @@ struct FallbackState {
     active: Mutex<ActiveModel>,
 }
 
-/// Which model is asked first.
+/// The model that is tried first.
 #[derive(Debug, Clone, Copy, Default)]
 struct ActiveModel {
     index: usize,
@@ -36,7 +37,7 @@ struct ActiveModel {
 }
 
 impl FallbackModel {
-    /// `first`, and in its place `others` in this order.
+    /// Creates a model that uses `first`, and `others` as fallbacks in this order.
     pub fn new(first: Arc<dyn Model>, others: impl IntoIterator<Item = Arc<dyn Model>>) -> Self {
         let models = [first].into_iter().chain(others).collect();
         Self { shared: Arc::new(FallbackState { models, active: Mutex::default() }) }
@@ -99,23 +100,23 @@ impl FallbackState {
     }
 }
 
-/// One request on its way through the models.
+/// One request during its attempts with several models.
 struct FallbackRequest {
     shared: Arc<FallbackState>,
     cancel: CancellationToken,
     request: ModelRequest,
     first: usize,
     index: usize,
-    /// Those that were not asked yet.
+    /// The models that were not tried yet.
     others: VecDeque<usize>,
     phase: FallbackPhase,
-    /// The first piece of the answer, while it is told whose it is.
+    /// The first piece of the answer, while the event about its model is sent.
     begins: Option<ModelEvent>,
 }
 
 enum FallbackPhase {
     Ready,
-    /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
+    /// The model answers; `begun` after the first piece of the answer, when no other model can replace it.
     Answering {
         stream: ModelStream,
         begun: bool,
@@ -141,7 +142,7 @@ impl FallbackRequest {
                 FallbackPhase::Answering { stream, begun } => {
                     let begun_before = *begun;
                     return match stream.next().await {
-                        // Who stands for several says it itself; here it would be said twice.
+                        // A model that represents several reports this itself; otherwise the event would be sent twice.
                         Some(Ok(ModelEvent::Answering(_))) => continue,
                         Some(Ok(event)) if event.is_answer() && !begun_before => {
                             *begun = true;
@@ -156,7 +157,7 @@ impl FallbackRequest {
         }
     }
 
-    /// Names the model that answers, before the first piece of the answer.
+    /// Reports the model that answers, before the first piece of the answer.
     fn start_response(&mut self, event: ModelEvent) -> ModelEvent {
         if self.index != self.first {
             self.shared.set_active(self.index);
@@ -173,13 +174,13 @@ impl FallbackRequest {
         };
         let from = self.shared.model(self.index).info();
         let to = self.shared.model(next).info();
-        tracing::warn!(%from, %to, reason = %error.message, "another model is asked");
+        tracing::warn!(%from, %to, reason = %error.message, "switched to the fallback model");
         (self.index, self.phase) = (next, FallbackPhase::Ready);
         Ok(ModelEvent::Fallback { from, to, message: error.message })
     }
 }
 
-/// True if the failure is one of the provider and not of the request.
+/// True if the failure is caused by the provider and not by the request.
 fn another_may_answer(kind: ModelErrorKind) -> bool {
     match kind {
         ModelErrorKind::Auth

@@ -1,4 +1,4 @@
-//! `Model` over HTTP: one configuration, any number of requests.
+//! `Model` over HTTP: one configuration for any number of requests.
 
 #![expect(
     clippy::result_large_err,
@@ -26,7 +26,7 @@ use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogue;
+use crate::catalog;
 use crate::config::{ConfigError, ModelConfig};
 use crate::presets::find_preset;
 use crate::redact::Redactor;
@@ -40,8 +40,8 @@ use run::RequestDriver;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
 ///
-/// Nothing touches the network, the certificate store or the TLS library before the first request, and the catalogue
-/// of models is not read before somebody asks for the model's limits.
+/// The network, the certificate store and the TLS library are not used before the first request. The catalog of models
+/// is not loaded before the model's limits are needed.
 #[derive(Clone)]
 pub struct HttpModel {
     setup: Arc<HttpSetup>,
@@ -60,18 +60,18 @@ pub(crate) struct HttpSetup {
 }
 
 impl HttpModel {
-    /// Checks the configuration; sends nothing.
+    /// Creates a model after checking the configuration; sends nothing.
     ///
     /// # Errors
-    /// [`ConfigError`] when the address, a header, the key or the model's id cannot be used.
+    /// [`ConfigError`] if the address, a header, the key or the model's id is not valid.
     pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
         Self::with_timeouts(config, Timeouts::default())
     }
 
-    /// As [`HttpModel::new`], with other waits.
+    /// Creates a model as [`HttpModel::new`] does, with other timeouts.
     ///
     /// # Errors
-    /// As [`HttpModel::new`].
+    /// The same as [`HttpModel::new`].
     pub fn with_timeouts(config: ModelConfig, timeouts: Timeouts) -> Result<Self, ConfigError> {
         if config.model.trim().is_empty() {
             return Err(ConfigError::NoModel { provider: config.provider });
@@ -101,7 +101,7 @@ impl HttpModel {
     }
 }
 
-/// The variable that holds the key, by the configuration or by the preset.
+/// Returns the environment variable of the key, from the configuration or the preset.
 fn key_env(config: &ModelConfig) -> Option<String> {
     let usual = || find_preset(&config.provider)?.key_env.map(str::to_owned);
     config.key_env.clone().or_else(usual)
@@ -113,18 +113,19 @@ impl HttpSetup {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Returns the model's entry in the catalogue. Asked for late, because reading the catalogue takes milliseconds the
-    /// first time.
+    /// Returns the model's entry in the catalog. Called late, because loading the catalog takes milliseconds the first
+    /// time.
     fn spec(&self) -> Option<&'static ModelSpec> {
-        catalogue::find_spec(&self.provider, &self.model)
+        catalog::find_spec(&self.provider, &self.model)
     }
 
-    /// Returns the user's facts of the model, and for the rest those of the catalogue.
+    /// Returns the user's facts about the model, completed from the catalog.
     fn facts(&self) -> ModelFacts {
-        self.own_facts.clone().or(catalogue::model_facts(&self.provider, &self.model))
+        self.own_facts.clone().or(catalog::model_facts(&self.provider, &self.model))
     }
 
-    /// Returns the cost of an answer: by the user's prices, or as the provider said, or by the catalogue's prices.
+    /// Returns the cost of an answer: by the user's prices, or else as the provider reported, or else by the catalog's
+    /// prices.
     fn cost(&self, usage: &TokenUsage, said: Option<f64>) -> f64 {
         let known = || self.facts().prices.map_or(0.0, |prices| prices.cost(usage));
         match self.own_facts.prices {

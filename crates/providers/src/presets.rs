@@ -1,23 +1,23 @@
-//! The providers haft knows by name.
+//! The providers that haft knows by name.
 
 use crate::config::ApiDialect;
 
-/// One provider: where it is, what it speaks, where its key is found.
+/// One provider: its address, its API, and the location of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProviderPreset {
     /// The value of `--provider`.
     pub name: &'static str,
     /// The API.
     pub dialect: ApiDialect,
-    /// The API's address; [`None`] must be given by `--base-url`.
+    /// The API's address; [`None`] requires `--base-url`.
     pub base_url: Option<&'static str>,
-    /// The environment variable with the key.
+    /// The environment variable of the key.
     pub key_env: Option<&'static str>,
-    /// The environment variable that replaces the address.
+    /// The environment variable that overrides the address.
     pub base_url_env: Option<&'static str>,
-    /// The model when none is asked for.
+    /// The default model.
     pub default_model: Option<&'static str>,
-    /// The port a server on this machine listens on by default; such a server needs no key.
+    /// The default port of a server on this machine; such a server needs no key.
     pub local_port: Option<u16>,
     pub(crate) catalog: Option<&'static str>,
 }
@@ -128,7 +128,7 @@ pub const PRESETS: &[ProviderPreset] = &[
     },
 ];
 
-/// The preset of that name.
+/// Returns the preset of this name.
 pub fn find_preset(name: &str) -> Option<&'static ProviderPreset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
@@ -136,14 +136,14 @@ pub fn find_preset(name: &str) -> Option<&'static ProviderPreset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::find_model;
+    use crate::catalog::find_model;
 
     #[test]
-    fn default_models_are_in_the_catalogue_and_not_deprecated() {
+    fn default_models_are_in_the_catalog_and_not_deprecated() {
         for preset in PRESETS {
             let Some(model) = preset.default_model else { continue };
             let known =
-                find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
+                find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalog"));
             assert!(!known.deprecated, "{model} is deprecated");
         }
     }

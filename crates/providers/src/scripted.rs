@@ -1,4 +1,4 @@
-//! A model that reads its lines from a file: for demos, tests and trying extensions without a key.
+//! A model that replays a script: for demos, tests, and trying extensions without a key.
 //!
 //! The format is described in `docs/providers.md`.
 
@@ -17,15 +17,15 @@ use tokio_util::sync::CancellationToken;
 use play::ScriptPlayer;
 use script::Script;
 
-/// A model that answers with the steps of a script. No network, no clock unless a step asks for pauses; the same
-/// requests give the same answers. Clones share their place in the script.
+/// A model that answers with the steps of a script. It needs no network, and no clock unless a step has pauses. The
+/// same requests produce the same answers. Clones share their position in the script.
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
     script: Arc<Script>,
     player: Arc<Mutex<ScriptPlayer>>,
 }
 
-/// Why a script cannot be played.
+/// The reasons why a script is not valid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -34,28 +34,28 @@ pub enum ScriptError {
     Read {
         /// The file.
         path: String,
-        /// Why.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// The text is not a script: no JSON, no `steps`, or a field nobody knows.
+    /// The text is not a script: invalid JSON, missing `steps`, or an unknown field.
     #[error("the script is not valid: {reason}")]
     Script {
-        /// The message of the parser, with line and column.
+        /// The parser's message, with line and column.
         reason: String,
     },
-    /// One of the steps is not valid.
+    /// A step is not valid.
     #[error("step {step} of the script is not valid: {reason}")]
     Step {
-        /// Which, counted from 1.
+        /// The number of the step, counted from 1.
         step: usize,
-        /// The mistake.
+        /// The error.
         reason: String,
     },
 }
 
 impl ScriptedModel {
-    /// Reads a script from its JSON text.
+    /// Parses a script from its JSON text.
     ///
     /// # Errors
     /// [`ScriptError::Script`] or [`ScriptError::Step`], which names the step.
@@ -68,7 +68,7 @@ impl ScriptedModel {
     /// Reads a script from a file.
     ///
     /// # Errors
-    /// [`ScriptError::Read`], and those of [`Scripted::from_json`].
+    /// [`ScriptError::Read`], and those of [`ScriptedModel::from_json`].
     pub fn from_file(path: &Path) -> Result<Self, ScriptError> {
         let read = std::fs::read_to_string(path);
         let text = read.map_err(|source| ScriptError::Read { path: path.display().to_string(), source })?;

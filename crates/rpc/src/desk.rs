@@ -1,8 +1,8 @@
-//! `CommandScheduler`: the commands of one session, in the order in which they count.
+//! `CommandScheduler`: orders the commands of one session.
 //!
-//! A state machine without IO: commands and what became of the work go in, [`SchedulerEffect`]s come out, to be carried out in order
-//! before anything else goes in. The promise: each command is answered exactly once, whatever happens, and one thing is
-//! worked on at a time.
+//! A state machine without IO. Commands and results go in; [`SchedulerEffect`]s come out, which the
+//! caller applies in order before the next input. The scheduler answers each command exactly once
+//! and runs one job at a time.
 
 #[cfg(test)]
 mod tests;
@@ -14,35 +14,37 @@ use haft_protocol::rpc::{
     ReplyPayload, RpcRequest, RpcResponse, StartedData,
 };
 
-/// The number of prompts that may wait behind the one that is worked on.
+/// The maximum number of prompts that wait for the current job.
 pub const MOST_WAITING: usize = 64;
 
-/// The number of commands that may be under way, prompts that wait included.
+/// The maximum number of open commands, including waiting prompts.
 pub(crate) const MOST_OPEN: usize = 256;
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum SchedulerEffect {
     Reply(RpcResponse),
-    /// This is done beside the work; what it comes to is told with [`CommandScheduler::done`]. [`Command::Clear`] is done before
-    /// anything else goes in, since nothing is worked on only now.
+    /// Runs the command beside the current job. The caller reports the result with
+    /// [`CommandScheduler::done`]. [`Command::Clear`] must finish before the next input, because
+    /// the session is idle only now.
     Do(CommandTicket, Command),
-    /// This is worked on from here on, until [`CommandScheduler::ended`].
+    /// Starts the job, which runs until [`CommandScheduler::ended`].
     Start(SessionJob),
     Stop,
-    /// The session is not needed any more: nothing is worked on and nothing waits. [`CommandScheduler::closed`] comes next.
+    /// Closes the session: no job runs and none waits. The caller then calls
+    /// [`CommandScheduler::closed`].
     Close,
 }
 
-/// A job of a session, one after the other.
+/// A job of a session. Jobs run one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SessionJob {
     Prompt(PromptCommand),
-    /// A message for the model as it stands, whatever it begins with.
+    /// A message for the model, unchanged even if it looks like a command.
     Message(PromptCommand),
     Compact(CompactCommand),
 }
 
-/// A command that is not answered yet.
+/// An unanswered command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CommandTicket(u64);
 
@@ -51,23 +53,23 @@ pub(crate) struct CommandTicket(u64);
 pub(crate) struct CommandScheduler {
     tickets: u64,
     open: BTreeMap<CommandTicket, PendingReply>,
-    /// Of these, the ones that change what a job works with: none begins before they are done.
+    /// The commands among them that change the setup of a job. No job starts before they are done.
     holding: BTreeSet<CommandTicket>,
     works: bool,
-    /// The jobs that wait; none while nothing is worked on and nothing is changed.
+    /// The waiting jobs; empty while no job runs and no setup changes.
     waiting: VecDeque<WaitingJob>,
     stage: SchedulerStage,
     closer: Option<PendingReply>,
 }
 
-/// A command, as far as its answer needs it.
+/// The parts of a command that its reply needs.
 #[derive(Debug)]
 struct PendingReply {
     id: Option<String>,
     kind: CommandKind,
 }
 
-/// A job, and the command that is answered when it begins.
+/// A waiting job, and the command that is answered when the job starts.
 #[derive(Debug)]
 struct WaitingJob {
     ticket: Option<CommandTicket>,
@@ -78,11 +80,11 @@ struct WaitingJob {
 enum SchedulerStage {
     #[default]
     Open,
-    /// No more commands come; what was accepted is finished.
+    /// The client sends no more commands; accepted commands still run.
     Finishing,
-    /// The session ends its work and begins nothing else.
+    /// The session finishes its current job and starts no other.
     Closing,
-    /// [`SchedulerEffect::Close`] was said.
+    /// The scheduler has emitted [`SchedulerEffect::Close`].
     Closed,
 }
 
@@ -96,10 +98,7 @@ impl CommandScheduler {
         self.route_command(asked, command)
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what has no place in the order of work is done at once"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other commands run at once")]
     fn route_command(&mut self, asked: PendingReply, command: Command) -> Vec<SchedulerEffect> {
         match command {
             Command::Prompt(prompt) if is_empty_prompt(&prompt) => {
@@ -139,11 +138,11 @@ impl CommandScheduler {
         effects
     }
 
-    /// A job that nobody waits for the beginning of: the prompt of an extension's command, told before that command is
-    /// done.
+    /// Adds a job without a waiting command: the prompt of an extension's command. The caller adds
+    /// it before that command is done.
     ///
     /// # Errors
-    /// [`Failure`] when too much waits, or the session is closing.
+    /// [`CommandFailure`] if too many jobs wait, or the session is closing.
     pub(crate) fn add_job(&mut self, job: SessionJob) -> Result<Vec<SchedulerEffect>, CommandFailure> {
         match self.stage {
             SchedulerStage::Closing | SchedulerStage::Closed => Err(session_ended_failure()),
@@ -176,7 +175,7 @@ impl CommandScheduler {
         self.close_if_finished().into_iter().collect()
     }
 
-    /// Ends at once: what is worked on is stopped, and whoever waits for an answer is told that none comes.
+    /// Stops the current job and fails all open commands.
     pub(crate) fn shutdown(&mut self) -> Vec<SchedulerEffect> {
         if matches!(self.stage, SchedulerStage::Closing | SchedulerStage::Closed) {
             return Vec::new();
@@ -203,7 +202,7 @@ impl CommandScheduler {
         self.works
     }
 
-    /// The number of jobs that wait behind it.
+    /// Returns the number of jobs that wait.
     pub(crate) fn waiting_jobs(&self) -> usize {
         self.waiting.len()
     }
@@ -212,7 +211,7 @@ impl CommandScheduler {
         self.stage == SchedulerStage::Closed
     }
 
-    /// True if somebody relies on where the session stands, or moves it.
+    /// True if a job runs or a command changes the current entry of the session.
     fn is_busy(&self) -> bool {
         let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
         self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)
@@ -246,7 +245,7 @@ impl CommandScheduler {
         self.start()
     }
 
-    /// Begins what waits longest, if it can begin.
+    /// Starts the oldest waiting job, if it can start.
     fn start(&mut self) -> Vec<SchedulerEffect> {
         if self.works || !self.holding.is_empty() {
             return Vec::new();
@@ -299,11 +298,11 @@ fn is_empty_prompt(prompt: &PromptCommand) -> bool {
 }
 
 fn empty_message_failure() -> CommandFailure {
-    CommandFailure::new(ErrorCode::EmptyMessage, "the message is empty; say something")
+    CommandFailure::new(ErrorCode::EmptyMessage, "the message is empty; add a text")
 }
 
 fn busy_failure() -> CommandFailure {
-    let error = "the session is at work; wait for `done`, or send `abort` first";
+    let error = "the session is busy; wait for `done`, or send `abort` first";
     CommandFailure::new(ErrorCode::Busy, error)
 }
 
@@ -318,12 +317,12 @@ fn too_many_commands_failure() -> CommandFailure {
 }
 
 fn aborted_failure() -> CommandFailure {
-    CommandFailure::new(ErrorCode::Aborted, "taken back by `abort` before it began")
+    CommandFailure::new(ErrorCode::Aborted, "cancelled by `abort` before it started")
 }
 
 fn session_ended_failure() -> CommandFailure {
     CommandFailure::new(
         ErrorCode::Shutdown,
-        "not done: the session is closed, or haft ends; ask another session, or start haft again",
+        "command not run: the session is closed or haft is ending; use another session or restart haft",
     )
 }

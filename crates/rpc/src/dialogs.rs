@@ -1,7 +1,7 @@
 //! `DialogRegistry`: the questions that wait for a person.
 //!
-//! A state machine without IO and without a clock. The promise: every question is over exactly once, with an answer that fits
-//! it, and with its default when nobody gives another one in time.
+//! A state machine without IO and without a clock. Every question ends exactly once: with a valid
+//! answer, or with its default if no answer arrives in time.
 
 #[cfg(test)]
 mod tests;
@@ -21,27 +21,27 @@ pub(crate) struct UserQuestion {
     pub(crate) kind: UiKind,
     pub(crate) title: String,
     pub(crate) message: String,
-    /// The choices, where there are some.
+    /// The choices, if the question has any.
     pub(crate) options: Vec<String>,
-    /// The call that is about to run, for [`UiKind::Approve`].
+    /// The call that needs approval, for [`UiKind::Approve`].
     pub(crate) call: Option<ToolCall>,
-    /// The answer without an answer: the careful one.
+    /// The safe answer, used if the client gives none.
     pub(crate) default: UiAnswer,
-    /// The time until the answer is given up: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
+    /// The time until the question expires: usually [`DIALOG`](crate::timeouts::DIALOG).
     pub(crate) within: Duration,
 }
 
-/// A question that is over: whoever asked gets the answer, and the client is told why.
+/// A closed question, with the answer for the asker and the reason for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClosedDialog {
-    /// The `id` of its `ui_request`.
+    /// The `id` of the `ui_request`.
     pub(crate) id: String,
-    /// The answer; the default unless the client gave one.
+    /// The answer of the client, or the default.
     pub(crate) answer: UiAnswer,
     pub(crate) why: UiEnd,
 }
 
-/// The questions that are open.
+/// The open questions.
 #[derive(Debug, Default)]
 pub(crate) struct DialogRegistry {
     answers: bool,
@@ -58,13 +58,13 @@ struct OpenDialog {
 }
 
 impl DialogRegistry {
-    /// The client says whether it answers questions. Those that are open stay so.
+    /// Sets whether the client answers questions. Open questions stay open.
     pub(crate) fn set_answers(&mut self, answers: bool) {
         self.answers = answers;
     }
 
-    /// Returns the request that the client is sent; [`ClosedDialog`] comes later. None if the client answers no questions: then the
-    /// default counts.
+    /// Opens a question and returns the request for the client; a [`ClosedDialog`] follows later.
+    /// Returns `None` if the client answers no questions; the default then applies.
     pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {
         let UserQuestion { extension, kind, title, message, options, call, default, within } = question;
         if !self.answers {
@@ -79,10 +79,11 @@ impl DialogRegistry {
         Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
     }
 
-    /// The client's answer.
+    /// Accepts the client's answer.
     ///
     /// # Errors
-    /// [`Failure`]: the question is not open, or the answer does not fit it; then it stays open.
+    /// [`CommandFailure`] if the question is not open, or if the answer does not fit; in the second
+    /// case the question stays open.
     pub(crate) fn answer(&mut self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         let UiResponse { request, answer } = response;
         let number = self.find_number(&request).ok_or_else(|| not_open_failure(&request))?;
@@ -105,13 +106,13 @@ impl DialogRegistry {
         late.map(|(number, open)| close_with_default(number, open, UiEnd::Timeout)).collect()
     }
 
-    /// Nobody needs the answer any more; nothing if it is over already.
+    /// Cancels a question whose answer is no longer needed. Returns `None` if it is already closed.
     pub(crate) fn cancel(&mut self, id: &str) -> Option<ClosedDialog> {
         let number = self.find_number(id)?;
         self.open.remove(&number).map(|open| close_with_default(number, open, UiEnd::Cancelled))
     }
 
-    /// Ends all questions: there is no client any more who could answer, and none is asked from here on.
+    /// Closes all questions, because the client cannot answer any more. No later question is sent.
     pub(crate) fn end(&mut self) -> Vec<ClosedDialog> {
         self.answers = false;
         let open = std::mem::take(&mut self.open);
@@ -124,7 +125,7 @@ impl DialogRegistry {
 }
 
 impl OpenDialog {
-    /// Checks an answer; the error says what it has to be.
+    /// Checks an answer; the error describes a valid one.
     fn check_answer(&self, answer: &UiAnswer) -> Result<(), String> {
         match (self.kind, answer) {
             (_, UiAnswer::Cancelled)
@@ -156,6 +157,6 @@ fn not_open_failure(id: &str) -> CommandFailure {
     let id = shorten_name(id);
     CommandFailure::new(
         ErrorCode::NotOpen,
-        format!("no question {id:?} is open: it was answered, or its time is over"),
+        format!("question {id:?} is not open: it was answered or has expired"),
     )
 }

@@ -1,30 +1,30 @@
-//! `AuthGate`: who may drive the process.
+//! `AuthGate`: checks that a client may drive the process.
 //!
-//! The promise: while a token is asked for, no command is done before `hello` has shown it, and a wrong one ends the
-//! connection.
+//! With a token configured, no command runs before `hello` has presented it, and a wrong token ends
+//! the connection.
 
 use std::hint::black_box;
 
 use haft_protocol::rpc::{AuthToken, Command, CommandFailure, CommandKind, ErrorCode, RpcResponse};
 
-/// Lets commands through: all of them when no token is asked for, and otherwise once `hello` has shown it.
+/// Admits commands: all of them without a token, otherwise only after `hello` has presented it.
 #[derive(Debug, Default)]
 pub(crate) struct AuthGate {
-    /// The expected token; none once it was shown.
+    /// The expected token; `None` after the client has presented it.
     token: Option<AuthToken>,
 }
 
-/// A command that is not let through.
+/// The refusal of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AuthRefusal {
-    /// It is answered with this, and the next one may do better.
+    /// The reply; the client may send another command.
     Closed(CommandFailure),
-    /// It is answered with this, and the connection ends.
+    /// The reply; the connection then ends.
     Wrong(CommandFailure),
 }
 
 impl AuthGate {
-    /// A door that asks for this token, if there is one. An empty one is none.
+    /// Creates a gate with this token. No token or an empty one admits all clients.
     pub(crate) fn new(token: Option<AuthToken>) -> Self {
         Self { token: token.filter(|token| Self::requires_token(Some(token))) }
     }
@@ -33,10 +33,10 @@ impl AuthGate {
         token.is_some_and(|token| !token.0.is_empty())
     }
 
-    /// Checks that the command may be carried out.
+    /// Checks that the command may run.
     ///
     /// # Errors
-    /// [`Refused`], which says whether the connection goes on.
+    /// [`AuthRefusal`], which determines whether the connection continues.
     pub(crate) fn admit(&mut self, command: &Command) -> Result<(), AuthRefusal> {
         let Some(expected) = &self.token else { return Ok(()) };
         let Command::Hello(hello) = command else { return Err(missing_token()) };
@@ -50,8 +50,8 @@ impl AuthGate {
         }
     }
 
-    /// Returns the answer to a command that cannot be read: while a token is asked for, that it is not let through,
-    /// unless it is a `hello` with a mistake.
+    /// Returns the reply to an unreadable command. Before authentication the reply is a refusal,
+    /// unless the command is a wrong `hello`.
     pub(crate) fn reply_to_unreadable(&self, reply: RpcResponse) -> RpcResponse {
         let is_command = |failure: &CommandFailure| {
             matches!(failure.code, ErrorCode::UnknownCommand | ErrorCode::BadRequest)
@@ -66,7 +66,7 @@ impl AuthGate {
     }
 }
 
-/// True if two tokens are one, in a time that does not depend on where they differ.
+/// Compares two tokens in a time that does not depend on their first difference.
 fn is_same(AuthToken(one): &AuthToken, AuthToken(other): &AuthToken) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |found, (a, b)| black_box(found | (a ^ b)));
     differences == 0 && one.len() == other.len()
@@ -83,7 +83,7 @@ fn auth_required_failure() -> CommandFailure {
 fn wrong_token() -> AuthRefusal {
     AuthRefusal::Wrong(CommandFailure::new(
         ErrorCode::AuthFailed,
-        "the token is wrong; start again with the right one",
+        "wrong token; restart with the right token",
     ))
 }
 
@@ -109,20 +109,20 @@ mod tests {
     }
 
     #[test]
-    fn without_a_token_everything_is_let_through() {
+    fn admits_all_commands_without_a_token() {
         check(None, &[ping(), hello(None), hello(Some("x"))], &[Ok(()), Ok(()), Ok(())]);
         check(Some(""), &[ping()], &[Ok(())]);
     }
 
     #[test]
-    fn the_token_comes_first_and_once() {
+    fn token_is_required_first_and_once() {
         let commands = [ping(), hello(None), hello(Some("s3cret")), ping(), hello(Some("x")), hello(None)];
         let expect = [Err(missing_token()), Err(missing_token()), Ok(()), Ok(()), Ok(()), Ok(())];
         check(Some("s3cret"), &commands, &expect);
     }
 
     #[test]
-    fn a_wrong_token_is_wrong_wherever_it_differs() {
+    fn rejects_any_wrong_token() {
         for token in ["", "s", "s3cre", "s3crets", "S3cret", "s3creT"] {
             check(Some("s3cret"), &[hello(Some(token)), ping()], &[Err(wrong_token()), Err(missing_token())]);
         }

@@ -1,4 +1,4 @@
-//! Lines of a client.
+//! Reads the requests of a client.
 
 use haft_host::{FramedLine, LineFramer};
 use haft_protocol::error::DecodeError;
@@ -12,27 +12,27 @@ use tokio::sync::mpsc::UnboundedReceiver;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum IncomingLine {
     Request(RpcRequest),
-    /// Something that is none, which this answers.
+    /// An unreadable line, with its reply.
     Unreadable(RpcResponse),
     End,
 }
 
-/// Where the commands of a client come from.
+/// The source of a client's requests.
 pub(crate) trait RequestSource {
-    /// The next one. Nothing is lost when the future is dropped.
+    /// Waits for the next request. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// When the client cannot be heard.
+    /// If the input of the client cannot be read.
     async fn next(&mut self) -> std::io::Result<IncomingLine>;
 }
 
-/// Cuts what a client says into lines.
+/// Splits the input of a client into lines.
 #[derive(Debug)]
 pub(crate) struct LineRequestSource<R> {
     input: R,
     framer: LineFramer,
     ended: bool,
-    /// True if a line was there already.
+    /// True after the first line.
     begun: bool,
 }
 
@@ -57,8 +57,8 @@ impl<R: AsyncRead + Unpin> RequestSource for LineRequestSource<R> {
     }
 }
 
-/// A client in the same process. What it says is read like the line that another one would send, so that no command gets in
-/// that a line could not say; there are few of them, and all but prompts are short.
+/// A client in the same process. Its requests are checked like lines, so that no request gets in
+/// that a line cannot express. Such requests are few, and all but prompts are short.
 impl RequestSource for UnboundedReceiver<RpcRequest> {
     async fn next(&mut self) -> std::io::Result<IncomingLine> {
         let Some(request) = self.recv().await else { return Ok(IncomingLine::End) };
@@ -73,13 +73,13 @@ impl RequestSource for UnboundedReceiver<RpcRequest> {
     }
 }
 
-/// The reply to a request that a line could not say. What it is, and who waits for it, is known here.
+/// Returns the reply to a request that no line can express, with the command and id of the request.
 fn unreadable_reply(request: RpcRequest, reply: RpcResponse) -> IncomingLine {
     let id = request.id.filter(|id| !id.is_empty());
     IncomingLine::Unreadable(RpcResponse { id, command: request.command.kind().name().to_owned(), ..reply })
 }
 
-/// The byte order mark that some programs write before UTF-8. It says nothing.
+/// The byte order mark that some programs write before UTF-8; ignored.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl<R> LineRequestSource<R> {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_no_line_could_say_is_answered_by_its_id() {
+    fn invalid_typed_request_is_answered_by_id() {
         let prompt = PromptCommand { message: "x".repeat(MAX_LINE), images: Vec::new(), plain: None };
         check(prompt, ("prompt", ErrorCode::LineTooLong));
         let name = SetName { name: "a\u{7}b".into() };

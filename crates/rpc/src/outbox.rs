@@ -1,9 +1,10 @@
-//! `ClientOutbox`: what waits for a client that reads in its own time.
+//! `ClientOutbox`: the lines that wait for a client.
 //!
-//! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
-//! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
-//! of their session. So is what an extension can tell without end. Of an extension's panel, what is newer takes the place of
-//! what waits, and so does what it says in the status line.
+//! The agent never waits for the client. The outbox keeps all replies, messages, results and ends,
+//! however slowly the client reads. If too much waits, it drops events whose content arrives in
+//! full later, and events that an extension can send without limit. It reports the number of
+//! dropped events before the next line of their session. New content of a panel or status item
+//! replaces the waiting content.
 
 #[cfg(test)]
 mod tests;
@@ -17,13 +18,14 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{ClientEvent, EventLine, RpcEvent, RpcResponse, ServerLine};
 use serde::Serialize as _;
 
-/// The number of bytes that may wait before something is left out.
+/// The limits on waiting bytes above which events are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutboxLimits {
-    /// For pieces: of text, of thinking, of arguments, of a tool's output. Beyond it, panels are replaced.
+    /// The limit for pieces of text, thinking, arguments and tool output. Above it, panels are
+    /// replaced.
     pub pieces: usize,
-    /// For what extensions tell without end: notes, what they show, what they put into the editor, and what they have haft
-    /// do.
+    /// The limit for events that extensions send freely: notes, panels, texts for the editor, and
+    /// host calls.
     pub notes: usize,
 }
 
@@ -33,15 +35,15 @@ impl Default for OutboxLimits {
     }
 }
 
-/// The lines that wait, oldest first.
+/// The waiting lines, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct ClientOutbox {
     room: OutboxLimits,
     form: LineEncoding,
     lines: VecDeque<WaitingLine>,
-    /// Of all lines, as far as it is known without writing them.
+    /// The size of all lines, as far as it is known without encoding them.
     bytes: usize,
-    /// The numbers of events that were left out and not reported yet, by session.
+    /// The numbers of dropped events that are not yet reported, by session.
     gaps: BTreeMap<SessionKey, u64>,
 }
 
@@ -50,7 +52,7 @@ pub(crate) struct ClientOutbox {
 pub(crate) enum LineEncoding {
     #[default]
     Text,
-    /// Lines as they are: it is in the same process.
+    /// Values without encoding, for a client in the same process.
     Typed,
 }
 
@@ -60,11 +62,11 @@ struct WaitingLine {
     topic: Option<LineTopic>,
 }
 
-/// The form in which a line waits.
+/// The form of a waiting line.
 #[derive(Debug)]
 enum LineContent {
     Text(String),
-    /// With what it weighs, in bytes.
+    /// A value and its size in bytes.
     Typed(Box<ServerLine>, usize),
 }
 
@@ -77,10 +79,10 @@ impl WaitingLine {
     }
 }
 
-/// The session of an event, if it is about one.
+/// The session of an event, or `None` for events without a session.
 type SessionKey = Option<String>;
 
-/// The subject of a line that a later line of the same extension may replace.
+/// The subject of a line that a later line of the same extension can replace.
 #[derive(Debug, PartialEq, Eq)]
 struct LineTopic {
     session: SessionKey,
@@ -88,10 +90,10 @@ struct LineTopic {
     about: ScreenRegion,
 }
 
-/// The part of the screen that a line of an extension is about.
+/// The part of the screen that a line of an extension changes.
 #[derive(Debug, PartialEq, Eq)]
 enum ScreenRegion {
-    /// The panel of the extension, of which it has one open at a time.
+    /// The panel of the extension, which has at most one open panel.
     Panel(PanelPhase),
     Status(String),
 }
@@ -105,7 +107,7 @@ enum PanelPhase {
 }
 
 impl LineTopic {
-    /// True if both are about one panel, or one item of the status line.
+    /// True if both lines concern the same panel or the same status item.
     fn is_beside(&self, other: &Self) -> bool {
         let same_part = match (&self.about, &other.about) {
             (ScreenRegion::Panel(_), ScreenRegion::Panel(_)) => true,
@@ -115,19 +117,19 @@ impl LineTopic {
     }
 }
 
-/// The loss for a client when an event is left out.
+/// The priority of an event if too much waits.
 enum EventPriority {
-    /// Something that nothing else tells.
+    /// Kept always: no other event has the content.
     All,
     Piece,
-    /// Something that an extension tells as often as it likes.
+    /// Dropped early: an extension can send it without limit.
     Note,
-    /// Something about a part of the screen that the next thing about this part may replace.
+    /// Replaced by the next event for the same part of the screen.
     Replaceable(ExtensionName, ScreenRegion),
 }
 
 impl ClientOutbox {
-    /// An empty one.
+    /// Creates an empty outbox.
     pub(crate) fn new(room: OutboxLimits, form: LineEncoding) -> Self {
         Self { room, form, ..Self::default() }
     }
@@ -135,17 +137,17 @@ impl ClientOutbox {
     /// Adds a reply.
     ///
     /// # Errors
-    /// When it has no JSON form, which none lacks; then nothing is added.
+    /// If the reply has no JSON form, which never happens; the outbox is then unchanged.
     pub(crate) fn reply(&mut self, reply: RpcResponse) -> Result<(), serde_json::Error> {
         let line = self.waiting_line(reply, None)?;
         self.push(line);
         Ok(())
     }
 
-    /// Adds an event, or leaves it out.
+    /// Adds an event, or drops it.
     ///
     /// # Errors
-    /// When it has no JSON form, which none lacks; then nothing is added.
+    /// If the event has no JSON form, which never happens; the outbox is then unchanged.
     pub(crate) fn event(
         &mut self,
         session: SessionKey,
@@ -175,10 +177,12 @@ impl ClientOutbox {
         Ok(())
     }
 
-    /// Takes the next lines as text, as many as `most` bytes hold and at least one. Nothing when none waits.
+    /// Takes the next lines as text: at most `most` bytes, but at least one line. Returns `None` if
+    /// no line waits.
     ///
     /// # Errors
-    /// None in truth: what was left out last is told of here, and that has a JSON form.
+    /// None in practice: this method reports the last dropped events, and that event has a JSON
+    /// form.
     pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
         self.report_gaps()?;
         let mut taken = String::new();
@@ -194,7 +198,7 @@ impl ClientOutbox {
         Ok((!taken.is_empty()).then_some(taken))
     }
 
-    /// Takes the next line as it is. Nothing when none waits.
+    /// Takes the next line as a value. Returns `None` if no line waits.
     pub(crate) fn take_line(&mut self) -> Result<Option<ServerLine>, serde_json::Error> {
         self.report_gaps()?;
         Ok(self
@@ -202,7 +206,7 @@ impl ClientOutbox {
             .and_then(|kept| if let LineContent::Typed(line, _) = kept { Some(*line) } else { None }))
     }
 
-    /// Adds what waits in another one, and what it has left out.
+    /// Appends the waiting lines and the drop counts of another outbox.
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
         std::mem::take(&mut other.lines).into_iter().for_each(|line| self.push(line));
         other.report_gaps()?;
@@ -210,12 +214,12 @@ impl ClientOutbox {
         Ok(())
     }
 
-    /// The number of bytes that wait.
+    /// Returns the number of waiting bytes.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// True if so much waits that no more commands should be read: their replies would only wait, too.
+    /// True if no more commands should be read, because their replies would also wait.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes > self.room.notes
     }
@@ -251,8 +255,9 @@ impl ClientOutbox {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts a line behind the older ones about the same part of the screen, or in the place of the last of
-    /// them if both have the same topic. Returns the line where it comes last of all.
+    /// Merges a line with the waiting lines of the same part of the screen if much waits. The line
+    /// moves behind them, or replaces the last one if both have the same topic. Returns the line if
+    /// it belongs at the end.
     fn merge_line(&mut self, line: WaitingLine) -> Option<WaitingLine> {
         let Some(topic) = line.topic.as_ref().filter(|_| self.bytes > self.room.pieces) else {
             return Some(line);
@@ -260,8 +265,8 @@ impl ClientOutbox {
         let is_beside =
             |older: &WaitingLine| older.topic.as_ref().is_some_and(|older| older.is_beside(topic));
         if topic.about == ScreenRegion::Panel(PanelPhase::Opens) {
-            // Behind the panels of others: the one that opened last is the one that is seen. Nobody misses what was told of
-            // the panel before.
+            // Behind the panels of other extensions, because the last opened panel is visible. The
+            // events of the previous panel are obsolete.
             self.lines.retain(|older| !is_beside(older));
             self.bytes = self.lines.iter().map(WaitingLine::bytes).sum();
             return Some(line);
@@ -278,7 +283,7 @@ impl ClientOutbox {
         None
     }
 
-    /// Once nothing waits, says what was left out last.
+    /// Reports the last dropped events when no line waits.
     fn report_gaps(&mut self) -> Result<(), serde_json::Error> {
         if self.lines.is_empty() {
             while let Some((session, _)) = self.gaps.first_key_value() {
@@ -288,7 +293,7 @@ impl ClientOutbox {
         Ok(())
     }
 
-    /// Says how many of a session were left out, if any were.
+    /// Reports the number of dropped events of a session, if there are any.
     fn report_gap(&mut self, session: SessionKey) -> Result<(), serde_json::Error> {
         let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
         let event = AgentEvent::EventGap { lost }.into();
@@ -298,7 +303,7 @@ impl ClientOutbox {
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "only the events that are named here may be dropped")]
 fn event_priority(event: &ClientEvent) -> EventPriority {
     let panel = |extension: &ExtensionName, told| {
         EventPriority::Replaceable(extension.clone(), ScreenRegion::Panel(told))
@@ -330,8 +335,8 @@ fn event_priority(event: &ClientEvent) -> EventPriority {
     }
 }
 
-/// As many bytes as it has as a line of JSON, but for what is escaped in one, and those of the images that such a line only
-/// tells the size of.
+/// Returns the approximate size of a line as JSON. Escapes are not counted, nor is the data of
+/// images, of which the line contains only the size.
 fn line_weight(line: &ServerLine) -> Result<usize, serde_json::Error> {
     let mut count = ByteCounter(0);
     let mut json = serde_json::Serializer::new(&mut count);
@@ -363,7 +368,7 @@ fn image_bytes(event: &ClientEvent) -> usize {
     content.iter().map(image).sum()
 }
 
-/// Counts what is written, and keeps nothing of it.
+/// Counts the written bytes and discards them.
 struct ByteCounter(usize);
 
 impl Write for ByteCounter {

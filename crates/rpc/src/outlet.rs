@@ -1,4 +1,5 @@
-//! `ClientSink`: the way to the client. Everybody puts lines into it and waits for nothing; one writer takes them out.
+//! `ClientSink`: the connection to the client. Any task can add lines without waiting; one writer
+//! takes them out.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,34 +13,35 @@ use tokio::time::timeout;
 
 use crate::outbox::{ClientOutbox, LineEncoding, OutboxLimits};
 
-/// The number of bytes of one write, unless one line is longer: what a pipe takes at once.
+/// The maximum size of one write, unless one line is longer: the amount that a pipe accepts at
+/// once.
 const PIECE: usize = 64 * 1024;
 
-/// Cheap to clone; the clones are one.
+/// A handle to the sink. Clones are cheap and share the same sink.
 #[derive(Clone)]
 pub(crate) struct ClientSink(Arc<SinkShared>);
 
 struct SinkShared {
     state: Mutex<SinkState>,
-    /// Something was put in, or nothing more comes.
+    /// Signals that a line was added, or that no more lines follow.
     more: Notify,
-    /// Something was taken out.
+    /// Signals that a line was taken.
     taken: Notify,
 }
 
 struct SinkState {
     outbox: ClientOutbox,
-    /// The number of bytes that the client has taken: bytes, or lines.
+    /// The amount that the client has taken, in bytes or in lines.
     written: u64,
-    /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
+    /// Events before the authentication of the client; `None` afterwards.
     held: Option<ClientOutbox>,
     closed: bool,
-    /// The client took something no more.
+    /// True if the client no longer accepts data.
     broken: bool,
 }
 
 impl ClientSink {
-    /// `holds`: events wait until [`open`](Self::open).
+    /// Creates a sink. If `holds` is true, events wait until [`release_held`](Self::release_held).
     pub(crate) fn new(room: OutboxLimits, form: LineEncoding, holds: bool) -> Self {
         let held = holds.then(|| ClientOutbox::new(room, form));
         let outbox = ClientOutbox::new(room, form);
@@ -51,13 +53,13 @@ impl ClientSink {
         self.add(|state| state.outbox.reply(reply));
     }
 
-    /// Adds an event, or leaves it out, as [`ClientOutbox`] says.
+    /// Adds an event, or drops it according to the rules of [`ClientOutbox`].
     pub(crate) fn event(&self, session: Option<&str>, event: impl Into<ClientEvent>) {
         let session = session.map(str::to_owned);
         self.add(|SinkState { outbox, held, .. }| held.as_mut().unwrap_or(outbox).event(session, event));
     }
 
-    /// Somebody was let in: what was held comes next.
+    /// Releases the held events after the client was authenticated.
     pub(crate) fn release_held(&self) {
         self.add(|SinkState { outbox, held, .. }| held.take().map_or(Ok(()), |held| outbox.append(held)));
     }
@@ -70,7 +72,7 @@ impl ClientSink {
         self.0.more.notify_one();
     }
 
-    /// Waits until commands may be read: their replies would only wait, too.
+    /// Waits until commands may be read. Otherwise their replies would also wait.
     pub(crate) async fn wait_for_room(&self) {
         loop {
             let taken = self.0.taken.notified();
@@ -86,10 +88,10 @@ impl ClientSink {
         self.0.more.notify_one();
     }
 
-    /// Writes what comes until nothing more does. There is one writer.
+    /// Writes lines until no more follow. A sink has one writer.
     ///
     /// # Errors
-    /// When the output takes nothing more.
+    /// If the output no longer accepts data.
     pub(crate) async fn write(&self, output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         let written = self.write_out(output).await;
         self.lock().broken = written.is_err();
@@ -103,14 +105,15 @@ impl ClientSink {
         Ok(())
     }
 
-    /// Tells a client in the same process what comes until nothing more does, in place of [`write`](Self::write).
+    /// Sends lines to a client in the same process until no more follow, instead of
+    /// [`write`](Self::write).
     ///
     /// # Errors
-    /// When the client is gone.
+    /// If the client is gone.
     pub(crate) async fn send_lines(&self, lines: mpsc::Sender<ServerLine>) -> std::io::Result<()> {
         let told = tokio::select! {
             told = self.send_all(&lines) => told,
-            // It is noticed although there is nothing to tell.
+            // Detects a closed channel even if there is no line to send.
             () = lines.closed() => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
         self.lock().broken = told.is_err();
@@ -125,7 +128,7 @@ impl ClientSink {
         Ok(())
     }
 
-    /// Waits for what comes next; `None` when nothing more does. Nothing is lost when the future is dropped.
+    /// Waits for the next lines; `None` if no more follow. Dropping the future loses nothing.
     async fn next<T>(
         &self,
         take: impl Fn(&mut ClientOutbox) -> Result<Option<T>, serde_json::Error>,
@@ -163,8 +166,9 @@ impl ClientSink {
         output.flush().await
     }
 
-    /// Waits until the writer has written the rest, as long as the client takes some of it within `patience`. Says whether
-    /// it has; a writer that has failed is not asked again.
+    /// Waits until the writer has written the remaining lines, as long as the client takes some
+    /// within `patience`. Returns true if all lines were written. A failed writer is not polled
+    /// again.
     pub(crate) async fn drain(
         &self,
         mut writer: Pin<&mut impl Future<Output = std::io::Result<()>>>,
@@ -184,7 +188,7 @@ impl ClientSink {
     }
 
     fn lock(&self) -> MutexGuard<'_, SinkState> {
-        // A line that was half made when something panicked is not in the box.
+        // A panic never leaves an incomplete line in the outbox.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_has_no_more_room_than_what_waits() {
+    fn held_events_share_the_limits() {
         let room = OutboxLimits { pieces: 1000, notes: 2000 };
         let outlet = ClientSink::new(room, LineEncoding::Text, true);
         for _ in 0..1000 {
@@ -218,13 +222,13 @@ mod tests {
         let refusal = CommandFailure::new(ErrorCode::AuthRequired, "no");
         outlet.reply(RpcResponse::failure(None, CommandKind::Ping, refusal));
         let before = outlet.lock().outbox.waiting_bytes();
-        assert!(before < 200, "nothing but the reply is told before somebody is let in");
+        assert!(before < 200, "only the reply is sent before authentication");
 
         outlet.release_held();
         let all = outlet.lock().outbox.take(usize::MAX).unwrap().unwrap();
         assert!(all.len() < 3000 && all[before..].starts_with(r#"{"type":"ext_notify","#), "{all}");
         assert!(all.contains(r#"{"type":"event_gap","lost":"#), "{all}");
         outlet.event(None, note());
-        assert!(outlet.lock().outbox.waiting_bytes() > 0, "nothing is held any more");
+        assert!(outlet.lock().outbox.waiting_bytes() > 0, "no events are held after release");
     }
 }

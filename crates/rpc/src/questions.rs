@@ -1,4 +1,4 @@
-//! `QuestionBroker`: asking the person in front of the client, and waiting for what comes of it.
+//! `QuestionBroker`: asks the person at the client and waits for the answer.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use crate::dialogs::{ClosedDialog, DialogRegistry, UserQuestion};
 use crate::outlet::ClientSink;
 
-/// Stands for every tool.
+/// The name that means every tool.
 const ALL: &str = "*";
 
-/// Cheap to clone; the clones are one.
+/// A handle to the broker. Clones are cheap and share the same state.
 #[derive(Debug, Clone)]
 pub(crate) struct QuestionBroker {
     client_sink: ClientSink,
@@ -25,7 +25,7 @@ pub(crate) struct QuestionBroker {
 struct BrokerState {
     dialogs: DialogRegistry,
     askers: BTreeMap<String, QuestionAsker>,
-    /// The tools whose calls the client wants to be asked about.
+    /// The tools whose calls need the client's approval.
     approve: Vec<String>,
 }
 
@@ -40,32 +40,33 @@ impl QuestionBroker {
         Self { client_sink: outlet, state: Arc::default() }
     }
 
-    /// Takes the client's description of itself. What it does not say stays as it was.
+    /// Applies the client's `hello`. Absent fields keep their values.
     pub(crate) fn apply_hello(&self, hello: &HelloCommand) {
         let mut state = self.lock();
         if let Some(approve) = &hello.approve {
             state.approve.clone_from(approve);
         }
-        // Who wants to be asked answers.
+        // A client that wants approvals also answers questions.
         let asked = hello.approve.as_ref().is_some_and(|tools| !tools.is_empty()).then_some(true);
         if let Some(answers) = asked.or(hello.ui) {
             state.dialogs.set_answers(answers);
         }
     }
 
-    /// True if the client wants to be asked about calls of this tool.
+    /// True if the client must approve calls of this tool.
     pub(crate) fn wants_approval(&self, tool: &str) -> bool {
         self.lock().approve.iter().any(|name| name == ALL || name == tool)
     }
 
-    /// Asks, and waits for the answer. `None` says that nobody was asked or nobody waits any more: the default counts.
+    /// Asks a question and waits for the answer. Returns `None` if the question was not sent or was
+    /// withdrawn; the default then applies.
     pub(crate) async fn ask(
         &self,
         cancel: &CancellationToken,
         session: &str,
         question: UserQuestion,
     ) -> Option<ClosedDialog> {
-        // What led to the question is told before it: whoever works on it gives that away when the work pauses.
+        // The events before a question must arrive first. A task sends them when it yields.
         tokio::task::yield_now().await;
         let within = question.within;
         let (id, mut answer) = {
@@ -77,7 +78,7 @@ impl QuestionBroker {
             self.client_sink.event(Some(session), RpcEvent::UiRequest(request));
             (id, answer)
         };
-        // Also when whoever asks is dropped.
+        // Withdraws the question if the asker is dropped.
         let _withdrawn = WithdrawOnDrop { questions: self, id };
         tokio::select! {
             biased;
@@ -85,24 +86,25 @@ impl QuestionBroker {
             () = cancel.cancelled() => None,
             () = sleep(within) => {
                 self.expire_due();
-                // It is over now. An answer that was taken at this moment counts, as the client was told.
+                // The question has expired. An answer that arrived at this moment still counts,
+                // because the client was told so.
                 answer.await.ok().filter(|over| over.why != UiEnd::Timeout)
             }
         }
     }
 
-    /// The client's answer. The one who asked gets it with [`conclude`](Self::conclude).
+    /// Accepts the client's answer. The asker gets it through [`conclude`](Self::conclude).
     pub(crate) fn answer(&self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         self.lock().dialogs.answer(response)
     }
 
-    /// A question is over: the one who asked is told, and the client why.
+    /// Ends a question: the asker gets the answer, the client the reason.
     pub(crate) fn conclude(&self, over: ClosedDialog) {
         let asker = self.lock().askers.remove(&over.id);
         let Some(QuestionAsker { session, answer }) = asker else { return };
         let done = RpcEvent::UiDone { id: over.id.clone(), why: over.why };
         self.client_sink.event(Some(&session), done);
-        // Nobody may be waiting any more.
+        // The asker may be gone.
         drop(answer.send(over));
     }
 
@@ -111,19 +113,19 @@ impl QuestionBroker {
         over.into_iter().for_each(|over| self.conclude(over));
     }
 
-    /// Ends all questions whose time is over; the one that noticed has none of its own left to wait for.
+    /// Ends all expired questions, because another asker may not wait any more.
     fn expire_due(&self) {
         let over = self.lock().dialogs.expire(Instant::now().into_std());
         over.into_iter().for_each(|over| self.conclude(over));
     }
 
     fn lock(&self) -> MutexGuard<'_, BrokerState> {
-        // Each change is one call.
+        // Each change is one call, so a poisoned lock is harmless.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes a question back that is still open.
+/// Withdraws an open question on drop.
 struct WithdrawOnDrop<'a> {
     questions: &'a QuestionBroker,
     id: String,

@@ -1,5 +1,5 @@
-//! `SessionScreen`: the client as a session sees it. What its extensions show goes there, and whoever has to ask the person asks
-//! there.
+//! `SessionScreen`: the client as front end of a session. It receives the output of extensions and
+//! asks the person questions.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,19 +22,19 @@ use crate::outlet::ClientSink;
 use crate::questions::{QuestionBroker, is_confirmed};
 use crate::timeouts::DIALOG;
 
-/// The answers about a failing gate, with their meanings.
+/// The answers to the question about a failing gate, with their meanings.
 const CHOICES: [(&str, GateChoice); 3] = [
     ("restart", GateChoice::Restart),
     ("continue_without", GateChoice::ContinueWithout),
     ("stop", GateChoice::Stop),
 ];
 
-/// Gives sessions their screens, while one is opened.
+/// Creates the screen of a session that is being opened.
 #[derive(Debug)]
 pub struct ScreenFactory {
     client_sink: ClientSink,
     questions: QuestionBroker,
-    /// True if the client is told of sessions that begin.
+    /// True if the client gets `session_opened` events.
     announces_sessions: bool,
     begun: Mutex<Vec<String>>,
 }
@@ -44,7 +44,8 @@ impl ScreenFactory {
         Self { client_sink: outlet, questions, announces_sessions: tells, begun: Mutex::default() }
     }
 
-    /// The screen of a session. The client is told here that it is open, so that it knows it before anything happens in it.
+    /// Creates the screen of a session. The client gets the event that the session is open before
+    /// any other event of it.
     pub fn open_screen(&self, session: &Session) -> Arc<SessionScreen> {
         let id = session.id().to_string();
         let path = session.path().map(|path| path.to_string_lossy().into_owned());
@@ -61,7 +62,7 @@ impl ScreenFactory {
         })
     }
 
-    /// The session was not opened after all.
+    /// Reports that the session was not opened.
     pub(crate) fn report_open_failed(&self) {
         for id in std::mem::take(&mut *lock(&self.begun)).iter().filter(|_| self.announces_sessions) {
             self.client_sink.event(Some(id), RpcEvent::SessionClosed { reason: SessionEnd::Failed });
@@ -69,33 +70,33 @@ impl ScreenFactory {
     }
 }
 
-/// The client as a session sees it: the front end of its extensions, and what tells and asks for its agent.
+/// The client as front end of a session, for its extensions and its agent.
 #[derive(Debug)]
 pub struct SessionScreen {
-    /// The id that the session had when it was opened: the client knows it by that.
+    /// The id of the session when it was opened, by which the client knows it.
     session: String,
     client_sink: ClientSink,
     questions: QuestionBroker,
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
-    /// True if the conversation is being summed up, outside of a run.
+    /// True during a compaction outside of a run.
     compacting: AtomicBool,
 }
 
 impl SessionScreen {
-    /// Where the host of the session's extensions tells its events.
+    /// Returns the sink for events of the session's extension host.
     pub fn events(self: &Arc<Self>) -> EventSink {
         let screen = Arc::clone(self);
         Arc::new(move |event| screen.event(event))
     }
 
-    /// Puts into the agent's builder what the client needs: it is asked about calls if it wants to be, and told of
-    /// summaries that it asked for.
+    /// Adds the hooks of the client to the agent's builder: approval of tool calls, and events of
+    /// compactions that the client requested.
     pub fn attach_to(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
         let screen = || ScreenHooks(Arc::clone(self));
         builder.approve_tool(screen()).observer(screen())
     }
 
-    /// The id by which the client knows the session.
+    /// Returns the id by which the client knows the session.
     pub fn session(&self) -> &str {
         &self.session
     }
@@ -104,12 +105,12 @@ impl SessionScreen {
         self.client_sink.event(Some(&self.session), event);
     }
 
-    /// The conversation is being summed up outside of a run, or is not any more.
+    /// Sets whether a compaction runs outside of a run.
     pub(crate) fn set_compacting(&self, now: bool) {
         self.compacting.store(now, Ordering::Relaxed);
     }
 
-    /// The person closed a panel; whether it was open.
+    /// Removes a panel that the person closed. Returns true if it was open.
     pub(crate) fn remove_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
         let mut panels = lock(&self.panels);
         let open = panels.get(extension) == Some(panel);
@@ -162,7 +163,7 @@ impl Frontend for SessionScreen {
         let question = UserQuestion {
             extension: Some(extension.clone()),
             kind: UiKind::GateFailing,
-            title: format!("Extension {extension} keeps failing, and nothing happens without it"),
+            title: format!("Extension {extension} keeps failing and blocks the agent"),
             message: format!("{failures} times in a row; last: {reason}"),
             options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
             call: None,
@@ -185,7 +186,7 @@ impl Frontend for SessionScreen {
     }
 }
 
-/// The screen among the agent's hooks.
+/// The screen as hooks of the agent.
 struct ScreenHooks(Arc<SessionScreen>);
 
 #[async_trait]
@@ -210,8 +211,10 @@ impl ApproveTool for ScreenHooks {
             return ApproverDecision::Approve;
         }
         let reason = match over.map(|over| over.why) {
-            Some(UiEnd::Answered | UiEnd::Cancelled) => "the user did not allow it",
-            Some(UiEnd::Timeout | UiEnd::Shutdown) | None => "the user has to allow it, and nobody answered",
+            Some(UiEnd::Answered | UiEnd::Cancelled) => "the user denied the call",
+            Some(UiEnd::Timeout | UiEnd::Shutdown) | None => {
+                "the call needs the user's approval, and no answer arrived"
+            }
         };
         ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
     }
@@ -222,9 +225,9 @@ impl ApproveTool for ScreenHooks {
 }
 
 impl Observer for ScreenHooks {
-    /// A run is told by whoever has it, and a call outside of any run by the host; a summary outside of a run by nobody
-    /// else.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all else is told elsewhere")]
+    /// Forwards the events of compactions outside of runs. The task of a run forwards its events,
+    /// and the host those of calls outside of runs.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other code forwards the other events")]
     fn observe(&self, event: &AgentEvent) {
         let Self(screen) = self;
         if !screen.compacting.load(Ordering::Relaxed) {
@@ -243,7 +246,7 @@ impl Observer for ScreenHooks {
     }
 }
 
-/// Maps and lists, each changed by one call.
+/// Locks a map or list. Each change is one call, so a poisoned lock is harmless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! `serve`: a client drives the sessions of this process.
 //!
-//! One task, the [`RpcServer`], takes the client's lines and the news of what is under way, one at a time, and decides with the
-//! state machines of this crate what follows. Whatever takes time is a task of its own that it waits for. Events and
-//! replies go into the [`ClientSink`], which one writer empties.
+//! The [`RpcServer`] is one task. It handles the lines of the client and the results of other
+//! tasks, one at a time, with the state machines of this crate. Slow work runs in separate tasks.
+//! Events and replies go into the [`ClientSink`], which one writer empties.
 
 mod carry;
 mod extension;
@@ -39,55 +39,56 @@ use hub::{ConnectionError, RpcServer};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServeOptions {
-    /// The program's version, which `hello` says.
+    /// The version of the program, for the reply to `hello`.
     pub version: String,
-    /// The token that the first command must show, if any.
+    /// The token that the first command must present, if any.
     pub token: Option<AuthToken>,
-    /// The room for a client that reads slowly.
+    /// The limits for a client that reads slowly.
     pub room: OutboxLimits,
 }
 
 impl ServeOptions {
-    /// For a program of this version, without a token.
+    /// Creates options with this program version, without a token.
     pub fn new(version: impl Into<String>) -> Self {
         Self { version: version.into(), token: None, room: OutboxLimits::default() }
     }
 }
 
-/// Why nothing is served any more.
+/// The reason why serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
-    /// The client says nothing more, and what was accepted is finished.
+    /// The client closed its input, and all accepted commands are finished.
     Input,
     /// The client sent `shutdown`.
     Requested,
-    /// The program was told to end.
+    /// The program cancelled the server.
     Cancelled,
-    /// The client showed a wrong token.
+    /// The client presented a wrong token.
     Refused,
-    /// Nobody reads any more.
+    /// The client no longer reads.
     Gone,
-    /// A gate of the last session keeps failing, and the person did not continue without it.
+    /// A gate of the last session keeps failing, and the person chose not to continue without it.
     Stopped,
 }
 
-/// Why nothing was served, or no longer is.
+/// The reason why serving failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError<E> {
     /// The first session could not be opened.
     #[error("cannot open the first session")]
     First(E),
-    /// The input cannot be read. What was accepted was finished.
-    #[error("cannot read commands; start again with an input that can be read")]
+    /// The input cannot be read. Accepted commands were finished.
+    #[error("cannot read commands; restart with a readable input")]
     Input(#[source] io::Error),
-    /// The output takes nothing more, although somebody has it open. What was worked on was aborted.
-    #[error("cannot write replies and events; start again with an output that can be written")]
+    /// The output is open but accepts no more data. The current work was aborted.
+    #[error("cannot write replies and events; restart with a writable output")]
     Output(#[source] io::Error),
 }
 
-/// Serves a client until it has no more to say, or the program shall end. Every session is closed then: its extensions are
-/// gone, what was said is on the disk, and no task is left. Needs a runtime with time.
+/// Serves a client until it closes its input or `cancel` is cancelled. All sessions are then
+/// closed: their extensions have ended, their files are written, and no task is left. Needs a
+/// runtime with a timer.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -104,10 +105,11 @@ pub async fn serve<S: SessionProvider>(
         .await
 }
 
-/// [`serve`] for a client in the same process: it says requests and is told [`Line`]s, images with their data, and nobody
-/// writes or reads JSON between them. The order is the same, and so is what is left out when lines wait; the token of the
-/// options is not asked for. The client has no more to say when nobody can send requests any more, and is gone when it
-/// drops the receiver of the lines. Nothing more comes when that receiver ends.
+/// Serves a client in the same process like [`serve`], without JSON. The client sends requests and
+/// receives [`ServerLine`]s, in which images keep their data. The order of lines and the limits are
+/// those of [`serve`]; the token of the options is ignored. The client closes its input by dropping
+/// all senders, and ends the connection by dropping the receiver. No lines follow after that
+/// receiver ends.
 ///
 /// # Errors
 /// [`ServeError::First`].
@@ -123,7 +125,7 @@ pub async fn serve_local<S: SessionProvider>(
     serve_client(cancel, sessions, requests, &outlet, outlet.send_lines(lines), options).await
 }
 
-/// Serves a client whose commands come from `source` and whose lines `writer` takes out of the outlet.
+/// Serves a client with requests from `source`. `writer` takes the lines out of the sink.
 async fn serve_client<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
@@ -142,9 +144,9 @@ async fn serve_client<S: SessionProvider>(
     let mut writer = pin!(writer);
     let outcome = hub.run(cancel, &mut source, writer.as_mut()).await;
     outlet.close();
-    // Also when the input broke, and when the client left while everything came to its end.
+    // Needed even if the input failed, or if the client left during the shutdown.
     if !outlet.drain(writer, LAST_WORDS).await {
-        tracing::warn!("the client does not read any more; it was not told everything");
+        tracing::warn!("the client stopped reading; some lines were not delivered");
     }
     outcome.map_err(|broken| match broken {
         ConnectionError::Input(error) => ServeError::Input(error),

@@ -1,4 +1,4 @@
-//! The calls of the host that wait for their results.
+//! The calls to the host that wait for their results.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,10 @@ pub(crate) struct PendingCalls {
 }
 
 impl PendingCalls {
-    /// A result came. One that nobody waits for any more counts for nothing.
+    /// Delivers a result. A result without a waiting call is ignored.
     pub(crate) fn complete(&self, result: HostResult) {
         if let Some(waiting) = self.lock_open().remove(&result.id) {
-            // Whoever waited may have gone.
+            // The caller may be gone.
             drop(waiting.send(result));
         }
     }
@@ -34,7 +34,7 @@ impl PendingCalls {
         (id, receiver)
     }
 
-    /// Forgets a call; returns true if its result had not come.
+    /// Removes a call. Returns true if its result had not arrived.
     pub(crate) fn forget(&self, id: &RequestId) -> bool {
         self.lock_open().remove(id).is_some()
     }

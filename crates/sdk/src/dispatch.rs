@@ -1,4 +1,4 @@
-//! From a line to the handler it is for.
+//! Passes each line to its handler.
 
 use std::sync::Arc;
 
@@ -37,19 +37,19 @@ pub(crate) enum DispatchOutcome {
     EndOfInput,
 }
 
-/// The receiver of lines, which runs the handlers for them.
+/// A receiver of lines, which runs their handlers.
 pub(crate) trait LineHandler {
-    /// The longest line, in bytes, without its end.
+    /// The maximum length of a line in bytes, without its end.
     const LONGEST_LINE: usize;
 
-    /// Takes one line from the host. After an error the conversation cannot go on.
+    /// Handles one line from the host. After an error the connection cannot continue.
     fn handle_line(&mut self, line: &[u8]) -> Result<DispatchOutcome, ServeError>;
 
-    /// Takes no more events, and gives away what runs.
+    /// Stops accepting events and returns the running handlers.
     fn end(self) -> RunningHandlers;
 }
 
-/// Gives every frame to its handler, without ever waiting for one.
+/// Passes every frame to its handler without waiting for the handler.
 #[derive(Debug)]
 pub(crate) struct FrameDispatcher {
     extension: Arc<Extension>,
@@ -57,9 +57,9 @@ pub(crate) struct FrameDispatcher {
     outbox: FrameOutbox,
     greeted: watch::Sender<Option<Arc<HelloAck>>>,
     work: RunningHandlers,
-    /// Where events go, once there was one.
+    /// The queue of events, created with the first event.
     lane: Option<mpsc::UnboundedSender<OneWay>>,
-    /// A line to send after each event that was dealt with.
+    /// A line to send after each handled event.
     handled: Option<&'static str>,
 }
 
@@ -69,7 +69,7 @@ impl LineHandler for FrameDispatcher {
     fn handle_line(&mut self, line: &[u8]) -> Result<DispatchOutcome, ServeError> {
         match codec::decode_with_limit(line, MAX_RESULT_LINE) {
             Ok(DecodedFrame::Known(frame)) => self.handle_frame(frame),
-            // A newer host may say more than we understand, if somebody asked it to.
+            // A newer host may send frames that this version does not know.
             Ok(DecodedFrame::Unknown { .. }) => Ok(DispatchOutcome::Continue),
             Err(error @ DecodeError::TooLong { .. }) => Err(error.into()),
             Err(error) => {
@@ -80,7 +80,7 @@ impl LineHandler for FrameDispatcher {
     }
 
     fn end(self) -> RunningHandlers {
-        // What a handler waits for does not come any more.
+        // Handlers that wait for the host get no more results.
         self.host.calls().close();
         self.work
     }
@@ -144,7 +144,7 @@ impl FrameDispatcher {
                 self.lane.insert(lane)
             }
         };
-        // The lane ends after the dispatcher, so it is there to take this.
+        // The lane ends after the dispatcher, so its receiver still exists.
         let _ = lane.send(one_way);
         Ok(())
     }
@@ -218,7 +218,7 @@ impl FrameDispatcher {
         }
     }
 
-    /// Asks an intercept's handler, where no other kind of handler can be in the way.
+    /// Runs the handler of a hook, separately from all other kinds of handlers.
     fn run_intercept<Q: HostQuestion + 'static, I: Send + 'static>(
         &mut self,
         handler: Option<&BoxedHandler<I, Q::Answer>>,
@@ -234,7 +234,7 @@ impl FrameDispatcher {
         self.work.run_intercept(deciding, |outcome| responder.respond(outcome))
     }
 
-    /// Starts the handler of a command or tool and sees to it that its question is answered.
+    /// Starts the handler of a command or tool and ensures that the request is answered.
     fn run_handler<Q: HostQuestion + 'static, I: Send + 'static>(
         &mut self,
         handler: Result<BoxedHandler<I, Q::Answer>, HandlerFailure>,

@@ -1,4 +1,4 @@
-//! The builder of an extension: what it offers, the check of that, and the frames that register it.
+//! The builder of an extension: its registrations, their checks, and their frames.
 
 use std::collections::BTreeSet;
 
@@ -27,19 +27,19 @@ mod tool_call;
 pub use tool_call::{GateDecision, ToolSelection};
 pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
 
-/// An extension: its name and everything it offers. Built by value, then [`run`](Self::run).
+/// An extension: its name and all its registrations. Built by value, then [`run`](Self::run).
 ///
-/// Every handler has the same form ([`HandlerFn`]): `|input, host| async move { … }`, where `host` is a
-/// [`Host`](crate::Host). It returns the answer, or a `Result` whose error is told to whoever asked. Two handlers for the
-/// same command, tool, panel or intercept are refused when the extension starts; several for one event run in the order
-/// given.
+/// All handlers have the same form ([`HandlerFn`]): `|input, host| async move { … }`, where `host`
+/// is a [`Host`](crate::Host). A handler returns the answer, or a `Result` whose error goes to the
+/// caller. Two handlers for the same command, tool, panel or hook are an error when the extension
+/// starts. Several handlers of one event run in the order of their registration.
 #[derive(Debug)]
 #[must_use = "an extension does nothing until it is run"]
 pub struct Extension {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) commands: Vec<(RegisterCommand, BoxedHandler<String, CommandAction>)>,
-    /// By the command that they are for.
+    /// The completion handlers, with the names of their commands.
     pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
     pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
     pub(crate) events: Vec<(String, ToolSelection, BoxedHandler<LifecycleEvent, ()>)>,
@@ -51,12 +51,12 @@ pub struct Extension {
     pub(crate) assistant_message: Option<BoxedHandler<InterceptAssistantMessage, AssistantMessageDecision>>,
     pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
     pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
-    /// Registrations that were made twice or in vain; reported when the extension starts.
+    /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
 
 impl Extension {
-    /// An extension that offers nothing yet. `name` is the manifest's.
+    /// Creates an extension without registrations. `name` is the name in the manifest.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -77,7 +77,8 @@ impl Extension {
         }
     }
 
-    /// A command for the user: `/name`. The handler gets everything after the name, trimmed, and answers within 30 s.
+    /// Registers a command for the user: `/name`. The handler gets the text after the name,
+    /// trimmed, and must answer within 30 s.
     pub fn command(
         mut self,
         name: impl Into<String>,
@@ -90,28 +91,30 @@ impl Extension {
         self
     }
 
-    /// Says what may follow one of the commands registered before, while it is typed. The handler gets what is typed behind
-    /// the name, up to the cursor, and answers within 1 s with what may stand in its place, the likeliest first: what it
-    /// does not filter, nobody does. Late or failed means that nothing is offered. Hosts that do not ask never call it.
+    /// Adds completions to a command that is already registered. The handler gets the text after
+    /// the name, up to the cursor, and must answer within 1 s. It returns the possible replacements
+    /// of that text, the best first; the host does not filter them. After a timeout or failure the
+    /// host shows no completions. A host without completions never calls the handler.
     pub fn complete(mut self, command: &str, handler: impl HandlerFn<String, Vec<Completion>>) -> Self {
         match self.commands.iter_mut().find(|(registered, _)| registered.name == command) {
             Some((registered, _)) if registered.completes => {
-                self.faults.push(format!("command {command:?} is completed by two handlers"));
+                self.faults.push(format!("command {command:?} has two completion handlers"));
             }
             Some((registered, _)) => {
                 registered.completes = true;
                 self.completions.push((command.to_owned(), BoxedHandler::new(handler)));
             }
-            None => self
-                .faults
-                .push(format!("completion of command {command:?}, which is not registered before it")),
+            None => {
+                self.faults.push(format!("completion of command {command:?}: register the command first"))
+            }
         }
         self
     }
 
-    /// A tool for the model, with typed arguments: `Args` gives the schema, and a call that does not fit it is
-    /// answered with an error that names the field. Make `Args` a struct: the schema must describe an object, and some
-    /// model APIs refuse the alternatives that an enum with data stands for. The handler answers within 60 s.
+    /// Registers a tool for the model, with typed arguments. `Args` determines the schema; a call
+    /// with other arguments is answered with an error that names the field. Make `Args` a struct:
+    /// the schema must describe an object, and some model APIs reject the alternatives of an enum
+    /// with data. The handler must answer within 60 s.
     pub fn tool<Args>(
         self,
         name: impl Into<String>,
@@ -125,8 +128,8 @@ impl Extension {
         self.add_tool(tool, BoxedHandler::new(handler).reading_args())
     }
 
-    /// A tool with a schema written by hand. The handler gets the model's arguments byte for byte and checks them
-    /// itself.
+    /// Registers a tool with a hand-written schema. The handler gets the model's arguments byte for
+    /// byte and must check them.
     pub fn raw_tool(
         self,
         name: impl Into<String>,
@@ -137,37 +140,37 @@ impl Extension {
         self.add_tool(tool::tool_registration(name, description, schema.into()), BoxedHandler::new(handler))
     }
 
-    /// A line for the system prompt about one of the tools registered before. It should name the tool.
+    /// Adds a line about a tool that is already registered to the system prompt. The line should
+    /// name the tool.
     pub fn guideline(mut self, tool: &str, line: impl Into<String>) -> Self {
         match self.tools.iter_mut().find(|(registered, _)| registered.name == tool) {
             Some((registered, _)) => registered.guidelines.push(line.into()),
-            None => {
-                self.faults.push(format!("guideline for tool {tool:?}, which is not registered before it"))
-            }
+            None => self.faults.push(format!("guideline for tool {tool:?}: register the tool first")),
         }
         self
     }
 
-    /// Watches an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start`
-    /// or `compaction_end`. Events and
-    /// what happens to panels are handled one after the other, in order; nobody waits for them.
+    /// Subscribes to an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`,
+    /// `turn_end`, `compaction_start` or `compaction_end`. Events and panel events are handled one
+    /// at a time, in order; the host does not wait for them.
     pub fn on_event(mut self, event: impl Into<String>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
         self.events.push((event.into(), ToolSelection::all(), BoxedHandler::new(handler)));
         self
     }
 
-    /// Hears of events that were lost, because this extension does not read fast enough: how many, in their place among
-    /// those that came. Without a handler the extension's log says so.
+    /// Registers a handler for events that were lost because this extension reads too slowly. It
+    /// gets their number, in order with the other events. Without a handler the log of the
+    /// extension reports the loss.
     pub fn on_event_gap(mut self, handler: impl HandlerFn<u64, ()>) -> Self {
         let earlier = self.event_gap.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
-            self.faults.push("gaps between events have two handlers".to_owned());
+            self.faults.push("event gaps have two handlers".to_owned());
         }
         self
     }
 
-    /// Hears of what was not registered, because the user did not grant it: each tool, event and intercept. The rest works.
-    /// haft tells the user in any case.
+    /// Registers a handler for rejected registrations: each tool, event and hook that the user did
+    /// not grant. The other registrations work. haft tells the user in any case.
     pub fn on_rejected(mut self, handler: impl HandlerFn<RegisterRejected, ()>) -> Self {
         let earlier = self.rejected.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
@@ -176,15 +179,16 @@ impl Extension {
         self
     }
 
-    /// Handles the events of one panel: keys, room, its end. The panel is opened by a command's answer,
-    /// [`Response::open_panel`](crate::Response::open_panel), and redrawn by
-    /// [`Host::render_panel`](crate::Host::render_panel).
+    /// Handles the events of one panel: keys, size, close. The response of a command opens the
+    /// panel, [`Response::open_panel`](crate::Response::open_panel).
+    /// [`Host::render_panel`](crate::Host::render_panel) redraws it.
     pub fn panel(mut self, id: impl Into<String>, handler: impl HandlerFn<PanelEvent, ()>) -> Self {
         self.panels.push((PanelId::new(id), BoxedHandler::new(handler)));
         self
     }
 
-    /// Decides whether the model may be called: allow or block. Answer within 5 s; late or failed means allowed.
+    /// Allows or blocks a request to the model. Must answer within 5 s; a late or failed handler
+    /// allows it.
     pub fn intercept_turn_start(
         mut self,
         handler: impl HandlerFn<InterceptTurnStart, TurnStartDecision>,
@@ -193,8 +197,8 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::TurnStart)
     }
 
-    /// Decides what the user sees of what the model said: show, replace, suppress. Answer within 5 s; late or failed
-    /// means shown.
+    /// Changes the model's text for the user: show, replace, suppress. Must answer within 5 s; a
+    /// late or failed handler shows the text unchanged.
     pub fn intercept_assistant_message(
         mut self,
         handler: impl HandlerFn<InterceptAssistantMessage, AssistantMessageDecision>,
@@ -203,8 +207,8 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
-    /// Adds to the system prompt before a prompt is worked on. Answer within 5 s; late or failed means unchanged.
-    /// Hosts that do not know this intercept never ask.
+    /// Adds to the system prompt before the agent works on a prompt. Must answer within 5 s; a late
+    /// or failed handler adds nothing. Hosts without this hook never call it.
     pub fn before_agent_start(
         mut self,
         handler: impl HandlerFn<InterceptBeforeAgentStart, BeforeAgentStartDecision>,
@@ -213,8 +217,8 @@ impl Extension {
         self.note_duplicate(earlier.is_none(), InterceptKind::BeforeAgentStart)
     }
 
-    /// Refuses that the conversation is summed up, or writes the summary itself. Answer within 60 s; late or failed means
-    /// that the model sums up. Hosts that do not know this intercept never ask.
+    /// Cancels a compaction, or writes the summary itself. Must answer within 60 s; after a late or
+    /// failed handler the model writes the summary. Hosts without this hook never call it.
     pub fn before_compact(
         mut self,
         handler: impl HandlerFn<InterceptBeforeCompact, BeforeCompactDecision>,
@@ -246,18 +250,19 @@ impl Extension {
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
 
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Answer within 5 s; late or
-    /// failed means blocked.
+    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Must
+    /// answer within 5 s; a late or failed handler blocks the call.
     ///
-    /// A [`gate`](Self::gate) or a [`rewrite`](Self::rewrite) says more exactly what it wants, and costs calls of other
-    /// tools nothing.
+    /// Prefer a [`gate`](Self::gate) or a [`rewrite`](Self::rewrite): they state their purpose, and
+    /// cost nothing for calls of other tools.
     pub fn intercept_tool_call(self, handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>) -> Self {
         let kind = ToolCallHandlerKind::Ordered { rewrite: false, handler: BoxedHandler::new(handler) };
         self.add_tool_call_handler(ToolSelection::all(), kind)
     }
 
-    /// Says yes or no to calls of these tools. It is asked last, with the arguments that the tool will get, and beside
-    /// all other gates. Answer within 5 s; late or failed means blocked.
+    /// Allows or blocks calls of these tools. A gate runs last, with the final arguments, in
+    /// parallel with all other gates. Must answer within 5 s; a late or failed handler blocks the
+    /// call.
     ///
     /// ```
     /// use haft_sdk::{Extension, GateDecision};
@@ -278,8 +283,8 @@ impl Extension {
         self.add_tool_call_handler(tools.into(), ToolCallHandlerKind::Gate(BoxedHandler::new(handler)))
     }
 
-    /// Changes the arguments of calls of these tools, or lets them be. It is asked in its turn, before any gate. Answer
-    /// within 5 s; late or failed means blocked.
+    /// Changes the arguments of calls of these tools. Rewriting handlers run in order, before all
+    /// gates. Must answer within 5 s; a late or failed handler blocks the call.
     ///
     /// ```
     /// use haft_sdk::{Extension, ToolCallDecision};
@@ -305,7 +310,8 @@ impl Extension {
         )
     }
 
-    /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
+    /// Observes calls of these tools: [`on_event`](Self::on_event) for `tool_call`, limited to
+    /// these tools.
     pub fn on_tool_call(
         mut self,
         tools: impl Into<ToolSelection>,
@@ -323,7 +329,7 @@ impl Extension {
         self.tool_calls.iter().find(|handler| handler.tools.matches(tool)).map(|handler| &handler.kind)
     }
 
-    /// Two handlers for one tool are refused: which of them the host heard of would be anybody's guess.
+    /// Rejects two handlers for one tool, because the host could not know which of them to call.
     fn add_tool_call_handler(mut self, tools: ToolSelection, kind: ToolCallHandlerKind) -> Self {
         let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.find_overlap(&tools));
         if let Some(tool) = shared {
@@ -354,7 +360,8 @@ impl Extension {
         check::refuse_first(faults)
     }
 
-    /// The frames of the start, in order, that are sent at once, without waiting for the host's greeting.
+    /// Returns the frames that are sent at once when the extension starts, without waiting for
+    /// `hello_ack`.
     pub(crate) fn opening_frames(&self) -> Vec<ExtensionFrame> {
         let mut frames = vec![self.hello_frame().into()];
         frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
@@ -365,8 +372,8 @@ impl Extension {
         frames
     }
 
-    /// The end of the start: what it subscribes to, and `ready`. `roles`: the host takes tools and roles; one that does
-    /// not is told the names alone, and what it asks or tells too much is passed over here.
+    /// Returns the subscriptions and `ready`. `roles` is true if the host accepts tools and roles.
+    /// Other hosts get only the names, and the dispatcher skips their extra requests and events.
     pub(crate) fn subscription_frames(&self, roles: bool) -> Vec<ExtensionFrame> {
         let (events, intercept) = if roles {
             (self.event_subscriptions(), self.intercept_subscriptions())
@@ -378,7 +385,8 @@ impl Extension {
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
     }
 
-    /// True if it has something to subscribe to that not every host can read: then it waits for the greeting.
+    /// True if the subscriptions depend on the capabilities of the host; they are then sent after
+    /// `hello_ack`.
     pub(crate) fn needs_roles(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
         !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
@@ -414,7 +422,7 @@ impl Extension {
         names.into_iter().map(|name| Subscription::new(name).tools(self.watched_tools(name))).collect()
     }
 
-    /// The tools that an event is watched for; none when one handler wants them all.
+    /// Returns the tools whose events are subscribed; empty if a handler wants all tools.
     fn watched_tools(&self, event: &str) -> BTreeSet<&str> {
         let tools = || self.events.iter().filter(|(name, ..)| name == event).map(|(_, tools, _)| tools);
         match tools().any(ToolSelection::is_all) {

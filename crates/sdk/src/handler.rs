@@ -1,4 +1,4 @@
-//! Handlers of every kind in one form: input and host in, answer or failure out, panics caught.
+//! The common form of all handlers: input and host in, answer or failure out, panics caught.
 
 use std::any::Any;
 use std::fmt;
@@ -14,12 +14,12 @@ use serde::de::DeserializeOwned;
 use crate::host::Host;
 use crate::tool;
 
-/// A return value of a handler: the answer itself, or a `Result` whose error says why there is none.
+/// The return value of a handler: the answer, or a `Result` with it.
 ///
-/// An error counts as a failure of the handler: a tool or command answers with it, a `tool_call` intercept blocks,
-/// the other intercepts pass and the user is told.
+/// An error counts as a failure of the handler: a tool or command answers with it, a `tool_call`
+/// handler blocks the call, and other hooks pass while the user is told.
 pub trait IntoAnswer<A> {
-    /// The answer, or why there is none.
+    /// Converts the value to the answer.
     ///
     /// # Errors
     /// The handler's own error, as text.
@@ -76,7 +76,7 @@ where
     type Future = Fut;
 }
 
-/// Why a handler gave no answer: its error or its panic, as text.
+/// The error or panic of a handler, as text.
 #[derive(Debug)]
 pub(crate) struct HandlerFailure(pub(crate) String);
 
@@ -84,7 +84,7 @@ pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, HandlerFailure>> + Send + Sync;
 
-/// A handler without its own type. `H` is what it talks back to: nothing for a hook's.
+/// A handler with its type erased. `H` is its connection to the host: `()` for process hooks.
 pub(crate) struct BoxedHandler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
 
 impl<I, A, H> Clone for BoxedHandler<I, A, H> {
@@ -109,7 +109,8 @@ impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
         Self(Arc::new(move |input, host| {
             let handler = Arc::clone(&handler);
             Box::pin(async move {
-                // The call itself is inside, so that a closure that panics before its future exists is caught, too.
+                // The call itself is inside the future, so that a panic of the closure is caught,
+                // too.
                 let mut running = pin!(async move { handler(input, host).await });
                 poll_fn(|context| poll_caught(running.as_mut(), context)).await
             })
@@ -122,7 +123,8 @@ impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
 }
 
 impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> BoxedHandler<Args, A, H> {
-    /// The same for arguments as the model wrote them. Those that do not fit are answered with what is wrong.
+    /// Converts to a handler of the model's raw arguments. Arguments that do not fit are answered
+    /// with an error.
     pub(crate) fn reading_args(self) -> BoxedHandler<RawJson, A, H> {
         BoxedHandler::new(move |args: RawJson, host| {
             let typed = self.clone();
@@ -134,12 +136,13 @@ impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> Box
     }
 }
 
-/// Polls a handler; a panic is its last word, and it is not polled again.
+/// Polls a handler and catches a panic. After a panic it must not be polled again.
 fn poll_caught<A, O: IntoAnswer<A>>(
     running: Pin<&mut impl Future<Output = O>>,
     context: &mut Context<'_>,
 ) -> Poll<Result<A, HandlerFailure>> {
-    // What the handler shares with others is its author's: a lock it held is poisoned as usual.
+    // State that handlers share is their author's responsibility: a lock held during a panic is
+    // poisoned as usual.
     match panic::catch_unwind(AssertUnwindSafe(|| running.poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,
         Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(HandlerFailure)),
@@ -147,7 +150,7 @@ fn poll_caught<A, O: IntoAnswer<A>>(
     }
 }
 
-/// The panic message of tokio when a thread that others wait for is asked to wait.
+/// The panic message of tokio if a runtime thread that others wait for blocks.
 const MUST_NOT_BLOCK: &str = "can call blocking only when running on the multi-threaded runtime";
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

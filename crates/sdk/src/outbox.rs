@@ -1,4 +1,4 @@
-//! The way out: frames become lines, and lines leave whole and in order.
+//! Sends frames as lines, complete and in order.
 
 use std::future::pending;
 use std::io;
@@ -19,8 +19,8 @@ mod stdout;
 use panels::PanelThrottle;
 use stdout::StdoutWriter;
 
-/// Takes frames from every handler. Cheap to clone; sending never waits and never fails: once the connection is
-/// over, frames go nowhere.
+/// Sends the frames of all handlers. Cheap to clone. Sending never waits and never fails: after the
+/// end of the connection, frames are discarded.
 #[derive(Debug, Clone)]
 pub(crate) struct FrameOutbox(Arc<OutboxShared>);
 
@@ -28,30 +28,30 @@ pub(crate) struct FrameOutbox(Arc<OutboxShared>);
 struct OutboxShared {
     way: OutputTarget,
     limits: OnceLock<Limits>,
-    /// Held while a panel's content is sent, so that none gets behind a close or an answer that came later.
+    /// Locked while the content of a panel is sent, so that it precedes a later close or response.
     panels: Mutex<PanelThrottle>,
 }
 
 #[derive(Debug)]
 enum OutputTarget {
-    /// A task that writes them; see [`write_all`].
+    /// A task writes the lines; see [`write_all`].
     Queue(mpsc::UnboundedSender<OutboxMessage>),
     Stdout(StdoutWriter),
 }
 
-/// The other end of an [`FrameOutbox`]; see [`write_all`].
+/// The receiving end of a [`FrameOutbox`]; see [`write_all`].
 pub(crate) type OutboxReceiver = mpsc::UnboundedReceiver<OutboxMessage>;
 
 #[derive(Debug)]
 pub(crate) enum OutboxMessage {
-    /// Write this, newline included.
+    /// Writes this line, newline included.
     Line(String),
-    /// Look when the next panel is to be drawn.
+    /// Checks when the next panel must be drawn.
     Alarm,
     Close,
 }
 
-/// A frame that the host would not take. The text is for the user and the model.
+/// A frame that the host would reject. The text is for the user and the model.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnsendableFrame {
     #[error("{kind} of {bytes} bytes is longer than the host's limit of {limit}")]
@@ -61,13 +61,14 @@ pub(crate) enum UnsendableFrame {
 }
 
 impl FrameOutbox {
-    /// One whose lines [`write_all`] writes.
+    /// Creates an outbox whose lines [`write_all`] writes.
     pub(crate) fn with_queue() -> (Self, OutboxReceiver) {
         let (lines, queue) = mpsc::unbounded_channel();
         (Self::new(OutputTarget::Queue(lines)), queue)
     }
 
-    /// One that writes to stdout itself; see [`FrameOutbox::finish`] and [`FrameOutbox::check`].
+    /// Creates an outbox that writes to stdout itself; see [`FrameOutbox::finish`] and
+    /// [`FrameOutbox::check`].
     pub(crate) fn for_stdout() -> io::Result<Self> {
         Ok(Self::new(OutputTarget::Stdout(StdoutWriter::new()?)))
     }
@@ -76,34 +77,35 @@ impl FrameOutbox {
         Self(Arc::new(OutboxShared { way, limits: OnceLock::new(), panels: Mutex::default() }))
     }
 
-    /// Keeps to the limits the host named. Before that the protocol's own hold.
+    /// Sets the limits of the host. Until then the protocol's defaults apply.
     pub(crate) fn set_limits(&self, limits: Limits) {
         // A second `hello_ack` changes nothing.
         let _ = self.0.limits.set(limits);
     }
 
-    /// Sends a frame, unless the host would refuse its line and end the extension for it.
+    /// Sends a frame, unless the host would reject its line and end the extension.
     pub(crate) fn send(&self, frame: impl Into<ExtensionFrame>) -> Result<(), UnsendableFrame> {
         let frame = frame.into();
         let line = self.encode(&frame)?;
-        // A handler's drawings come before its answer: that may open a panel, and a test may look at what it drew.
+        // A handler's panel contents precede its response, which may open a panel; a test may
+        // inspect them.
         let _panels = is_answer(&frame).then(|| self.flush_panels());
         self.send_line(line);
         Ok(())
     }
 
-    /// Sends a frame that nobody waits for; one that the host would refuse goes to the log instead.
+    /// Sends a notification. A frame that the host would reject goes to the log instead.
     pub(crate) fn push(&self, frame: impl Into<ExtensionFrame>) {
         drop_unsendable(self.send(frame));
     }
 
-    /// [`FrameOutbox::push`] for several frames that leave in one write.
+    /// Sends several frames like [`FrameOutbox::push`], in one write.
     pub(crate) fn push_all(&self, frames: &[ExtensionFrame]) {
         let lines = frames.iter().filter_map(|frame| drop_unsendable(self.encode(frame)));
         self.send_line(lines.collect());
     }
 
-    /// Draws a panel: at once, or, of many contents within a short time, the last one at its end.
+    /// Draws a panel: at once, or with the last of several contents after a short interval.
     pub(crate) fn render(&self, panel: PanelRender) {
         let mut panels = self.lock_panels();
         let waits = panels.deadline();
@@ -123,13 +125,13 @@ impl FrameOutbox {
         self.push(panel);
     }
 
-    /// Sends a line, newline included, as it is; after what panels have to show.
+    /// Sends a raw line, newline included, after the waiting panel contents.
     pub(crate) fn send_marker(&self, line: &str) {
         let _panels = self.flush_panels();
         self.send_line(line.to_owned());
     }
 
-    /// Says that nothing follows; the writer ends after what was sent before.
+    /// Ends the output; the writer stops after the lines that were sent before.
     pub(crate) fn close(&self) {
         drop(self.flush_panels());
         match &self.0.way {
@@ -138,7 +140,8 @@ impl FrameOutbox {
         }
     }
 
-    /// Fails when something could not be written, and says why once. Never fails where another task writes.
+    /// Fails once, with the reason, if a line could not be written. Never fails if another task
+    /// writes.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0.way {
             OutputTarget::Queue(_) => Ok(()),
@@ -146,7 +149,8 @@ impl FrameOutbox {
         }
     }
 
-    /// After [`FrameOutbox::close`]: waits until everything is written, unless another task does it.
+    /// Waits after [`FrameOutbox::close`] until all lines are written, unless another task writes
+    /// them.
     pub(crate) fn finish(&self) -> io::Result<()> {
         match &self.0.way {
             OutputTarget::Queue(_) => Ok(()),
@@ -170,7 +174,7 @@ impl FrameOutbox {
         Ok(line)
     }
 
-    /// Sends a line, newline included, as it is.
+    /// Sends a raw line, newline included.
     pub(crate) fn send_line(&self, line: String) {
         match &self.0.way {
             OutputTarget::Queue(queue) => drop(queue.send(OutboxMessage::Line(line))),
@@ -178,7 +182,7 @@ impl FrameOutbox {
         }
     }
 
-    /// The thread that [`Stdout`] starts.
+    /// The writer thread that [`StdoutWriter`] starts.
     fn write_stdout(&self) {
         if let OutputTarget::Stdout(stdout) = &self.0.way {
             stdout.write_all(|| self.show_panels());
@@ -206,7 +210,7 @@ impl FrameOutbox {
     }
 }
 
-/// Writes what is sent, one write each, until the outbox is closed.
+/// Writes the sent lines, one write each, until the outbox is closed.
 pub(crate) async fn write_all<W: AsyncWrite + Unpin>(
     outbox: &FrameOutbox,
     mut queue: OutboxReceiver,

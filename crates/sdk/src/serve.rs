@@ -1,4 +1,4 @@
-//! One connection over streams that do not block: opening, frames in, handlers, frames out, the end.
+//! Serves one connection over asynchronous streams, from the first frame to the last.
 
 use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -14,7 +14,7 @@ pub(crate) mod lines;
 
 use lines::LineReader;
 
-/// `handled` is a line to send after each event and panel event that was dealt with; for the harness.
+/// Serves a connection. `handled` is a line to send after each handled event, for the harness.
 pub(crate) async fn serve<R, W>(
     extension: Extension,
     reader: R,
@@ -54,7 +54,7 @@ where
     tokio::try_join!(reading, writing).map(|((), ())| ())
 }
 
-/// Reads and dispatches until the connection ends, then lets the handlers finish.
+/// Reads and dispatches until the connection ends, then waits for the handlers.
 async fn run_connection<D: LineHandler + Send, R: AsyncRead + Send + Unpin>(
     mut dispatcher: D,
     reader: R,
@@ -68,7 +68,7 @@ async fn run_connection<D: LineHandler + Send, R: AsyncRead + Send + Unpin>(
             None => DispatchOutcome::EndOfInput,
         };
     }
-    // The runtime is the caller's, with all that was left behind in it.
+    // The runtime belongs to the caller, as do the tasks left on it.
     drop(dispatcher.end().finish().await);
     if flow == DispatchOutcome::Shutdown {
         outbox.push(ShutdownAck {});

@@ -1,4 +1,4 @@
-//! Handlers that run, and where they do.
+//! Running handlers, and the runtimes they use.
 
 use std::task::Poll;
 
@@ -14,7 +14,7 @@ pub(crate) mod runtimes;
 
 use runtimes::HandlerRuntimes;
 
-/// Everything that runs; dropping it stops what still does.
+/// The running handlers; dropping it stops them.
 #[derive(Debug)]
 pub(crate) struct RunningHandlers {
     running: JoinSet<()>,
@@ -41,7 +41,7 @@ impl RunningHandlers {
         Ok(())
     }
 
-    /// Starts anything else.
+    /// Starts a handler of any other kind.
     pub(crate) fn spawn_handler(
         &mut self,
         work: impl Future<Output = ()> + Send + 'static,
@@ -55,22 +55,22 @@ impl RunningHandlers {
         !self.running.is_empty()
     }
 
-    /// Where handlers ran, of work that is not busy.
+    /// Returns the runtimes, for work without running handlers.
     pub(crate) fn into_runtimes(self) -> HandlerRuntimes {
         self.runtimes
     }
 
     pub(crate) async fn finish(mut self) -> HandlerRuntimes {
         let _ = timeout(HANDLER_GRACE, join_all(&mut self.running)).await;
-        // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
-        // ends with the process.
+        // Dropping a stopped handler answers its request. A handler that blocks its thread cannot
+        // be stopped; it ends with the process.
         self.running.abort_all();
         let _ = timeout(ABORT_GRACE, join_all(&mut self.running)).await;
         self.runtimes
     }
 
     fn start(&mut self, work: impl Future<Output = ()> + Send + 'static, on: &Handle) {
-        // What is done already leaves the set here, so that it holds no more than what runs.
+        // Removes finished handlers here, so that the set contains only running ones.
         while self.running.try_join_next().is_some() {}
         self.running.spawn_on(work, on);
     }

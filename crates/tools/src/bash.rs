@@ -17,7 +17,7 @@ pub(crate) struct BashTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct BashArgs {
-    /// Command for the shell; may have several lines
+    /// Command for the shell. May have several lines
     command: String,
     /// Seconds after which the command is killed. Default: 120
     #[schemars(range(min = 1, max = 86400))]
@@ -26,11 +26,11 @@ pub(crate) struct BashArgs {
 
 impl BuiltIn for BashTool {
     const NAME: &'static str = "bash";
-    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, standard \
-        output and standard error together, and its exit code. Every call is a new shell without input. Long output \
-        is cut to its last 2000 lines or 50 KB, and a note names the file with all of it. After timeout seconds \
-        everything the command started is killed. To leave a program running, put it into the background with its \
-        output in a file: cmd >log 2>&1 &";
+    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, \
+    standard output and standard error together, and its exit code. Every call starts a new shell without \
+    input. Long output is cut to its last 2000 lines or 50 KB, and a note names the file with the complete \
+    output. After timeout seconds, all processes that the command started are killed. To leave a program \
+    running, start it in the background with its output in a file: cmd >log 2>&1 &";
     const GUIDELINES: &'static [&'static str] = &[
         "Use bash for builds, tests, git and everything the other tools cannot do; search with grep and find, read \
          with read.",
@@ -66,7 +66,7 @@ fn output(report: &RunReport, timeout: Duration, reader: ResultAudience) -> Tool
     let failure = match report.end {
         RunEnd::TimedOut => Some(ToolFailureKind::TimedOut),
         RunEnd::Cancelled => Some(ToolFailureKind::Cancelled),
-        RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::WantedTerminal => None,
+        RunEnd::Exited(_) | RunEnd::Signaled(_) | RunEnd::WantedTerminal => None,
     };
     ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
 }
@@ -85,7 +85,7 @@ fn output_for_model(report: &RunReport, notes: &[String]) -> String {
     text
 }
 
-/// The data for programs beside the output.
+/// The details of the result, for programs.
 #[derive(Serialize)]
 struct BashDetails<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ fn output_for_program(report: &RunReport, notes: Vec<String>) -> ToolOutput {
     output.content.extend(notes.into_iter().map(ContentBlock::text));
     let exit_code = match report.end {
         RunEnd::Exited(code) => Some(code),
-        RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
+        RunEnd::Signaled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
     };
     let full_output = report.full.as_ref().map(|full| full.path.as_path());
     if exit_code.is_some() || full_output.is_some() {
@@ -112,14 +112,15 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
     let end = match report.end {
         RunEnd::Exited(0) => None,
         RunEnd::Exited(code) => Some(format!("exit code {code}")),
-        RunEnd::Signalled(signal) => Some(format!("killed by signal {signal}")),
+        RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::TimedOut => Some(format!(
             "killed after {} s; pass a longer timeout, or run it in the background",
             timeout.as_secs()
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
         RunEnd::WantedTerminal => Some(
-            "killed: it wants a terminal, and commands have none; use one that asks for nothing".to_owned(),
+            "killed because it needs a terminal, and commands have none; use a command that does not prompt"
+                .to_owned(),
         ),
     };
     report.notes().into_iter().chain(end).collect()

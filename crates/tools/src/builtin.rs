@@ -1,4 +1,4 @@
-//! `BuiltIn`: what the seven tools have in common.
+//! `BuiltIn`: the common part of the seven built-in tools.
 
 use std::future::Future;
 use std::io;
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use crate::environment::{Environment, EnvironmentError};
 use crate::seen::ReadTracker;
 
-/// The environment that the tools of one session share.
+/// The state that the tools of a session share.
 pub(crate) struct SharedToolState {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) seen: ReadTracker,
@@ -27,19 +27,19 @@ pub(crate) struct SharedToolState {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultAudience {
-    /// Remarks stand behind what they are about.
+    /// A model: remarks follow the content that they are about.
     Model,
     Program,
 }
 
 impl SharedToolState {
-    /// A ground on which no file was read yet.
+    /// Creates the state of a session that has not read any file.
     pub(crate) fn new(environment: Arc<dyn Environment>, reader: ResultAudience) -> Arc<Self> {
         Arc::new(Self { environment, seen: ReadTracker::default(), reader })
     }
 }
 
-/// One built-in tool: what the model is told, and what a call does.
+/// A built-in tool: its description for the model, and its implementation.
 pub(crate) trait BuiltIn: Send + Sync + 'static {
     const NAME: &'static str;
     const DESCRIPTION: &'static str;
@@ -54,7 +54,7 @@ pub(crate) trait BuiltIn: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolFailure>> + Send;
 }
 
-/// Why a call failed; the model reads it.
+/// The reason why a call failed. The model reads it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ToolFailure {
     #[error(transparent)]
@@ -99,7 +99,7 @@ impl From<String> for ToolFailure {
     }
 }
 
-/// A built-in tool on a ground.
+/// A built-in tool with the state of its session.
 pub(crate) struct BuiltInTool<T> {
     ground: Arc<SharedToolState>,
     spec: Arc<ToolSpec>,
@@ -133,7 +133,7 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
         let args = match call.args.read::<T::Args>() {
             Ok(args) => args,
             Err(error) => {
-                let text = format!("the arguments do not fit {}: {error}", T::NAME);
+                let text = format!("invalid arguments for {}: {error}", T::NAME);
                 return ToolOutput::failed(ToolFailureKind::InvalidArgs, text);
             }
         };
@@ -144,8 +144,8 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
     }
 }
 
-/// The schema of a tool's arguments: without references, which some providers refuse, and without what says nothing
-/// to a model.
+/// Returns the schema of a tool's arguments, without references, which some providers reject, and without keywords
+/// that are useless to a model.
 pub(crate) fn schema<A: JsonSchema>() -> RawJson {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.inline_subschemas = true;
@@ -160,15 +160,15 @@ fn strip_schema(schema: &mut Schema) {
     for keyword in ["title", "format"] {
         schema.remove(keyword);
     }
-    // A struct's own description is for readers of the source; the tool's is for the model.
+    // A struct's own description is for readers of the source. The model gets the tool's description.
     if schema.get("type").and_then(|kind| kind.as_str()) == Some("object") {
         schema.remove("description");
     }
     transform_subschemas(&mut strip_schema, schema);
 }
 
-/// Waits for something only as long as the call is wanted: files of the kernel and of dead servers may never answer.
-/// Not for changes, of which it must be clear whether they happened.
+/// Waits for a future until the call is cancelled, because files of the kernel and of dead servers may never answer.
+/// Not for changes: their outcome must be known.
 pub(crate) async fn run_until_cancelled<T>(
     context: &ToolContext,
     work: impl Future<Output = Result<T, EnvironmentError>>,
@@ -180,7 +180,7 @@ pub(crate) async fn run_until_cancelled<T>(
     }
 }
 
-/// The beginning of a list, with a note when there is more. `hint` says how to see the rest.
+/// Returns the beginning of a list, with a note if there is more. `hint` tells how to see the rest.
 pub(crate) fn shorten_head(text: &str, hint: &str) -> String {
     let kept = truncate::head(text, TruncationLimits::default());
     if kept.is_whole() {

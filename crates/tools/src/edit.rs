@@ -1,4 +1,4 @@
-//! `edit`: exact replacements, all or none.
+//! `edit`: exact replacements, either all or none.
 
 mod replace;
 
@@ -20,20 +20,20 @@ pub(crate) struct EditTool;
 pub(crate) struct EditArgs {
     /// File to change: relative to the working directory, absolute, or starting with ~
     path: String,
-    /// Replacements. Each old_text is looked up in the file as it is now, not after the others; they must not overlap
+    /// Replacements. Each old_text is searched in the original file, not in the result of the others; they must not overlap
     #[schemars(length(min = 1))]
     edits: Vec<EditArg>,
 }
 
-/// The names in camel case are what other harnesses taught models. The schema requires neither form, because it
-/// would then refuse the other; what is missing is told below. It takes no null, which is no text.
+/// The camel-case names are those that models learned from other harnesses. The schema requires neither form, because
+/// it would then reject the other; a missing field is reported below. `null` is rejected because it is not a text.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EditArg {
-    /// Required. Text to replace: exactly as in the file, white space included, and in it only once
+    /// Required. Text to replace, exactly as in the file with its whitespace. It must occur only once
     #[serde(alias = "oldText")]
     #[schemars(extend("type" = "string"))]
     old_text: Option<String>,
-    /// Required. Text to put there; empty to delete
+    /// Required. New text; empty to delete
     #[serde(alias = "newText")]
     #[schemars(extend("type" = "string"))]
     new_text: Option<String>,
@@ -41,11 +41,11 @@ struct EditArg {
 
 impl BuiltIn for EditTool {
     const NAME: &'static str = "edit";
-    const DESCRIPTION: &'static str = "Change parts of the text file at path by exact replacement. edits is a list of \
-        objects, each with old_text (what is there) and new_text (what is to be there). Every old_text must occur \
-        exactly once in the file; if one does not, nothing is changed and the error says why. The file must have been \
-        read, and not changed by others since. Line endings, byte order mark and bytes that are not UTF-8 are kept. The result is a unified \
-        diff.";
+    const DESCRIPTION: &'static str = "Change parts of the text file at path by exact replacement. edits \
+    is a list of objects, each with old_text (the present text) and new_text (its replacement). Every \
+    old_text must occur exactly once in the file; otherwise nothing is changed, and the error gives the \
+    reason. Read the file first, and again if another program has changed it. Line endings, byte order \
+    mark and bytes that are not UTF-8 are kept. The result is a unified diff.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use edit for changes to existing files that you have read; put all changes to one file into one call of edit.",
         "Keep each old_text of edit short, but long enough to be unique in the file.",
@@ -73,7 +73,7 @@ impl BuiltIn for EditTool {
         };
         let old = old.ok_or_else(missing)?;
         let name = shown.clone();
-        // Searching and comparing megabytes takes its time.
+        // Searching and comparing megabytes takes long.
         let EditedContent { content, diff, details } =
             run_blocking(move || Ok(apply_edits(&name, old, &edits))).await??;
         let written = replace_content(ground, file.as_mut(), content).await?;
@@ -87,11 +87,13 @@ fn parse_replacement((index, edit): (usize, EditArg)) -> Result<TextReplacement,
     match (edit.old_text, edit.new_text) {
         (Some(old), Some(new)) => Ok(TextReplacement { old, new }),
         (None, _) => Err(format!("edits[{index}] has no old_text").into()),
-        (_, None) => Err(format!("edits[{index}] has no new_text; pass an empty one to delete").into()),
+        (_, None) => {
+            Err(format!("edits[{index}] has no new_text; pass an empty string to delete the text").into())
+        }
     }
 }
 
-/// New content, and how it differs.
+/// The new content and its diff.
 struct EditedContent {
     content: Vec<u8>,
     diff: String,
@@ -100,9 +102,7 @@ struct EditedContent {
 
 fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<EditedContent, String> {
     let lossy = std::str::from_utf8(&old).is_err();
-    let old = to_text(old).ok_or_else(|| {
-        format!("{shown} is neither UTF-8 text nor close to it, and cannot be edited; use bash")
-    })?;
+    let old = to_text(old).ok_or_else(|| format!("cannot edit {shown}: it is not UTF-8 text; use bash"))?;
     let new =
         replace(&old, edits).map_err(|problems| format!("{shown} is unchanged:\n{}", problems.join("\n")))?;
     let diff = match lossy {
@@ -116,10 +116,12 @@ fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<E
     })
 }
 
-/// The character that represents the byte 0x80 outside of text; the others follow. No text of anybody has these.
+/// The character that represents the byte 0x80 outside of text; the other bytes follow. These are private-use
+/// code points, which text hardly ever contains.
 const FIRST: u32 = 0x0010_ff00;
 
-/// The text, with a character for each byte that is none; `None` if it has such characters itself.
+/// Converts bytes to text with a character for each invalid byte. Returns `None` if the text contains such characters
+/// itself.
 fn to_text(bytes: Vec<u8>) -> Option<String> {
     let bytes = match String::from_utf8(bytes) {
         Ok(text) => return Some(text),
@@ -136,7 +138,7 @@ fn to_text(bytes: Vec<u8>) -> Option<String> {
     Some(text)
 }
 
-/// The way back; `lossy` says whether the text has such characters.
+/// Converts the text back to bytes. `lossy` is true if the text contains such characters.
 fn to_bytes(text: String, lossy: bool) -> Vec<u8> {
     if !lossy {
         return text.into_bytes();
@@ -164,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_back() {
+    fn round_trips_every_byte() {
         let all: Vec<u8> = (0..=255).collect();
         for bytes in [all, b"caf\xe9\r\n\xff\xfe".to_vec(), "ä\u{feff}".into(), vec![0xf0, 0x9f, 0x98]] {
             let text = to_text(bytes.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! `find`: files by name.
+//! `find`: finds files by name.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::environment::{FileKind, FindHit, FindHits, FindQuery};
 use crate::grep::{ensure_newline, note_unreadable};
 use crate::path;
 
-/// Hits that are shown when the model says nothing, and at most.
+/// The default and the maximum number of results.
 const HITS: usize = 1_000;
 const MAX_HITS: usize = 2_000;
 
@@ -19,20 +19,21 @@ pub(crate) struct FindTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct FindArgs {
-    /// Glob: without a slash it fits names at any depth (*.rs), with one it fits paths below the directory
+    /// Glob: without a slash it matches names at any depth (*.rs), with a slash it matches paths below the directory
     /// (src/**/*.rs)
     glob: String,
     /// Directory to search. Default: the working directory
     path: Option<String>,
-    /// Most hits to show. Default: 1000, most: 2000
+    /// Most results to show. Default: 1000, most: 2000
     #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
 impl BuiltIn for FindTool {
     const NAME: &'static str = "find";
-    const DESCRIPTION: &'static str = "Find files and directories by glob. Paths come relative to the searched \
-        directory, in order; directories end with a slash. Files named by .gitignore and .git itself are left out.";
+    const DESCRIPTION: &'static str = "Find files and directories by glob. Paths are relative to the \
+    searched directory and sorted; directories end with a slash. Files named by .gitignore and .git itself \
+    are left out.";
     const GUIDELINES: &'static [&'static str] =
         &["Use find to look for files by name instead of find or fd in bash."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
@@ -62,7 +63,7 @@ fn output(found: &FindHits) -> String {
     };
     if found.capped {
         ensure_newline(&mut text);
-        let _ = writeln!(text, "[stopped at {} hits; narrow the glob or the path]", found.hits.len());
+        let _ = writeln!(text, "[stopped after {} results; narrow the glob or the path]", found.hits.len());
     }
     note_unreadable(&mut text, found.unreadable);
     text

@@ -1,4 +1,4 @@
-//! `grep`: lines in files.
+//! `grep`: finds lines in files.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
 use crate::write::count;
 
-/// Matches that are shown when the model says nothing, and at most.
+/// The default and the maximum number of matches.
 const MATCHES: usize = 100;
 const MAX_MATCHES: usize = 2_000;
 
-/// The most lines of context on either side.
+/// The maximum number of context lines on either side.
 const MAX_CONTEXT: usize = 20;
 
 pub(crate) struct GrepTool;
@@ -27,11 +27,11 @@ pub(crate) struct GrepArgs {
     pattern: String,
     /// Directory or file to search. Default: the working directory
     path: Option<String>,
-    /// Search only files that fit, e.g. *.rs or src/**/*.{ts,tsx}
+    /// Search only files that match this glob, e.g. *.rs or src/**/*.{ts,tsx}
     glob: Option<String>,
     /// Treat pattern as plain text. Default: false
     literal: Option<bool>,
-    /// Take upper and lower case as the same. Default: false
+    /// Ignore case. Default: false
     ignore_case: Option<bool>,
     /// Lines to show before and after each match. Default: 0, most: 20
     context: Option<usize>,
@@ -42,9 +42,9 @@ pub(crate) struct GrepArgs {
 
 impl BuiltIn for GrepTool {
     const NAME: &'static str = "grep";
-    const DESCRIPTION: &'static str = "Find lines in files by regular expression or plain text. Matches come as \
-        path:line:text, context as path-line-text. Files named by .gitignore, .git itself and binary files are \
-        left out; a note tells how many binary files there were.";
+    const DESCRIPTION: &'static str = "Find lines in files by regular expression or plain text. Matches \
+    have the form path:line:text, context lines path-line-text. Files named by .gitignore, .git itself and \
+    binary files are left out; a note gives the number of binary files.";
     const GUIDELINES: &'static [&'static str] =
         &["Use grep to search file contents instead of grep or rg in bash; narrow it with path and glob."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
@@ -90,11 +90,11 @@ fn output(environment: &dyn Environment, found: &GrepHits, with_context: bool) -
     };
     if found.capped {
         ensure_newline(&mut text);
-        let _ = writeln!(text, "[stopped at {} matches; narrow the search, or raise limit]", found.matches);
+        let _ = writeln!(text, "[stopped after {} matches; narrow the search or raise limit]", found.matches);
     }
     if found.binary > 0 {
         ensure_newline(&mut text);
-        let _ = writeln!(text, "[passed over {}]", count(found.binary, "binary file"));
+        let _ = writeln!(text, "[skipped {}]", count(found.binary, "binary file"));
     }
     note_unreadable(&mut text, found.unreadable);
     text
@@ -108,7 +108,7 @@ fn show(environment: &dyn Environment, line: &GrepLine) -> String {
     }
 }
 
-/// Says that something could not be read, if so.
+/// Adds a note if files or directories could not be read.
 pub(crate) fn note_unreadable(text: &mut String, count: usize) {
     if count > 0 {
         ensure_newline(text);

@@ -16,7 +16,7 @@ use crate::ls::LsTool;
 use crate::read::ReadTool;
 use crate::write::WriteTool;
 
-/// The names of the built-in tools, in the order they are shown to the model.
+/// The names of the built-in tools, in the order that the model sees.
 pub const NAMES: [&str; 7] = [
     ReadTool::NAME,
     BashTool::NAME,
@@ -27,8 +27,8 @@ pub const NAMES: [&str; 7] = [
     LsTool::NAME,
 ];
 
-/// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
-/// session should have its own.
+/// Returns the built-in tools in one environment, in the order of [`NAMES`]. They share the record of files that were
+/// read, so each session needs its own tools.
 pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
     let ground = SharedToolState::new(environment, ResultAudience::Model);
     vec![
@@ -42,9 +42,9 @@ pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// Those of the built-in tools that programs use: read, bash, edit and write, with the same names, arguments and limits.
-/// Their results keep what is in a file or what a command printed apart from remarks about it, which come in texts of
-/// their own, and have details. They know together which files were read, so each program should have its own.
+/// Returns the built-in tools for programs: read, bash, edit and write, with the same names, arguments and limits.
+/// Their results keep the content of a file or the output of a command in separate texts from remarks, and have
+/// details. They share the record of files that were read, so each program needs its own tools.
 pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
     let ground = SharedToolState::new(environment, ResultAudience::Program);
     vec![
@@ -80,14 +80,14 @@ pub struct ServiceTools {
 }
 
 impl ServiceTools {
-    /// On this machine as the environment sees it; whoever has the model's tools on a clone of it has one queue of
-    /// changes for all.
+    /// Creates the services of this machine. Use a clone of the environment of the model's tools, so that all changes
+    /// go through one queue.
     pub fn new(environment: HostEnvironment) -> Self {
         Self { environment, never: Vec::new() }
     }
 
-    /// Keeps extensions out of a directory, whatever they were granted: the one with the program's own files. In it each
-    /// reaches its data, and reads what its own commands printed.
+    /// Keeps extensions out of a directory with the program's own files, whatever they were granted. Each extension
+    /// still reaches its own data in there, and the output of its own commands.
     #[must_use]
     pub fn keep_out_of(mut self, dir: impl Into<PathBuf>) -> Self {
         self.never.push(dir.into());

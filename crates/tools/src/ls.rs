@@ -1,4 +1,4 @@
-//! `ls`: what is in a directory.
+//! `ls`: lists a directory.
 
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
@@ -18,8 +18,8 @@ pub(crate) struct LsArgs {
 
 impl BuiltIn for LsTool {
     const NAME: &'static str = "ls";
-    const DESCRIPTION: &'static str = "List one directory, hidden and ignored entries included, in order. \
-        Directories end with a slash, symbolic links show their target.";
+    const DESCRIPTION: &'static str = "List one directory, including hidden and ignored entries, sorted. \
+    Directories end with a slash, symbolic links show their target.";
     const GUIDELINES: &'static [&'static str] =
         &["Use ls to see what is in a directory instead of ls in bash."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
@@ -38,7 +38,7 @@ impl BuiltIn for LsTool {
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let list: String = entries.iter().map(show).collect();
-        Ok(ToolOutput::text(shorten_head(&list, "look for names with find")))
+        Ok(ToolOutput::text(shorten_head(&list, "use find to search for names")))
     }
 }
 

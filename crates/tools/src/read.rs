@@ -1,4 +1,4 @@
-//! `read`: a page of a text file, or an image.
+//! `read`: reads a page of a text file, or an image.
 
 mod pager;
 
@@ -21,7 +21,7 @@ use crate::path;
 use crate::write::{MAX_FILE, claim_file};
 use pager::{LinePager, TextPage};
 
-/// Bytes that are asked for at a time: more than a page, so that most files need one call.
+/// The number of bytes per read: more than a page, so that most files need one call.
 const CHUNK: usize = 256 * 1024;
 
 pub(crate) struct ReadTool;
@@ -40,13 +40,13 @@ pub(crate) struct ReadArgs {
 
 impl BuiltIn for ReadTool {
     const NAME: &'static str = "read";
-    const DESCRIPTION: &'static str = "Read the file at path: text, or an image to look at (png, jpg, gif, webp; up to \
-        5 MiB). Text comes as it is in the file, without line numbers: all of it, or limit lines from line offset \
-        on, at most 2000 lines or 50 KB at a time. When more lines follow, a note at the end names the offset to go \
-        on with. Directories and binary files are refused.";
+    const DESCRIPTION: &'static str = "Read the file at path: text, or an image to look at (png, jpg, gif, \
+    webp; up to 5 MiB). Text is returned as in the file, without line numbers: all of it, or limit lines \
+    from line offset on, at most 2000 lines or 50 KB at a time. If more lines follow, a note at the end \
+    gives the next offset. Directories and binary files are rejected.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use read to look at files instead of cat, head or sed in bash; for a long file pass offset and limit.",
-        "Use read before you change a file with edit or write, and again when it was changed by something else.",
+        "Use read before you change a file with edit or write, and again after another program has changed it.",
     ];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = ReadArgs;
@@ -58,11 +58,13 @@ impl BuiltIn for ReadTool {
     ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let path = path::resolve(environment, &args.path)?;
-        // What this message has changed before is over then.
+        // Waits for the changes of earlier calls in the same message.
         let mut file = claim_file(context, environment, &path, ParentPolicy::Exist).await?;
         let stat = run_until_cancelled(context, environment.stat(&path)).await?;
         if stat.kind == FileKind::Directory {
-            return Err(format!("{} is a directory; list it with ls", path::show(environment, &path)).into());
+            return Err(
+                format!("{} is a directory; use ls to list it", path::show(environment, &path)).into()
+            );
         }
         let wanted = ReadRequest::new(path, &args, ground.reader);
         if stat.len > MAX_FILE {
@@ -94,7 +96,7 @@ impl ReadRequest {
         Self { path, offset: args.offset.unwrap_or(1).max(1), lines, reader }
     }
 
-    /// Of a file whose content is known.
+    /// Returns the result for a file with known content.
     fn output_for_content(&self, shown: &str, content: &[u8]) -> Result<ToolOutput, ToolFailure> {
         if image::mime_type(content).is_some() {
             return show_image(shown, content);
@@ -111,7 +113,8 @@ impl ReadRequest {
         self.text(shown, &pager.finish())
     }
 
-    /// Of a file that is too long to be changed: what lies behind the page is never read.
+    /// Returns the result for a file that is too long to be changed. Only the bytes up to the end of the page are
+    /// read.
     async fn output_for_long_file(
         &self,
         context: &ToolContext,
@@ -131,7 +134,11 @@ impl ReadRequest {
     fn text(&self, shown: &str, page: &TextPage) -> Result<ToolOutput, ToolFailure> {
         if page.lines == 0 && page.skipped > 0 {
             let lines = page.skipped;
-            return Err(format!("offset {} is behind the end: {shown} has {lines} lines", self.offset).into());
+            return Err(format!(
+                "offset {} is past the end of {shown}, which has {lines} lines",
+                self.offset
+            )
+            .into());
         }
         let notes = self.notes(shown, page);
         Ok(match self.reader {
@@ -148,7 +155,7 @@ impl ReadRequest {
         let (offset, last) = (self.offset, self.last_line(page));
         if page.cut_line {
             notes.push(format!(
-                "line {last} is longer than {} KB and cut; see the rest with bash: sed -n '{last}p' {shown} | cut -b {}-",
+                "line {last} is longer than {} KB and was cut; to see the rest, run in bash: sed -n '{last}p' {shown} | cut -b {}-",
                 MAX_BYTES / 1024,
                 page.text.len() + 1,
             ));
@@ -191,7 +198,7 @@ fn output_for_model(page: &TextPage, notes: &[String]) -> String {
     text
 }
 
-/// Reads on until the page is full: what lies behind it is never read.
+/// Reads until the page is full; bytes after it are never read.
 async fn read_page(
     context: &ToolContext,
     environment: &dyn Environment,
@@ -216,21 +223,21 @@ async fn read_page(
 
 fn binary_file_error(shown: &str) -> ToolFailure {
     format!(
-        "{shown} is a binary file (it contains NUL bytes) and not shown; look at it with bash: file, xxd, strings, or \
-         iconv if it is UTF-16 text"
+        "{shown} is a binary file (it contains NUL bytes) and cannot be shown; use bash with file, xxd or \
+        strings, or with iconv if it is UTF-16 text"
     )
     .into()
 }
 
 fn image_too_big_error(shown: &str, len: u64) -> ToolFailure {
-    format!("{shown} is an image of {len} bytes, more than 5 MiB; make it smaller first").into()
+    format!("{shown} is an image of {len} bytes, and the limit is 5 MiB; reduce its size first").into()
 }
 
 fn show_image(shown: &str, bytes: &[u8]) -> Result<ToolOutput, ToolFailure> {
     if bytes.len() > image::MAX_BYTES {
         return Err(image_too_big_error(shown, bytes.len() as u64));
     }
-    let mime_type = image::check(bytes).map_err(|error| format!("{shown} cannot be shown: {error}"))?;
+    let mime_type = image::check(bytes).map_err(|error| format!("cannot show {shown}: {error}"))?;
     let note = ContentBlock::text(format!("[{shown}: {mime_type}, {} bytes]", bytes.len()));
     let block = Image { mime_type: mime_type.to_owned(), data: BASE64_STANDARD.encode(bytes).into() };
     Ok(ToolOutput { content: vec![note, ContentBlock::Image(block)], ..ToolOutput::text("") })

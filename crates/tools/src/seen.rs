@@ -1,14 +1,14 @@
-//! The files that this session has read: the ground of every change.
+//! The record of files that this session has read, which is required for changes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::environment::FileKey;
 
-/// The files that were read or written by the tools that share it, with their content then. It is kept nowhere: whoever
-/// takes a session up again has to read again.
+/// The files that the sharing tools have read or written, with their content at that time. It is not stored: a
+/// resumed session must read files again.
 #[derive(Debug, Default)]
 pub(crate) struct ReadTracker {
     files: Mutex<Vec<TrackedFile>>,
@@ -21,32 +21,32 @@ struct TrackedFile {
     fingerprint: ContentFingerprint,
 }
 
-/// Stands for a content.
+/// The fingerprint of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentFingerprint {
     len: usize,
     hash: u64,
 }
 
-/// Makes prints, all of them alike for one session.
+/// Creates fingerprints that are comparable within a session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContentHasher {
     hasher: RandomState,
 }
 
 impl ContentHasher {
-    /// Looks at every byte.
+    /// Returns the fingerprint of all bytes.
     pub(crate) fn fingerprint(&self, content: &[u8]) -> ContentFingerprint {
         ContentFingerprint { len: content.len(), hash: self.hasher.hash_one(content) }
     }
 }
 
-/// Why a file must be read before it is changed; completes a sentence that begins with its name.
+/// The reason why a file must be read before a change. The text continues a sentence after the file's name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnreadFileError {
-    #[error("has not been read yet; read it before you change it")]
+    #[error("has not been read yet; read it before changing it")]
     Never,
-    #[error("has changed since it was read; read it again before you change it")]
+    #[error("has changed since it was read; read it again before changing it")]
     Changed,
 }
 
@@ -57,14 +57,14 @@ impl ReadTracker {
 
     pub(crate) fn note(&self, key: FileKey, content: ContentFingerprint) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another name of the same file, and another file that had the name before, say nothing any more.
+        // Entries for the same file under another name, and for another file with the same name, are outdated.
         files.retain(|file| file.key.path != key.path && (key.id.is_none() || file.key.id != key.id));
         files.push(TrackedFile { key, fingerprint: content });
     }
 
-    /// Checks that this is the content that was read last. There is nothing to lose in an empty file.
+    /// Checks that this is the content that was last read. An empty file need not be read.
     pub(crate) fn check(&self, key: &FileKey, content: ContentFingerprint) -> Result<(), UnreadFileError> {
-        if content.len == 0 || !is_up(Defence::StaleCheck) {
+        if content.len == 0 || !is_up(Defense::StaleCheck) {
             return Ok(());
         }
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_content_under_any_name_counts() {
+    fn last_content_under_any_name_counts() {
         let seen = ReadTracker::default();
         let print = |content: &str| seen.hasher().fingerprint(content.as_bytes());
         let check = |path, inode, content: &str| seen.check(&key(path, inode), print(content));
@@ -97,15 +97,15 @@ mod tests {
         assert_eq!(check("a", 1, "one"), Ok(()));
         assert_eq!(check("hard link", 1, "one"), Ok(()));
         assert_eq!(check("a", 1, "two"), Err(UnreadFileError::Changed));
-        // An editor saved the same again.
+        // An editor saved the same content again.
         assert_eq!(check("a", 2, "one"), Ok(()));
-        // The session wrote it, and somebody took that back; the old number may be used again.
+        // The session wrote it, another program reverted it, and the old inode number was used again.
         seen.note(key("a", 3), print("two"));
         assert_eq!(check("a", 1, "one"), Err(UnreadFileError::Changed));
         // Changed under the other name.
         seen.note(key("hard link", 3), print("three"));
         assert_eq!(check("a", 3, "three"), Ok(()));
-        // Two files change places.
+        // Two files swap their names.
         seen.note(key("b", 4), print("four"));
         assert_eq!(check("b", 3, "three"), Err(UnreadFileError::Changed));
     }

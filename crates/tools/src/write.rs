@@ -1,4 +1,4 @@
-//! `write`: a whole file.
+//! `write`: writes a whole file.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::environment::{ClaimedFile, Environment, FileWriteOutcome, InPlaceReas
 use crate::path;
 use crate::seen::{ContentFingerprint, UnreadFileError};
 
-/// The longest file that can be changed, in bytes: it is read whole to compare it with what was read before.
+/// The maximum size of a file that can be changed, in bytes: it is read completely to compare it with the content
+/// that was read before.
 pub(crate) const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 pub(crate) struct WriteTool;
@@ -29,9 +30,9 @@ pub(crate) struct WriteArgs {
 
 impl BuiltIn for WriteTool {
     const NAME: &'static str = "write";
-    const DESCRIPTION: &'static str = "Write a file: create it, with the directories above it, or replace its whole \
-        content. An existing file must have been read, and not changed by others since. Its permissions are kept; a \
-        symbolic link stays and its target is replaced.";
+    const DESCRIPTION: &'static str = "Write a file: create it, with missing parent directories, or \
+    replace its whole content. Read an existing file first, and again if another program has changed it. \
+    Permissions are kept; a symbolic link stays and its target is replaced.";
     const GUIDELINES: &'static [&'static str] =
         &["Use write for new files and complete rewrites; change parts of an existing file with edit."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
@@ -61,7 +62,7 @@ impl BuiltIn for WriteTool {
             outcome_verb(written),
             in_place_remark(written)
         ));
-        // Comparing megabytes takes its time; the file is written whatever comes of it.
+        // Comparing megabytes takes long. The file is written in any case.
         let compared = tokio::task::spawn_blocking(move || diff_details(&shown, old, &text));
         output.details = compared.await.ok().flatten();
         Ok(output)
@@ -72,8 +73,8 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Waits for the file, but not longer than the call is wanted. What follows is short and is not interrupted, so that
-/// a cancelled call has either changed the file or not.
+/// Claims the file, unless the call is cancelled first. The steps after that are short and are not interrupted, so
+/// that a cancelled call has either changed the file or not.
 pub(crate) async fn claim_file(
     context: &ToolContext,
     environment: &dyn Environment,
@@ -83,7 +84,7 @@ pub(crate) async fn claim_file(
     Ok(run_until_cancelled(context, environment.claim(path, parents)).await?)
 }
 
-/// The content of a file that is to be changed, if there is one; it must be what was read last.
+/// Reads the file to be changed, if it exists. Its content must be the content that was last read.
 pub(crate) async fn read_for_change(
     ground: &SharedToolState,
     file: &mut dyn ClaimedFile,
@@ -103,7 +104,7 @@ pub(crate) async fn read_for_change(
     Ok(Some(content))
 }
 
-/// Changes the file. What this session wrote it need not read.
+/// Replaces the content. The session then knows the content that it wrote.
 pub(crate) async fn replace_content(
     ground: &SharedToolState,
     file: &mut dyn ClaimedFile,
@@ -111,7 +112,7 @@ pub(crate) async fn replace_content(
 ) -> Result<FileWriteOutcome, ToolFailure> {
     let (content, print) = fingerprint_content(ground, content).await?;
     let written = file.replace(content).await?;
-    // What was written stays written, even if it cannot be looked at any more; then it must be read again.
+    // The write is complete even if the file cannot be inspected anymore; then it must be read again.
     if let Ok(key) = file.key().await {
         ground.seen.note(key, print);
     }
@@ -149,7 +150,7 @@ pub(crate) fn in_place_remark(written: FileWriteOutcome) -> &'static str {
             "; overwritten in place, because it has hard links"
         }
         FileWriteOutcome::InPlace(InPlaceReason::Owner) => {
-            "; overwritten in place, because it belongs to somebody else"
+            "; overwritten in place, because it belongs to another user"
         }
         FileWriteOutcome::InPlace(InPlaceReason::Attributes) => {
             "; overwritten in place, because it has attributes that cannot be copied"

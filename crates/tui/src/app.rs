@@ -1,9 +1,9 @@
-//! The interactive mode without a terminal: what there is, what follows from what happens, how it looks.
+//! The interactive mode without a terminal: its state, its reactions to events, and its drawing.
 //!
-//! One [`Event`] at a time goes into the [`State`], and what is to be done comes out as [`Effect`]s ([`update`]); the
-//! state is drawn by a pure view ([`draw`]). The interface is a client like any other: what it has done goes out as
-//! commands of the protocol of programs (`docs/rpc-protocol.md`) and comes back as its lines. What only the program knows
-//! (files, keys, settings) it is [asked](Ask).
+//! [`update`] applies one [`UiEvent`] to the [`AppState`] and returns [`Effect`]s. [`draw`] draws the state and changes
+//! only its caches. The interface is an RPC client like any other: it sends commands and receives responses and events
+//! (`docs/rpc-protocol.md`). For files, API keys and settings, the interface sends a [`BackendRequest`] to the program
+//! around it.
 
 pub mod commands;
 pub mod settings;

@@ -1,8 +1,8 @@
-//! Completion at the cursor: `/command`, what follows a command, and `@file`.
+//! Completion at the cursor: `/command`, its arguments, and `@file`.
 //!
-//! A state machine without IO: the text, the cursor and a [`CandidateSource`] go in, what to show and what to put in comes out.
-//! The candidates stay where they are while a word is typed on: the one that was chosen stays chosen as long as it fits,
-//! and the room they take does not shrink before they go.
+//! A state machine without IO. The text, the cursor and a [`CandidateSource`] go in; the candidates to show and the
+//! text to insert come out. The candidates stay in place while the word is typed. The chosen candidate stays chosen
+//! while it matches, and the list does not become shorter before it closes.
 
 mod wanted;
 
@@ -13,102 +13,104 @@ use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, FuzzyTextKind, RankedMatch};
 
 pub use wanted::{CompletionKind, CompletionTarget, find_target};
 
-/// The number of candidates that are kept.
+/// The maximum number of candidates.
 pub const MOST_CANDIDATES: usize = 50;
 
-/// The number of candidates that are shown at a time.
+/// The maximum number of candidates that are visible at a time.
 pub const MOST_SHOWN: usize = 8;
 
-/// A command, as completion knows it.
+/// A command that completion offers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompletionCommand {
     /// Without the slash.
     pub name: String,
-    /// The arguments: `[name]`. A command without it is run when it is taken.
+    /// The arguments, for example `[name]`. A command without arguments runs when it is accepted.
     pub hint: Option<String>,
-    /// A description of one line.
+    /// A one-line description.
     pub description: String,
-    /// Where it comes from: an extension's name, `template`, `skill`. Empty for haft's own.
+    /// The source: an extension's name, `template` or `skill`. Empty for haft's own commands.
     pub source: String,
 }
 
-/// Where candidates come from.
+/// A source of candidates.
 pub trait CandidateSource {
-    /// The commands; the earlier one counts where two have one name.
+    /// Returns the commands. If two have the same name, the first is used.
     fn commands(&self) -> &[CompletionCommand];
 
-    /// Returns the arguments of a command behind these words. None while nobody knows: it may be an extension that is
-    /// asked, and then [`Completer::update`] is called again when it has answered.
+    /// Returns the argument candidates of a command after the words `before`. `None` while they are unknown: an
+    /// extension may be asked, and [`Completer::update`] is called again when it has answered.
     fn arguments(&self, command: &str, before: &str) -> Option<Vec<CommandArgument>>;
 
-    /// Returns the candidates for all that follows a command, as its owner says, the likeliest first. None where what
-    /// follows is completed word by word, by [`arguments`](Self::arguments).
+    /// Returns the candidates for the whole text after a command, as its owner gives them, the most likely first.
+    /// `None` for commands that are completed word by word, by [`arguments`](Self::arguments).
     fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>>;
 
-    /// The files to mention, as seen from the project, with `/` between names and behind directories.
+    /// Returns the files to mention, relative to the project, with `/` as separator and after directories.
     fn files(&self) -> &[String];
 }
 
-/// One thing that may follow a command.
+/// A possible argument of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandArgument {
     /// The word.
     pub text: String,
-    /// A description of one line.
+    /// A one-line description.
     pub description: String,
 }
 
 /// A candidate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompletionCandidate {
-    /// The text: the name of a command, a word, a path. From outside, to be cleaned before it is shown.
+    /// The text: the name of a command, a word, or a path. It comes from outside and must be sanitized before it is
+    /// shown.
     pub text: String,
-    /// The graphemes of it that are typed already, counted from 0, in order.
+    /// The indexes, in order, of its graphemes that match the typed text.
     pub matched: Vec<u32>,
     /// The arguments.
     pub hint: String,
     /// The description.
     pub description: String,
-    /// Where it comes from.
+    /// The source.
     pub source: String,
 }
 
 /// The text to insert: for [`Editor::replace`](crate::editor::Editor::replace).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedCompletion {
-    /// In place of what.
+    /// The range of the text to replace.
     pub range: Range<usize>,
-    /// What.
+    /// The new text.
     pub text: String,
-    /// True if it is a command that takes no more, and can be run at once.
+    /// True for a command without further arguments, which can run at once.
     pub complete: bool,
 }
 
-/// The list of candidates as it is shown.
+/// The list of candidates to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionPopup {
     /// The completed part of the text.
     pub target: CompletionTarget,
-    /// The best candidates first; at least one.
+    /// The candidates, the best first. Never empty.
     pub candidates: Vec<CompletionCandidate>,
-    /// Which of them is chosen.
+    /// The index of the chosen candidate.
     pub chosen: usize,
-    /// The number of rows to keep free for them: no fewer than before for the same word.
+    /// The number of rows to reserve: never less than before for the same word.
     pub room: usize,
     moved: bool,
-    /// True if somebody else says what may stand there: what is typed may be meant all the same.
+    /// True if the owner of the command gave the candidates. Text that matches none of them may still be valid.
     pub from_owner: bool,
 }
 
 impl CompletionPopup {
-    /// True if what is typed is to be sent as it stands: it is the chosen one, or nobody has chosen.
+    /// True if the typed text should be sent unchanged: it equals the chosen candidate, or the
+    /// command's owner gave the candidates and the user has not chosen.
     pub fn is_typed(&self) -> bool {
         let chosen = self.candidates.get(self.chosen);
         chosen.is_some_and(|candidate| candidate.text == self.target.query) || self.from_owner && !self.moved
     }
 }
 
-/// Completion in an editor.
+/// The completion of an editor.
 #[derive(Debug, Default)]
 pub struct Completer {
     popup: Option<CompletionPopup>,
@@ -122,7 +124,7 @@ impl Completer {
         self.popup.as_ref()
     }
 
-    /// The text or the cursor has changed, or the source has more.
+    /// Updates the candidates after a change of the text, the cursor or the source.
     pub fn update(&mut self, text: &str, cursor: usize, source: &impl CandidateSource) {
         let Some(wanted) = find_target(text, cursor) else {
             (self.popup, self.closed) = (None, None);
@@ -140,34 +142,34 @@ impl Completer {
         self.show(wanted, told, source);
     }
 
-    /// Somebody asks for candidates: also where they were closed.
+    /// Shows candidates on request, even if they were closed for this word.
     pub fn open(&mut self, text: &str, cursor: usize, source: &impl CandidateSource) {
         self.closed = None;
         self.update(text, cursor, source);
     }
 
-    /// The next candidate; behind the last comes the first.
+    /// Chooses the next candidate. After the last comes the first.
     pub fn next(&mut self) {
         self.move_choice(|chosen, count| (chosen + 1) % count);
     }
 
-    /// The candidate before.
+    /// Chooses the previous candidate.
     pub fn previous(&mut self) {
         self.move_choice(|chosen, count| (chosen + count - 1) % count);
     }
 
-    /// The chosen candidate, to be put in. The candidates are gone until the text changes.
+    /// Accepts the chosen candidate and returns the text to insert. The list closes until the text changes.
     pub fn accept(&mut self, text: &str) -> Option<AcceptedCompletion> {
         let popup = self.popup.take()?;
         let candidate = popup.candidates.get(popup.chosen)?;
         let accepted = accept_candidate(&popup.target, candidate, text);
-        // A directory goes on; anything else is done with, also when the word stands there as it did before.
-        let goes_on = accepted.text.ends_with('/');
-        self.closed = (!goes_on).then(|| popup.target.word_identity());
+        // After a directory, completion continues. Anything else is finished, even if the word is unchanged.
+        let continues = accepted.text.ends_with('/');
+        self.closed = (!continues).then(|| popup.target.word_identity());
         Some(accepted)
     }
 
-    /// No candidates for this word.
+    /// Closes the list for this word.
     pub fn close(&mut self) {
         self.closed = self.popup.take().map(|popup| popup.target.word_identity());
     }
@@ -188,7 +190,7 @@ impl Completer {
         let before = self.popup.take().filter(|popup| popup.target.word_identity() == wanted.word_identity());
         let is_told = told.is_some();
         let Some(candidates) = told.or_else(|| self.find_candidates(&wanted, source)) else {
-            // Nobody knows yet: what was shown stays, so that nothing flickers.
+            // The answer is not known yet. Keep the old list to avoid flicker.
             self.popup = before.map(|popup| CompletionPopup { target: wanted, ..popup });
             return;
         };
@@ -206,7 +208,7 @@ impl Completer {
             Some(CompletionPopup { target: wanted, candidates, chosen, room, moved, from_owner: is_told });
     }
 
-    /// The candidates that fit what is typed, the best first. None while the source does not know.
+    /// Returns the candidates that match the typed text, the best first. `None` while the source does not know them.
     fn find_candidates(
         &mut self,
         wanted: &CompletionTarget,
@@ -286,7 +288,7 @@ fn accept_candidate(
     AcceptedCompletion { range: wanted.range.clone(), text, complete }
 }
 
-/// A path, in quotes where it needs some. A directory is left open, for what is in it.
+/// Formats a path, quoted if necessary. A quoted directory stays open, so that its entries can follow.
 fn file_mention(path: &str, quoted: bool, blank: &str) -> String {
     let quoted = quoted || path.contains(char::is_whitespace);
     match (quoted, path.ends_with('/')) {

@@ -1,16 +1,16 @@
 //! Questions for the person.
 //!
-//! Whoever asks stands in the frame: haft, or an extension by its name. What grants something is asked by haft alone,
-//! in a frame of its own colour, and shows all of what a yes lets happen: what has no room is counted and can be turned
-//! to, and no character of it is left unseen. The careful answer is chosen at first.
+//! The frame names the asker: haft, or an extension. Only haft asks questions that grant something, in a frame of its
+//! own color. Such a dialog shows all that a yes allows: hidden rows are counted and can be scrolled to, and no
+//! character stays invisible. The safe answer is chosen at first.
 //!
-//! Invariant: in a dialog that grants, a key counts only when the dialog stood on the screen, in a size in which it can
-//! be read, and nothing was typed, for 300 ms. Every key and every paste that comes earlier is ignored, and the 300 ms
-//! begin anew with it. So who types while it appears never answers it. It stands on the screen once the terminal has
-//! taken the frame that has it. Enforced by `dialog/quiet.rs` and `tests/it/dialog/answers.rs`.
+//! Invariant: a dialog that grants something accepts a key only after it was readable on the screen, without any
+//! input, for 300 ms. Every earlier key and paste is ignored and restarts the 300 ms. So a person who types while the
+//! dialog appears never answers it. A dialog counts as visible once the terminal has taken its frame. Enforced by
+//! `dialog/quiet.rs` and `tests/it/dialog/answers.rs`.
 //!
-//! Invariant: what grants something counts only when the end of what it grants was on the screen for as long. Until then
-//! the keys for it show more. Enforced by `dialog/body.rs` and `tests/it/dialog/reading.rs`.
+//! Invariant: an answer that grants something counts only after the end of the text was visible for the same time.
+//! Until then its keys scroll. Enforced by `dialog/body.rs` and `tests/it/dialog/reading.rs`.
 
 mod body;
 mod call;
@@ -46,23 +46,23 @@ const CLOSE: &str = ":close";
 pub enum AnswerKind {
     /// Yes or no.
     Confirm,
-    /// One of these.
+    /// One of these choices.
     Select(Vec<String>),
-    /// The decision about a gate that keeps failing: of `restart`, `continue_without` and `stop`, these.
+    /// The decision about a gate that keeps failing: a subset of `restart`, `continue_without` and `stop`.
     Gate(Vec<String>),
-    /// A line; hidden while it is typed when it is a secret.
+    /// A line. A secret is hidden while it is typed.
     Input {
-        /// True if nobody may read it on the screen.
+        /// True if the screen must not show it.
         secret: bool,
     },
-    /// A text of several lines, which begins as this.
+    /// A text of several lines, with this initial text.
     Editor(String),
 }
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The extension that asks, if it is one.
+    /// The extension that asks, if any.
     pub owner: Option<String>,
     /// The kind of answer.
     pub wanted: AnswerKind,
@@ -70,18 +70,18 @@ pub struct Question {
     pub title: String,
     /// Details.
     pub message: String,
-    /// Exactly what a yes grants: the call that would run.
+    /// The call that a yes allows, exactly.
     pub call: Option<ToolCall>,
-    /// True if the answer grants something: it stands where no extension can draw, and keys that were typed before it
-    /// was seen do not count.
+    /// True if the answer grants something. The dialog is then drawn where no extension can draw, and ignores keys
+    /// that were typed before it was visible.
     pub grants: bool,
-    /// The time until the answer is given up.
+    /// The time until the question closes without an answer.
     pub within: Option<Duration>,
-    /// The answer when nothing is answered, as people say it.
+    /// The answer that is used without an answer of the person, for display.
     pub default: Option<String>,
 }
 
-/// A question that is open.
+/// An open question.
 #[derive(Debug)]
 pub struct Dialog {
     question: Question,
@@ -89,10 +89,10 @@ pub struct Dialog {
     body: DialogBody,
     control: AnswerControl,
     quiet: QuietPeriod,
-    /// The part that the last frame shows: whether it can be read there, and when it was begun.
+    /// The last frame: whether it was readable, and when drawing began.
     drawn: Option<(bool, Instant)>,
     hint: Option<TimedHint>,
-    /// Lines of a text, as far as they were typed, where nothing is drawn.
+    /// The lines typed so far, in linear mode.
     lines: String,
 }
 
@@ -106,11 +106,11 @@ enum AnswerControl {
 /// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogKeyOutcome {
-    /// Nothing yet.
+    /// No answer yet.
     Open,
     /// The answer.
     Answered(UiAnswer),
-    /// The text is to be opened in the person's own editor; [`Dialog::edited`] is told what became of it.
+    /// The text to open in the person's own editor. [`Dialog::apply_edited_text`] receives the result.
     OpenEditor(String),
 }
 
@@ -119,16 +119,16 @@ pub enum DialogKeyOutcome {
 pub enum TypedLineOutcome {
     /// The answer.
     Answered(UiAnswer),
-    /// The text goes on with the next line.
+    /// The answer continues on the next line.
     More,
-    /// It was typed before the question stood there for long enough, so it is no answer.
+    /// The line was typed before the question was visible long enough, so it is not an answer.
     TooEarly,
-    /// It is no answer to this question.
+    /// The line is not an answer to this question.
     Unclear,
 }
 
 impl Dialog {
-    /// Opens it.
+    /// Opens a dialog.
     pub fn open(question: Question, now: Instant) -> Self {
         let control = match (ChoiceList::from_question(&question), &question.wanted) {
             (Some(choices), _) => AnswerControl::Choices(choices),
@@ -155,7 +155,7 @@ impl Dialog {
         &self.question
     }
 
-    /// A key.
+    /// Handles a key.
     pub fn key(&mut self, press: &KeyPress, now: Instant) -> DialogKeyOutcome {
         self.hint = None;
         if self.is_too_early(now) {
@@ -195,7 +195,7 @@ impl Dialog {
         DialogKeyOutcome::Open
     }
 
-    /// Text that was pasted.
+    /// Handles pasted text.
     pub fn paste(&mut self, text: &str, now: Instant) {
         self.hint = None;
         if self.is_too_early(now) {
@@ -206,25 +206,26 @@ impl Dialog {
         }
     }
 
-    /// True if what comes now was typed before it could be meant for this.
+    /// True if the input was typed too early to be meant for this dialog.
     fn is_too_early(&mut self, now: Instant) -> bool {
         let early = self.question.grants && !self.quiet.accepts_key(now);
         self.hint = early.then_some(TimedHint { hint: KeyHint::Early, until: now + FLASH });
         early
     }
 
-    /// The terminal has taken the frame in which it was drawn last.
+    /// Records that the terminal has taken the frame with this dialog.
     pub fn mark_drawn(&mut self, now: Instant) {
         let Some((is_readable, begun)) = self.drawn.take() else { return };
         self.quiet.mark_drawn(is_readable, now);
         let takes_long = now.saturating_duration_since(begun) >= SLOW_FRAME;
-        // What was typed while a terminal took nothing is read only now; and what was the way to the end is no answer.
+        // After a slow frame, the keys that are read now may have been typed during it. Keys that scrolled to the end
+        // are not answers either.
         if (is_readable && self.body.mark_drawn()) || takes_long {
             self.quiet.restart(now);
         }
     }
 
-    /// It stands on the screen no more, until it is drawn again.
+    /// Records that the dialog is not visible until it is drawn again.
     pub fn mark_hidden(&mut self) {
         self.drawn = None;
         self.quiet.mark_hidden();
@@ -234,14 +235,14 @@ impl Dialog {
         !self.question.grants || self.body.is_fully_read()
     }
 
-    /// The person's own editor is closed.
+    /// Takes the text from the person's own editor.
     pub fn apply_edited_text(&mut self, text: &str) {
         if let AnswerControl::Field(field) = &mut self.control {
             field.editor.set_edited(text);
         }
     }
 
-    /// When it looks different by itself: its countdown goes on, or what it said about a key is over.
+    /// Returns the time of the next visible change: the countdown continues, or a hint expires.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         let hint = self.hint.as_ref().map(|hinted| hinted.until).filter(|until| *until > now);
         [self.counts_down_at(now), hint].into_iter().flatten().min()
@@ -249,7 +250,7 @@ impl Dialog {
 
     fn counts_down_at(&self, now: Instant) -> Option<Instant> {
         let left = self.seconds_left(now)?;
-        // What is shown is rounded up.
+        // The displayed number is rounded up.
         let shown_next = left.saturating_sub(1);
         (left > 0).then(|| self.expires_at()?.checked_sub(COUNTDOWN * shown_next)).flatten()
     }
@@ -258,7 +259,7 @@ impl Dialog {
         self.question.within.and_then(|within| self.opened.checked_add(within))
     }
 
-    /// The number of seconds that are left, the one that has begun included.
+    /// Returns the number of seconds left, rounded up.
     fn seconds_left(&self, now: Instant) -> Option<u32> {
         let left = self.expires_at()?.saturating_duration_since(now);
         let seconds = left.as_nanos().div_ceil(COUNTDOWN.as_nanos());
@@ -276,7 +277,7 @@ impl Dialog {
         }
     }
 
-    /// An answer; one that grants something shows more as long as there is more.
+    /// Accepts an answer. If it grants something and there is unread text, scrolls instead.
     fn accept_or_scroll(&mut self, answer: UiAnswer, grants: bool) -> DialogKeyOutcome {
         if grants && !self.may_grant() {
             self.body.scroll_page(true);
@@ -326,12 +327,12 @@ impl Dialog {
         }
     }
 
-    /// Returns the whole question and how it is answered, as rows of a width. What is said by others is indented.
+    /// Returns the whole question and its answer instructions as rows of a width. Text from outside is indented.
     pub fn linear_rows(&self, width: u16) -> Vec<CleanLine> {
         let mut rows = Vec::new();
         let who =
             self.question.owner.as_ref().map_or_else(|| "haft".to_owned(), |owner| format!("[{owner}]"));
-        let what = if self.question.grants { "asks, before something is allowed:" } else { "asks:" };
+        let what = if self.question.grants { "asks for permission:" } else { "asks:" };
         rows.extend(wrap_rows(&CleanLine::new(&format!("{who} {what}")), 0, width));
         for text in [&self.question.title, &self.question.message] {
             rows.extend(CleanText::new(text).lines().flat_map(|line| wrap_rows(&line, 2, width)));
@@ -345,33 +346,33 @@ impl Dialog {
         rows
     }
 
-    /// Returns the ways to answer it.
+    /// Returns the instructions for answering.
     pub fn answer_instructions(&self) -> String {
         let how = match &self.question.wanted {
-            AnswerKind::Confirm if self.question.grants => "answer y to allow it, n not to allow it",
+            AnswerKind::Confirm if self.question.grants => "answer y to allow, n to deny",
             AnswerKind::Confirm => "answer y or n",
             AnswerKind::Select(_) | AnswerKind::Gate(_) => "answer with a number",
-            AnswerKind::Input { secret: true } => "answer with a line, which is not shown",
+            AnswerKind::Input { secret: true } => "answer with a line (the input is hidden)",
             AnswerKind::Input { secret: false } => "answer with a line",
             AnswerKind::Editor(_) => {
-                "answer with lines, and a line with only a dot at the end; only the dot keeps the text"
+                "answer with lines and end with a line that is only a dot; only the dot keeps the text"
             }
         };
         let within = self.question.within.map(|within| within.as_secs());
         let default = match (within, &self.question.default) {
-            (Some(seconds), Some(default)) => format!("; without an answer in {seconds} s it is: {default}"),
-            (Some(seconds), None) => format!("; it is asked for {seconds} s"),
+            (Some(seconds), Some(default)) => format!("; automatic answer in {seconds} s: {default}"),
+            (Some(seconds), None) => format!("; closes in {seconds} s"),
             (None, _) => String::new(),
         };
         format!("{how}, or {CLOSE}{default}")
     }
 
-    /// It was printed: from now on it is seen.
+    /// Records that the question was printed and is visible from now on.
     pub fn mark_printed(&mut self, now: Instant) {
         self.quiet.mark_drawn(true, now);
     }
 
-    /// A line that was typed at it.
+    /// Handles a typed line.
     pub fn handle_line(&mut self, line: &str, now: Instant) -> TypedLineOutcome {
         if self.question.grants && !self.quiet.accepts_key(now) {
             return TypedLineOutcome::TooEarly;
@@ -406,7 +407,8 @@ impl Dialog {
         }
     }
 
-    /// Exactly what a yes lets happen. Not divided: the terminal does that, and leaves nothing out.
+    /// Formats exactly what a yes allows. The rows are not wrapped: the terminal wraps them without omitting
+    /// anything.
     fn grant_rows(&self) -> Vec<CleanLine> {
         let Some(granted) = &self.question.call else { return Vec::new() };
         let mut rows = vec![CleanLine::new(&format!("  tool {} with:", call::name(granted)))];

@@ -1,4 +1,4 @@
-//! Changes of files as styled lines, from the details of a result.
+//! File changes as styled lines, from the details of a result.
 
 use haft_core::sanitize::sanitize;
 use haft_protocol::RawJson;
@@ -9,18 +9,18 @@ use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// The kind of a diff's line.
+/// The kind of a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffLineKind {
-    /// Begins another part of a file; its text is what the part is in.
+    /// The header of a hunk. Its text is the enclosing context.
     Part,
-    /// Was added; its number is that in the new text.
+    /// An added line. Its number is the one in the new text.
     Added,
-    /// Was removed; its number is that in the old text.
+    /// A removed line. Its number is the one in the old text.
     Removed,
-    /// Says something about the line before it.
+    /// A remark about the previous line.
     Note,
-    /// Is around a change; its number is that in the new text.
+    /// An unchanged line. Its number is the one in the new text.
     Context,
 }
 
@@ -29,13 +29,13 @@ pub enum DiffLineKind {
 pub struct DiffLine {
     /// The kind.
     pub kind: DiffLineKind,
-    /// Counted from 1, where it is known.
+    /// Counted from 1, if known.
     pub number: Option<usize>,
-    /// Without the sign in front.
+    /// The text without the sign.
     pub text: CleanText,
 }
 
-/// A diff that can be shown.
+/// A diff to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
     /// The file.
@@ -46,11 +46,11 @@ pub struct Diff {
     pub removed: usize,
     /// The lines that are shown.
     pub lines: Vec<DiffLine>,
-    /// True if that is only the beginning.
+    /// True if the diff was truncated.
     pub cut: bool,
 }
 
-/// As `edit` and `write` have it in the details of their results.
+/// The diff fields in the details of `edit` and `write` results.
 #[derive(Deserialize)]
 struct DiffDetails {
     diff: UnifiedDiff,
@@ -67,14 +67,14 @@ struct UnifiedDiff {
 }
 
 impl Diff {
-    /// Out of the details of a result; `None` when there is no diff in them.
+    /// Reads the diff from the details of a result. `None` if they have no diff.
     pub fn from_details(details: &RawJson) -> Option<Self> {
         let DiffDetails { diff: UnifiedDiff { path, unified, added, removed, cut } } = details.read().ok()?;
         let lines = parse_unified(&unified);
         Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })
     }
 
-    /// `src/lib.rs +3 −1`
+    /// Formats the title, for example `src/lib.rs +3 −1`.
     pub fn title(&self, theme: &Theme) -> Line<'static> {
         let path = span(self.path.clone(), theme.style(Role::DiffHeader));
         let mut spans = vec![path, span(" ", theme.style(Role::Text))];
@@ -86,7 +86,7 @@ impl Diff {
         Line::from(spans)
     }
 
-    /// The lines for a width: number, sign, text.
+    /// Formats the lines for a width: number, sign, text.
     pub fn lines(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let most = self.lines.iter().filter_map(|line| line.number).max();
         let digits = most.map_or(0, |most| most.to_string().len());
@@ -98,7 +98,7 @@ impl Diff {
             lines.extend(line.rows(digits, width, theme));
         }
         if self.cut {
-            let note = span("… there is more than this", theme.style(Role::Muted));
+            let note = span("… more lines not shown", theme.style(Role::Muted));
             lines.extend(wrap(&[note], width, &RowPrefixes::default(), WrapMode::Words));
         }
         lines
@@ -131,7 +131,7 @@ impl DiffLine {
     }
 }
 
-/// The content of `@@ -1,4 +1,5 @@ fn main()`.
+/// The header `@@ -1,4 +1,5 @@ fn main()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HunkHeader {
     old: HunkSide,
@@ -139,7 +139,7 @@ struct HunkHeader {
     within: String,
 }
 
-/// Lines of one side.
+/// The lines of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct HunkSide {
     next: usize,
@@ -166,7 +166,7 @@ impl HunkHeader {
         let (kind, number) = match chars.next() {
             Some('+') => (DiffLineKind::Added, self.new.next_number()?),
             Some('-') => (DiffLineKind::Removed, self.old.next_number()?),
-            // Some programs leave out the blank of an empty line.
+            // Some programs omit the blank of an empty line.
             Some(' ') | None => {
                 self.old.next_number()?;
                 (DiffLineKind::Context, self.new.next_number()?)
@@ -192,10 +192,10 @@ impl HunkSide {
     }
 }
 
-/// Reads a unified diff, line by line. How many lines a part has is said at its beginning, so that a removed line `-- a` is
-/// not taken for the name of a file.
+/// Parses a unified diff line by line. The hunk header gives the number of lines, so a removed line `-- a` is not
+/// mistaken for a file name.
 fn parse_unified(outside: &str) -> Vec<DiffLine> {
-    // First, because colours may stand before the signs; tabs count from behind the sign.
+    // Sanitize first, because color codes may precede the signs. Tabs count from behind the sign.
     let text = sanitize(outside);
     let mut part: Option<HunkHeader> = None;
     let mut lines = Vec::new();
@@ -214,7 +214,7 @@ fn parse_unified(outside: &str) -> Vec<DiffLine> {
     lines
 }
 
-/// Returns a line outside of parts. The names of files are left out: the path says the same.
+/// Returns a line outside of hunks. File names are omitted, because the path is already known.
 fn line_outside_hunks(line: &str) -> Option<DiffLine> {
     const HEADERS: &[&str] = &[
         "--- ",

@@ -1,11 +1,15 @@
-//! The editor: a text of several lines, a cursor, and what keys do with them.
+//! The editor: a text of several lines, a cursor, and the effects of keys.
 //!
-//! Long pastes and images are [`Atom`]s: one character for the cursor, the whole thing for who reads the prompt. What can
-//! be cut, deleted, moved and undone is the same for them as for letters.
+//! Long pastes and images are [`EditorAtom`]s: one character for the cursor, the whole text for the reader of the
+//! prompt. Cutting, deleting, moving and undoing work on atoms as on letters.
 //!
-//! Invariants, enforced by `tests/it/editor.rs`: the cursor is in the text and between two graphemes; what is taken back
-//! leaves the text as it was; no row is wider than the width; what was folded is sent whole; the text holds no control
-//! character but newlines and tabs.
+//! Invariants, enforced by `tests/it/editor.rs`:
+//!
+//! - The cursor is in the text and between two graphemes.
+//! - Undo restores the previous text.
+//! - No row is wider than the width.
+//! - A folded paste is sent whole.
+//! - The text holds no control characters but newlines and tabs.
 
 mod atom;
 mod kill;
@@ -30,7 +34,7 @@ pub use layout::{EditorLayout, NARROWEST, PieceKind, RowPiece};
 pub use paste::{MOST_CHARACTERS, MOST_LINES, PasteOutcome};
 pub use unit::columns;
 
-/// A text that is edited.
+/// An editable text.
 #[derive(Debug, Clone, Default)]
 pub struct Editor {
     text: String,
@@ -38,14 +42,14 @@ pub struct Editor {
     atoms: AtomTable,
     undo: UndoHistory,
     kills: KillRing,
-    /// The column that moving up and down keeps to.
+    /// The column that vertical movement keeps.
     column: Option<usize>,
     last: LastEdit,
     one_line: bool,
     revision: u64,
 }
 
-/// The effect of the last key, as far as the next one continues it.
+/// The effect of the last key, if the next key can continue it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum LastEdit {
     #[default]
@@ -54,7 +58,7 @@ enum LastEdit {
     Yanked(Range<usize>),
 }
 
-/// The content of an editor, with its atoms, to be put back into it or another one.
+/// The content of an editor with its atoms, to be restored in an editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EditorContent {
     text: String,
@@ -62,21 +66,21 @@ pub struct EditorContent {
     atoms: BTreeMap<char, EditorAtom>,
 }
 
-/// A prompt as it is sent.
+/// A prompt to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
-    /// The text: pastes whole, for each image its label.
+    /// The text, with whole pastes and a label for each image.
     pub text: String,
     /// The images, in the order of their labels in the text.
     pub images: Vec<PathBuf>,
-    /// The text as the history keeps it: pastes whole, for each image its path.
+    /// The text for the history, with whole pastes and the path of each image.
     pub history_text: String,
-    /// The content to put back into the editor when it is cancelled.
+    /// The content to restore when the prompt is cancelled.
     pub content: EditorContent,
 }
 
 impl EditorContent {
-    /// A text, with the cursor behind it.
+    /// Makes content of a text, with the cursor at the end.
     pub fn from_text(text: &str) -> Self {
         let text = clean_after("", text);
         Self { cursor: text.len(), text, atoms: BTreeMap::new() }
@@ -87,7 +91,7 @@ impl EditorContent {
         self.text.is_empty()
     }
 
-    /// The prompt it is, blanks around it left out.
+    /// Returns the prompt, without surrounding blanks.
     pub fn submission(&self) -> Submission {
         let images = self.text.chars().filter_map(|c| match self.atoms.get(&c) {
             Some(EditorAtom::Image { path, .. }) => Some(path.clone()),
@@ -108,23 +112,23 @@ impl EditorContent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "at the first and the last row the key means the history, and where there is no text it may mean to quit"]
 pub enum EditOutcome {
-    /// It is done, as far as there was something to do.
+    /// The key was handled.
     Done,
     /// There is no row above.
     AtTop,
     /// There is no row below.
     AtBottom,
-    /// There is no text, and the key quits where there is none.
+    /// The text is empty, and the key quits on empty text.
     Empty,
 }
 
 impl Editor {
-    /// An editor of prompts, with nothing in it.
+    /// Makes an empty editor.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An editor of a single line: newlines that are put in are spaces, and nothing is folded.
+    /// Makes a single-line editor. Inserted newlines become spaces, and nothing is folded.
     pub fn one_line() -> Self {
         Self { one_line: true, ..Self::default() }
     }
@@ -134,27 +138,27 @@ impl Editor {
         self.text.is_empty()
     }
 
-    /// The text with a character of a private plane for each atom; what completion looks at.
+    /// Returns the text with a private-use character for each atom, for completion.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the cursor is in [`text`](Self::text), in bytes.
+    /// Returns the position of the cursor in [`text`](Self::text), in bytes.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// Grows with each change of text or cursor; for who keeps a layout.
+    /// Returns a number that grows with each change of text or cursor, to validate cached layouts.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The text in rows of a width.
+    /// Lays out the text in rows of a width.
     pub fn layout(&self, width: u16) -> EditorLayout {
         self.text_with_atoms().layout(width, self.cursor)
     }
 
-    /// Returns the pieces of a row of the [`layout`](Self::layout) that was made last.
+    /// Returns the pieces of a row of the latest [`layout`](Self::layout).
     pub fn row_pieces(&self, layout: &EditorLayout, row: usize) -> Vec<RowPiece> {
         self.text_with_atoms().row_pieces(layout, row)
     }
@@ -164,13 +168,13 @@ impl Editor {
         EditorContent { text: self.text.clone(), cursor: self.cursor, atoms: self.atoms.atoms_in(&self.text) }
     }
 
-    /// The prompt as it would be sent. For an editor outside, its `text` is what to edit, and
+    /// Returns the prompt as it would be sent. An external editor edits its `text`, and
     /// [`set_edited`](Self::set_edited) takes the result.
     pub fn submission(&self) -> Submission {
         self.content().submission()
     }
 
-    /// Takes the prompt out: the editor is empty, with nothing to take back. What was cut can still be put in.
+    /// Takes the prompt out. The editor is empty afterwards, without undo steps. Cut text can still be pasted.
     pub fn take(&mut self) -> Submission {
         let taken = self.submission();
         self.text.clear();
@@ -181,23 +185,23 @@ impl Editor {
         taken
     }
 
-    /// Something else in place of all of it, as one step.
+    /// Replaces the whole content, as one step.
     pub fn set(&mut self, content: &EditorContent) {
         let text = self.atoms.adopt_text(&content.text, &content.atoms);
         let all = 0..self.text.len();
         self.replace_range(all, &text, ChangeKind::Whole);
-        // As far as characters became others, they became as long ones.
+        // Replaced characters keep their length.
         self.cursor = unit::next_boundary(&self.text, content.cursor);
         self.mark_changed();
     }
 
-    /// Text in place of all of it, as one step; the cursor is behind it.
+    /// Replaces the whole text, as one step. The cursor is at the end.
     pub fn set_text(&mut self, text: &str) {
         self.set(&EditorContent::from_text(text));
     }
 
-    /// Takes the text of [`submission`](Self::submission) as it was edited elsewhere. Labels of images that are still
-    /// in it are those images.
+    /// Takes the text of [`submission`](Self::submission) after an external edit. Labels that remain keep their
+    /// images.
     pub fn set_edited(&mut self, text: &str) {
         let atoms = self.atoms.atoms_in(&self.text);
         let mut edited = clean_after("", text.strip_suffix('\n').unwrap_or(text));
@@ -209,7 +213,7 @@ impl Editor {
         self.set(&EditorContent { cursor: edited.len(), text: edited, atoms });
     }
 
-    /// Returns the content that was put before the present one, or all of it where that is not known.
+    /// Returns the content that was inserted before the old content, or the whole content if that is unknown.
     pub fn content_added_since(&self, before: &EditorContent) -> Option<EditorContent> {
         let text = match self.text.strip_suffix(before.text.as_str()) {
             Some(came) => came.trim_end_matches('\n'),
@@ -219,7 +223,7 @@ impl Editor {
         (!text.is_empty()).then(|| EditorContent { cursor: text.len(), text: text.to_owned(), atoms })
     }
 
-    /// Puts other prompts before the text, each apart by an empty line; the cursor stays where it is in the text.
+    /// Inserts other prompts before the text, separated by empty lines. The cursor keeps its place in the text.
     pub fn prepend_prompts<'c>(&mut self, prompts: impl IntoIterator<Item = &'c EditorContent>) {
         let mut before: Vec<String> = Vec::new();
         for prompt in prompts.into_iter().filter(|prompt| !prompt.is_empty()) {
@@ -237,19 +241,19 @@ impl Editor {
         self.mark_changed();
     }
 
-    /// Puts text in at the cursor, as one step: what an extension inserts.
+    /// Inserts text at the cursor, as one step, for an extension.
     pub fn insert(&mut self, text: &str) {
         let text = self.sanitize_for_cursor(text);
         self.replace_range(self.cursor..self.cursor, &text, ChangeKind::Whole);
         self.mark_changed();
     }
 
-    /// A text as if it had been cut here: it can be put in.
+    /// Adds a text to the kill ring, as if it had been cut here.
     pub fn push_kill(&mut self, text: &str) {
         self.kills.record_cut(&clean_after("", text), KillDirection::Forward, false);
     }
 
-    /// A character that was typed.
+    /// Inserts a typed character.
     pub fn type_char(&mut self, c: char) {
         let text = self.sanitize_for_cursor(c.encode_utf8(&mut [0; 4]));
         let kind = if c == '\n' { ChangeKind::Whole } else { ChangeKind::Typed };
@@ -257,8 +261,8 @@ impl Editor {
         self.mark_changed();
     }
 
-    /// Text in place of a part of [`text`](Self::text), as one step; the cursor is behind it. A part that begins or ends
-    /// within a grapheme is widened.
+    /// Replaces a part of [`text`](Self::text), as one step. The cursor is behind the new text. A range that splits a
+    /// grapheme is widened.
     pub fn replace(&mut self, part: Range<usize>, text: &str) {
         let end = unit::next_boundary(&self.text, part.end);
         let mut start = unit::next_boundary(&self.text, part.start.min(end));
@@ -270,7 +274,7 @@ impl Editor {
         self.mark_changed();
     }
 
-    /// Text from outside, as it may stand at the cursor.
+    /// Sanitizes text from outside for insertion at the cursor.
     fn sanitize_for_cursor(&self, text: &str) -> String {
         self.sanitize_at(self.cursor, text)
     }
@@ -285,7 +289,7 @@ impl Editor {
         TextWithAtoms { text: &self.text, atoms: &self.atoms }
     }
 
-    /// The only place where the text changes. The part begins and ends between two units.
+    /// Replaces a range. This is the only place where the text changes. The range begins and ends between two units.
     fn replace_range(&mut self, part: Range<usize>, text: &str, kind: ChangeKind) {
         let Some(removed) = self.text.get(part.clone()).map(str::to_owned) else { return };
         if removed.is_empty() && text.is_empty() {
@@ -293,7 +297,7 @@ impl Editor {
         }
         let before = self.cursor;
         self.text.replace_range(part.clone(), text);
-        // What is put together may be one grapheme.
+        // The joined text may form one grapheme.
         self.cursor = unit::next_boundary(&self.text, part.start + text.len());
         let (at, inserted, after) = (part.start, text.to_owned(), self.cursor);
         self.undo.record(TextChange { at, removed, inserted, before, after, kind });
@@ -305,9 +309,9 @@ impl Editor {
         self.revision += 1;
     }
 
-    /// Does what a key means, in an editor of this width.
+    /// Applies an edit action, in an editor of this width.
     pub fn apply_edit(&mut self, action: Edit, width: u16) -> EditOutcome {
-        // What was typed before and after another key are two steps.
+        // Text typed before and after another key belongs to two steps.
         if !matches!(action, Edit::DeleteBack | Edit::DeleteForward | Edit::DeleteOrQuit) {
             self.undo.close_step();
         }
@@ -369,7 +373,7 @@ impl Editor {
             }
             Edit::Undo => self.undo(),
             Edit::Redo => self.redo(),
-            // They have a target, or are rows.
+            // These actions have a target or move by rows.
             Edit::CharLeft
             | Edit::CharRight
             | Edit::WordLeft
@@ -436,7 +440,7 @@ impl Editor {
     }
 }
 
-/// The effect of a key up to a place.
+/// The range of an action: from the cursor to a target.
 enum EditTarget {
     Move(usize),
     Delete(usize),

@@ -1,4 +1,4 @@
-//! A field in which text is typed: the editor of a dialog, the filter of a list.
+//! A text field: the input of a dialog, or the filter of a list.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use crate::editor::Editor;
 use crate::frame::{draw_line, row_area};
 use crate::keys::{Action, Chord, ChordKey, Edit};
 
-/// The character in place of a secret's characters.
+/// The character shown for each character of a secret.
 const DOT: char = '•';
 
 pub(crate) struct TextField {
     pub(crate) editor: Editor,
-    /// Nobody may read it on the screen.
+    /// True if the screen must not show it.
     secret: bool,
     one_line: bool,
-    /// Columns, as it was drawn last.
+    /// The width at the last drawing, in columns.
     width: u16,
 }
 
-/// What is typed may be a secret.
+/// The text may be a secret.
 impl fmt::Debug for TextField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Field").field("secret", &self.secret).finish_non_exhaustive()
@@ -39,14 +39,14 @@ impl TextField {
         Self { editor, secret, one_line: true, width: 0 }
     }
 
-    /// A field of several lines; the cursor is behind them.
+    /// Makes a field of several lines, with the cursor at the end.
     pub(crate) fn multi_line(text: &str) -> Self {
         let mut editor = Editor::new();
         editor.set_text(text);
         Self { editor, secret: false, one_line: false, width: 0 }
     }
 
-    /// A key, which means this here; whether it did something with the text.
+    /// Handles a key with its action. Returns true if the key changed the text or the cursor.
     pub(crate) fn key(&mut self, chord: Chord, action: Option<Action>) -> bool {
         let before = self.editor.revision();
         match action {
@@ -65,7 +65,7 @@ impl TextField {
         if self.one_line && edit == Edit::Newline {
             return;
         }
-        // There is no history behind the first row, and nothing to quit.
+        // A field has no history above the first row, and no key quits.
         let _ = self.editor.apply_edit(edit, self.width);
     }
 
@@ -77,7 +77,7 @@ impl TextField {
         }
     }
 
-    /// Takes pasted text. In a line, what ends it there is not part of it.
+    /// Inserts pasted text. A single line loses the newlines at its end.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = if self.one_line { text.trim_end_matches(['\r', '\n']) } else { text };
         self.editor.insert(text);
@@ -87,7 +87,7 @@ impl TextField {
         if self.one_line { 1 } else { self.editor.layout(width).len() }
     }
 
-    /// Draws the rows around the cursor, and says where the cursor is.
+    /// Draws the rows around the cursor and returns the position of the cursor.
     pub(crate) fn draw(&mut self, area: Rect, buffer: &mut Buffer, style: Style) -> Option<(u16, u16)> {
         self.width = area.width;
         if area.is_empty() {
@@ -108,7 +108,7 @@ impl TextField {
         Some((area.x + x.min(area.width - 1), area.y + y.min(area.height - 1)))
     }
 
-    /// A dot for each character, as far as there is room around the cursor.
+    /// Draws a dot for each character, as far as there is room around the cursor.
     fn draw_dots(&self, area: Rect, buffer: &mut Buffer, style: Style) -> (u16, u16) {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
         let before = text.get(..cursor).unwrap_or_default().graphemes(true).count();

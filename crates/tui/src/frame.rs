@@ -1,4 +1,4 @@
-//! The frame around dialogs, lists and panels, and rows that are cut where there is no room for them.
+//! The frame around dialogs, lists and panels, and truncation of rows.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -7,19 +7,19 @@ use ratatui_core::text::{Line, Span};
 
 use crate::clean::{CleanLine, columns, span, span_columns};
 
-/// From so many columns on it has sides.
+/// The minimum width of a frame with sides.
 const SIDES: u16 = 24;
 
-/// From so many rows on it has a lower edge.
+/// The minimum height of a frame with a lower edge.
 const LOWER: u16 = 5;
 
-/// A frame with words in its edges.
+/// A frame with texts in its edges.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BorderFrame {
     pub(crate) style: Style,
-    /// In the upper edge: who or what it is. Always there, cut where it has to be.
+    /// The name in the upper edge. Always shown, truncated if necessary.
     pub(crate) left: Vec<Span<'static>>,
-    /// At the right of the upper edge: the first of these that fits; the last one has more right to its room than the
+    /// The texts at the right of the upper edge: the first that fits is shown. The last one takes precedence over the
     /// end of `left`.
     pub(crate) right: Vec<Span<'static>>,
     pub(crate) lower: Vec<Span<'static>>,
@@ -43,7 +43,7 @@ pub(crate) fn inner_columns(width: u16) -> u16 {
 }
 
 impl BorderFrame {
-    /// Draws it, and says what room is within it. An area that is not on the screen is not drawn to.
+    /// Draws the frame and returns the area inside. Ignores an area outside the screen.
     pub(crate) fn draw(&self, area: Rect, buffer: &mut Buffer) -> Rect {
         let inner = inner_area(area);
         let has_sides = inner.x > area.x;
@@ -100,12 +100,12 @@ impl BorderFrame {
     }
 }
 
-/// The columns of an edge that are not for words: its corners, and a blank before and behind the words.
+/// Returns the columns of an edge that are not for text: the corners, and a blank before and after the text.
 fn edge_overhead(corners: [&'static str; 2]) -> usize {
     corners.iter().map(|corner| columns(corner)).sum::<usize>() + 2
 }
 
-/// With a blank before and behind, if it is something.
+/// Adds a blank before and after a text that is not empty.
 fn pad_words(words: Vec<Span<'static>>) -> Vec<Span<'static>> {
     if words.is_empty() {
         return words;
@@ -114,12 +114,12 @@ fn pad_words(words: Vec<Span<'static>>) -> Vec<Span<'static>> {
     std::iter::once(blank()).chain(words).chain(std::iter::once(blank())).collect()
 }
 
-/// A row of an area, counted from 0.
+/// Returns a row of an area, counted from 0.
 pub(crate) fn row_area(area: Rect, at: u16) -> Rect {
     Rect { y: area.y.saturating_add(at), height: u16::from(at < area.height), ..area }
 }
 
-/// Draws a line into an area of one row, as far as both are on the screen.
+/// Draws a line into an area of one row, clipped to the screen.
 pub(crate) fn draw_line(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
     let area = area.intersection(buffer.area);
     if !area.is_empty() {
@@ -127,7 +127,7 @@ pub(crate) fn draw_line(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The beginning that fits into some columns, with `…` for what is left out.
+/// Truncates spans to a width, with `…` in place of the rest.
 pub(crate) fn truncate_spans(spans: Vec<Span<'static>>, most: usize) -> Line<'static> {
     if span_columns(&spans) <= most {
         return Line::from_iter(spans);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_in_the_edges_as_far_as_they_fit() {
+    fn edge_texts_are_truncated_to_fit() {
         let words = |text: &str| span(CleanLine::new(text), Style::new());
         let frame = BorderFrame {
             left: vec![words("[todo]"), words(" asks")],
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so() {
+    fn truncated_text_ends_with_ellipsis() {
         let words = |text: &str| span(CleanLine::new(text), Style::new());
         let cut = |most| truncate_spans(vec![words("ab"), words("日本"), words("c")], most).to_string();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Matches of a typed text, the best first.
+//! Fuzzy matching of a typed text, the best match first.
 
 use std::cmp::Reverse;
 
@@ -10,30 +10,30 @@ pub(crate) struct FuzzyMatcher {
     matcher: Matcher,
 }
 
-/// The typed text. Capitals count where some are typed.
+/// The typed text. Case matters if it contains capitals.
 #[derive(Debug, Clone)]
 pub(crate) struct FuzzyQuery(Vec<Atom>);
 
-/// The kind of the texts: where what is typed counts more.
+/// The kind of the searched texts, which changes the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FuzzyTextKind {
     Words,
-    /// Where names of files and directories begin.
+    /// Paths: matches at the beginning of a name score higher.
     Paths,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RankedMatch {
-    /// Its place, as it was given.
+    /// The index in the input.
     pub(crate) at: usize,
-    /// The more, the better it fits.
+    /// The score; higher is better.
     pub(crate) score: u32,
-    /// Of the text, in bytes.
+    /// The length of the text, in bytes.
     pub(crate) length: usize,
 }
 
 impl FuzzyQuery {
-    /// One text, with its blanks.
+    /// Makes a query of one phrase, including its blanks.
     pub(crate) fn from_phrase(query: &str) -> Self {
         Self(if query.is_empty() { Vec::new() } else { vec![build_atom(query)] })
     }
@@ -48,7 +48,7 @@ impl FuzzyQuery {
 }
 
 impl FuzzyMatcher {
-    /// Those that fit; of two that fit as well, the earlier first.
+    /// Ranks the matching texts. Equal scores keep the order of the input.
     pub(crate) fn rank<'t>(
         &mut self,
         needle: &FuzzyQuery,
@@ -71,7 +71,7 @@ impl FuzzyMatcher {
         ranked
     }
 
-    /// The graphemes of a text that are typed, counted from 0, in order.
+    /// Returns the indexes, in order, of the graphemes that match the query.
     pub(crate) fn matched_graphemes(&mut self, needle: &FuzzyQuery, text: &str) -> Vec<u32> {
         let (mut chars, mut matched) = (Vec::new(), Vec::new());
         let text = Utf32Str::new(text, &mut chars);

@@ -1,7 +1,7 @@
-//! Code in colours: finished blocks only, because the colours of a line may depend on all that comes before it.
+//! Syntax highlighting of finished code blocks. The colors of a line may depend on all previous lines.
 //!
-//! The grammars are syntect's; the colours are the theme's. Grammars know thousands of scopes, themes a dozen roles:
-//! the table `SCOPES` says which is which. A language without a grammar is plain.
+//! The grammars come from syntect, the colors from the theme. Grammars have thousands of scopes and themes about a
+//! dozen roles: the table `SCOPES` maps one to the other. A language without a grammar is shown plain.
 
 use std::sync::LazyLock;
 
@@ -11,16 +11,16 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::{Role, Theme};
 
-/// The grammars, read once. That takes some milliseconds, so a block of code without a language does not ask for them.
+/// The grammars, loaded once. Loading takes some milliseconds, so code without a language does not load them.
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
-/// The longest line that a grammar is asked about, in bytes: what is longer was made by a program, and is slow.
+/// The longest line to highlight, in bytes. Longer lines are generated and slow.
 const MAX_LINE: usize = 2 * 1024;
 
-/// The greatest size of a text for a grammar, in bytes. What comes after that is plain.
+/// The maximum size of a text to highlight, in bytes. The rest is plain.
 const MAX_TEXT: usize = 128 * 1024;
 
-/// Names of languages that people write and the grammars do not know, with one of a language that looks alike.
+/// Language names that people write and no grammar has, each with a similar language.
 const ALIASES: &[(&str, &str)] = &[
     ("console", "bash"),
     ("cts", "js"),
@@ -40,7 +40,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("zig", "rs"),
 ];
 
-/// The roles of scopes: the longest of these that a scope begins with decides.
+/// The roles of scopes. The longest matching prefix decides.
 const SCOPES: &[(&str, Role)] = &[
     ("comment", Role::CodeComment),
     ("constant", Role::CodeNumber),
@@ -84,7 +84,7 @@ const SCOPES: &[(&str, Role)] = &[
     ("variable.language", Role::CodeKeyword),
 ];
 
-/// Those scopes, the longest first.
+/// The scopes, the longest first.
 static ROLES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
     let read = |(name, role): &(&str, Role)| Scope::new(name).ok().map(|scope| (scope, *role));
     let mut scopes: Vec<(Scope, Role)> = SCOPES.iter().filter_map(read).collect();
@@ -92,13 +92,13 @@ static ROLES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
     scopes
 });
 
-/// The lines of a code in the colours of a language; `None` when there is no grammar for it.
+/// Highlights code in a language. `None` if there is no grammar for it.
 pub fn highlight(language: &str, code: &CleanText, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
     let mut pen = CodeHighlighter::new(find_grammar(language)?, theme);
     Some(code.lines().map(|line| pen.highlight_line(&line)).collect())
 }
 
-/// The grammar for what stands behind the fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
+/// Finds the grammar for the info string of a fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
 fn find_grammar(label: &str) -> Option<&'static SyntaxReference> {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':');
     let word = label.trim_start_matches(['{', '.']).split(end).next().filter(|word| !word.is_empty())?;
@@ -112,7 +112,7 @@ struct CodeHighlighter<'t> {
     theme: &'t Theme,
     state: ParseState,
     stack: ScopeStack,
-    /// Bytes that may still be asked about; none once the grammar has failed.
+    /// The number of bytes that may still be highlighted; 0 once the grammar has failed.
     left: usize,
 }
 
@@ -129,7 +129,7 @@ impl<'t> CodeHighlighter<'t> {
     }
 
     fn highlight_spans(&mut self, text: &str) -> Option<Vec<Span<'static>>> {
-        // The grammars want to see where a line ends.
+        // The grammars require line ends.
         let Ok(changes) = self.state.parse_line(&format!("{text}\n"), &GRAMMARS) else {
             self.left = 0;
             return None;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_language() {
+    fn assigns_roles_to_syntax() {
         let code = "// why\npub fn main() { let n = 42; println!(\"a\\n\"); }\n";
         assert_eq!(texts("rust", code, Role::CodeComment), ["// why"]);
         assert_eq!(texts("rust", code, Role::CodeNumber), ["42"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_have_many_names() {
+    fn finds_languages_by_alias() {
         for label in
             ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
         {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn every_alias_is_needed_and_leads_somewhere() {
+    fn aliases_are_necessary_and_valid() {
         for (alias, known) in ALIASES {
             assert!(GRAMMARS.find_syntax_by_token(alias).is_none(), "{alias} is known already");
             assert!(GRAMMARS.find_syntax_by_token(known).is_some(), "{alias}");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_very_long_is_plain() {
+    fn long_code_is_plain() {
         let long = format!("let a = \"{}\";\nlet b = 1;", "x".repeat(MAX_LINE));
         let lines = highlight("rust", &CleanText::new(&long), &Theme::dark()).unwrap();
         assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 4]);

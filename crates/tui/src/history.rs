@@ -1,9 +1,9 @@
-//! The prompts of before, across sessions.
+//! The prompt history, across sessions.
 //!
-//! A prompt that begins with a blank is not kept: that is how a person says something that shall not stay.
+//! A prompt that begins with a blank is not recorded, so a person can keep a prompt out of the history.
 //!
-//! The file of prompts has a line of JSON for each, `{"text":"…"}`, oldest first. Several programs append to it. A line
-//! that is cut off or not understood is passed over, and so are keys that are not known: a later version may write more.
+//! The history file has one line of JSON per prompt, `{"text":"…"}`, oldest first. Several programs append to it.
+//! Truncated or invalid lines are skipped, and unknown keys are ignored: a later version may write more.
 
 mod search;
 
@@ -16,34 +16,34 @@ use crate::editor::EditorContent;
 
 pub use search::{PromptMatch, PromptSearch};
 
-/// The number of prompts that are kept.
+/// The maximum number of prompts.
 pub const MOST_PROMPTS: usize = 2000;
 
-/// The number of bytes of prompts that are kept.
+/// The maximum size of all prompts, in bytes.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
-/// The longest prompt that is kept, in bytes.
+/// The longest prompt to record, in bytes.
 pub const LONGEST: usize = 64 * 1024;
 
-/// The prompts of before, oldest first, and which of them the editor shows.
+/// The prompt history, oldest first, and the prompt that the editor shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptHistory {
     prompts: Vec<String>,
-    /// Which of them is shown; as many as there are means none, but what is being written.
+    /// The index of the shown prompt; the number of prompts means the text that is being written.
     at: usize,
-    /// The edited versions of those that were shown, and the text that was being written.
+    /// The edited versions of shown prompts, and the text that is being written.
     changed: BTreeMap<usize, EditorContent>,
-    /// The one that is shown, as it was put into the editor.
+    /// The shown prompt, as it was put into the editor.
     shown: Option<EditorContent>,
 }
 
-/// A file that was read.
+/// A decoded history file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecodedHistory {
-    /// The newest of its prompts, as many as are kept.
+    /// The newest prompts of the file, up to the maximum.
     pub history: PromptHistory,
-    /// True if the file has grown so far that [`History::encode`] should take its place. Others may be appending: that
-    /// is for who holds the file's lock.
+    /// True if the file has grown so much that the output of [`PromptHistory::encode`] should replace it. Other
+    /// programs may be appending, so only the holder of the file's lock may do so.
     pub rewrite: bool,
 }
 
@@ -54,13 +54,13 @@ struct HistoryLine<'t> {
 }
 
 impl PromptHistory {
-    /// The prompts, oldest first.
+    /// Returns the prompts, oldest first.
     pub fn prompts(&self) -> &[String] {
         &self.prompts
     }
 
-    /// A prompt was sent: [`Submission::kept`](crate::editor::Submission::kept). What comes back is the line to append
-    /// to the file; none for a prompt that is not kept.
+    /// Records a sent prompt: [`Submission::history_text`](crate::editor::Submission::history_text). Returns the line
+    /// to append to the file; `None` if the prompt is not recorded.
     pub fn push(&mut self, prompt: &str) -> Option<String> {
         self.stop_browsing();
         let kept = is_kept(prompt) && self.prompts.last().is_none_or(|last| last != prompt);
@@ -73,25 +73,25 @@ impl PromptHistory {
         encode_line(prompt)
     }
 
-    /// The prompt before the one that is shown, while the editor holds `now`. None at the oldest one.
+    /// Returns the prompt before the shown one, while the editor holds `now`. `None` at the oldest prompt.
     pub fn show_older(&mut self, now: EditorContent) -> Option<EditorContent> {
         let at = self.at.checked_sub(1)?;
         Some(self.show(at, now))
     }
 
-    /// The prompt after the one that is shown, or in the end what was being written. None there.
+    /// Returns the prompt after the shown one, and finally the text that was being written. `None` at the end.
     pub fn show_newer(&mut self, now: EditorContent) -> Option<EditorContent> {
         let at = self.at + 1;
         (at <= self.prompts.len()).then(|| self.show(at, now))
     }
 
-    /// True if the editor holds a prompt of before that nobody has touched: then up and down go on among the prompts,
-    /// however many rows it has.
+    /// True if the editor holds an unedited prompt of the history. Then up and down browse the history, even in a
+    /// prompt of several rows.
     pub fn shows_unedited_prompt(&self, now: &EditorContent) -> bool {
         self.shown.as_ref() == Some(now)
     }
 
-    /// The editor shows none of them any more: it was cleared, or holds something else.
+    /// Stops browsing: the editor was cleared or holds another text.
     pub fn stop_browsing(&mut self) {
         self.at = self.prompts.len();
         self.changed.clear();
@@ -103,12 +103,12 @@ impl PromptHistory {
         self.at = at;
         let original = || self.prompts.get(at).map(|prompt| EditorContent::from_text(prompt));
         let shown = self.changed.get(&at).cloned().or_else(original).unwrap_or_default();
-        // What is being written is moved in as ever.
+        // The text that is being written is edited as usual.
         self.shown = (at < self.prompts.len()).then(|| shown.clone());
         shown
     }
 
-    /// Reads a file. What two programs kept at once, and what is kept no longer, is passed over.
+    /// Decodes a file. Duplicates from two programs and prompts beyond the maximum are skipped.
     pub fn decode(file: &str) -> DecodedHistory {
         let mut decoded = DecodedHistory::default();
         let prompts = &mut decoded.history.prompts;
@@ -128,12 +128,12 @@ impl PromptHistory {
         decoded
     }
 
-    /// The file for the prompts that are kept.
+    /// Encodes the file of the recorded prompts.
     pub fn encode(&self) -> String {
         self.prompts.iter().filter_map(|prompt| encode_line(prompt)).collect()
     }
 
-    /// Forgets the oldest, as far as there are too many.
+    /// Removes the oldest prompts beyond the maximum.
     fn drop_oldest(&mut self) {
         let mut bytes = 0;
         let newest = self.prompts.iter().rev().take(MOST_PROMPTS);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_there_again_below() {
+    fn restores_current_text_after_browsing() {
         let mut history = of(&["one", "two"]);
         let mut editor = Editor::new();
         editor.insert("draft ");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_nobody_touched_is_known() {
+    fn recognizes_unedited_prompt() {
         let mut history = of(&["a\nb"]);
         let shown = history.show_older(EditorContent::default()).unwrap();
         assert!(history.shows_unedited_prompt(&shown));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn not_everything_is_kept() {
+    fn skips_prompts_with_leading_blank_and_duplicates() {
         let mut history = of(&["one"]);
         for not_kept in [" my secret", "one", "", "\nx", &"x".repeat(LONGEST + 1)] {
             assert_eq!(history.push(not_kept), None);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_are_forgotten() {
+    fn drops_oldest_prompts() {
         let mut history = PromptHistory::default();
         for number in 0..MOST_PROMPTS + 5 {
             history.push(&number.to_string());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_understood_are_passed_over() {
+    fn skips_invalid_lines() {
         let file =
             "{\"text\":\"one\"}\nnonsense\n{\"text\":\"two\",\"time\":7}\n\n{\"text\":\" secret\"}\n{\"te";
         let decoded = PromptHistory::decode(file);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_grown_is_to_be_written_anew() {
+    fn grown_file_requests_rewrite() {
         let file: String =
             (0..=2 * MOST_PROMPTS).filter_map(|number| encode_line(&number.to_string())).collect();
         let decoded = PromptHistory::decode(&file);
@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(prompts in proptest::collection::vec(any::<String>(), 0..20)) {
+        fn decodes_encoded_history(prompts in proptest::collection::vec(any::<String>(), 0..20)) {
             let mut history = PromptHistory::default();
             let file: String = prompts.iter().filter_map(|prompt| history.push(prompt)).collect();
             prop_assert_eq!(&PromptHistory::decode(&file).history, &history);
@@ -260,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn no_file_is_too_strange(file in any::<String>()) {
+        fn decodes_any_file_without_panic(file in any::<String>()) {
             PromptHistory::decode(&file);
         }
     }

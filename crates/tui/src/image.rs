@@ -1,8 +1,8 @@
-//! Images: what stands in their place where none can be shown, and where they shall be where they can.
+//! Image placement, and the text shown when the terminal cannot display images.
 //!
-//! A view lays an image out as so many columns and rows, with words for it in the first row, and [marks](ImagePlacement::mark)
-//! the cells. Whoever draws the frame then shows the image if all of its marks are still there and it is decoded, and else
-//! the words. So whatever is drawn over an image covers it, and needs to know nothing of images.
+//! A view reserves columns and rows for an image, with a label in the first row, and [marks](ImagePlacement::mark)
+//! the cells. The terminal part then shows the image if all its marks remain and it is decoded, and otherwise the
+//! label. So anything drawn over an image covers it and needs no knowledge of images.
 
 use std::sync::{Arc, Weak};
 
@@ -18,38 +18,38 @@ use crate::theme::{Role, Theme};
 
 const MOST_ROWS: u16 = 16;
 
-/// The most pixels across that are sent to a terminal.
+/// The maximum width or height of an image for a terminal, in pixels.
 const MOST_ACROSS: u16 = 4000;
 
-/// The most pixels of an image that is decoded: 40 megapixels.
+/// The maximum size of a decoded image: 40 megapixels.
 pub(crate) const MOST_PIXELS: u64 = 40_000_000;
 
-/// The most bytes of an image that is decoded: 20 MB.
+/// The maximum size of the data of a decoded image: 20 MB.
 pub(crate) const MOST_BYTES: u64 = 20_000_000;
 
-/// The mark of a cell that waits for an image. Text never has control characters, so nothing else looks like this; and
-/// a painter that knows nothing of images shows a blank.
+/// The mark of a cell reserved for an image. Text never contains control characters, so no other cell looks like
+/// this. A painter without image support shows a blank.
 const MARK: &str = "\0\u{34f}";
 
-/// The size of the part of an image that is read for its size in pixels: headers are at the beginning.
+/// The number of bytes that are read to find the size in pixels: the header is at the beginning.
 const HEADER: usize = 256 * 1024;
 
-/// The longest kind that is shown, in columns.
+/// The longest image kind in a label, in columns.
 const MAX_KIND: usize = 24;
 
-/// The facts about an image that need no decoding.
+/// The facts about an image that are known without decoding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// `PNG`.
+    /// The kind, for example `PNG`.
     pub kind: CleanLine,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Across and down, where the header says it.
+    /// Width and height, if the header has them.
     pub pixels: Option<(usize, usize)>,
 }
 
 impl ImageFacts {
-    /// Of one that is there.
+    /// Reads the facts of an image.
     pub fn from_image(image: &Image) -> Self {
         let text = image.data.as_bytes();
         let padding = text.iter().rev().take(2).filter(|byte| **byte == b'=').count();
@@ -61,7 +61,7 @@ impl ImageFacts {
         Self { pixels, ..Self::from_mime_type(&image.mime_type, u64::try_from(bytes).unwrap_or(u64::MAX)) }
     }
 
-    /// Of one of which only that is known.
+    /// Makes the facts of an image of which only kind and size are known.
     pub fn from_mime_type(mime_type: &str, bytes: u64) -> Self {
         let kind = mime_type.strip_prefix("image/").unwrap_or(mime_type).to_uppercase();
         let kind =
@@ -69,13 +69,13 @@ impl ImageFacts {
         Self { kind, bytes, pixels: None }
     }
 
-    /// `[PNG, 640×480, 12.3 KiB]`
+    /// Formats a label: `[PNG, 640×480, 12.3 KiB]`.
     pub fn label_line(&self, theme: &Theme) -> Line<'static> {
         let text = CleanLine::new(&format!("[{}]", self.description()));
         Line::from(span(text, theme.style(Role::Muted)))
     }
 
-    /// `PNG, 640×480, 12.3 KiB`
+    /// Formats a description: `PNG, 640×480, 12.3 KiB`.
     pub fn description(&self) -> CleanLine {
         let pixels = self.pixels.map(|(across, down)| format!(", {across}×{down}")).unwrap_or_default();
         CleanLine::new(&format!("{}{pixels}, {}", self.kind, format_size(self.bytes)))
@@ -95,21 +95,21 @@ fn format_size(bytes: u64) -> String {
     }
 }
 
-/// The pixels of a cell of the terminal.
+/// The size of a terminal cell in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellSize {
-    /// Across.
+    /// The width.
     pub width: u16,
-    /// Down.
+    /// The height.
     pub height: u16,
 }
 
 impl CellSize {
-    /// The size that most terminals come near to, and that those of Windows report whatever they have.
+    /// A common size of most terminals. Terminals on Windows always report this size.
     pub const USUAL: Self = Self { width: 10, height: 20 };
 }
 
-/// The way a terminal shows images.
+/// The image support of a terminal.
 #[derive(Debug, Clone)]
 pub struct ImageDisplay {
     cell: CellSize,
@@ -117,17 +117,17 @@ pub struct ImageDisplay {
 }
 
 impl ImageDisplay {
-    /// A terminal with cells of this size.
+    /// Makes it for a terminal with cells of this size.
     pub fn new(cell: CellSize) -> Self {
         Self { cell: CellSize { width: cell.width.max(1), height: cell.height.max(1) }, broken: Vec::new() }
     }
 
-    /// The pixels of a cell.
+    /// Returns the size of a cell in pixels.
     pub fn cell_size(&self) -> CellSize {
         self.cell
     }
 
-    /// The same, but for an image that cannot be shown.
+    /// Returns a copy in which an image cannot be shown.
     #[must_use]
     pub fn without_image(&self, image: &Arc<Image>) -> Self {
         let mut broken: Vec<_> =
@@ -136,8 +136,8 @@ impl ImageDisplay {
         Self { cell: self.cell, broken }
     }
 
-    /// The columns and rows that an image takes where there are so many columns, on a screen of so many rows. None where
-    /// only words can stand for it.
+    /// Returns the columns and rows of an image, for the given columns and rows of the screen. `None` if only its
+    /// label can be shown.
     pub fn image_cells(
         &self,
         image: &Arc<Image>,
@@ -166,7 +166,7 @@ impl ImageDisplay {
     }
 }
 
-/// The largest size of the same shape that is within another, and not larger than it was.
+/// Scales a size down to fit within another, keeping the aspect ratio.
 pub(crate) fn fit_within((across, down): (u64, u64), (most_across, most_down): (u64, u64)) -> (u64, u64) {
     if across <= most_across && down <= most_down {
         return (across, down);
@@ -178,20 +178,20 @@ pub(crate) fn fit_within((across, down): (u64, u64), (most_across, most_down): (
     }
 }
 
-/// Where an image shall be in a frame. Its cells are marked; what is drawn over them afterwards covers it.
+/// The position of an image in a frame. Its cells are marked, and text drawn over them covers the image.
 #[derive(Debug, Clone)]
 pub struct ImagePlacement {
     /// The image.
     pub image: Arc<Image>,
-    /// Where.
+    /// The area.
     pub area: Rect,
-    /// The marked rows: as wide as the words that stand there where the image is not.
+    /// The area reserved for the image, as wide as the label that is shown without the image.
     space: Rect,
     instead: Vec<Cell>,
 }
 
 impl ImagePlacement {
-    /// Marks an area, and the first row of a space around it in which words stand already.
+    /// Marks an area for an image. The first row of the surrounding space already contains the label.
     pub fn mark_area(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
         let (area, space) = (area.intersection(buffer.area), space.intersection(buffer.area));
         let instead =
@@ -210,7 +210,7 @@ impl ImagePlacement {
         !self.area.is_empty() && self.area.positions().all(is_marked)
     }
 
-    /// Takes the marks away: below the image is nothing, and where it is not shown the words stand.
+    /// Removes the marks. The cells below a shown image become blank; without the image the label remains.
     pub(crate) fn clear_marks(&self, shown: bool, buffer: &mut Buffer) {
         for at in self.space.positions() {
             let Some(cell) = buffer.cell_mut(at).filter(|cell| cell.symbol() == MARK) else { continue };
@@ -221,7 +221,7 @@ impl ImagePlacement {
     }
 }
 
-/// Makes a cell one that differs from every other.
+/// Makes a cell differ from every other cell.
 pub(crate) fn invalidate_cell(cell: &mut Cell) {
     *cell = Cell::new(MARK);
 }

@@ -1,4 +1,4 @@
-//! `DrawContext`: what everything that is drawn is drawn with.
+//! `DrawContext`: the common inputs of all drawing.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,13 +6,13 @@ use std::time::Instant;
 use crate::image::ImageDisplay;
 use crate::theme::Theme;
 
-/// The look of everything that is drawn. The same look and the same state make the same picture.
+/// The common inputs of all drawing. The same context and the same state produce the same picture.
 #[derive(Debug, Clone)]
 pub struct DrawContext {
-    /// Reduced to the colours that the terminal has.
+    /// The theme, reduced to the colors of the terminal.
     pub theme: Theme,
-    /// The moment of the frame: spinners, elapsed times and countdowns are of it.
+    /// The time of the frame, for spinners, elapsed times and countdowns.
     pub now: Instant,
-    /// The way images are shown; none where words replace them.
+    /// The image support. `None` if labels replace images.
     pub images: Option<Arc<ImageDisplay>>,
 }

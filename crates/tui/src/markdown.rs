@@ -1,9 +1,9 @@
-//! Markdown as styled lines, also while it is still being written.
+//! Markdown as styled lines, also while it streams.
 //!
-//! A text is cut into its blocks (paragraphs, lists, tables, blocks of code). Each is rendered once it is finished, and
-//! stays; only the block that still grows is rendered anew, and of one that is long only the end. A block is finished when
-//! the next one has begun on a whole line: what comes after that changes it no more. So a link whose address is given in a
-//! later block is not followed; it is shown as it is written.
+//! A text is split into blocks (paragraphs, lists, tables, code blocks). Each finished block is rendered once. Only
+//! the open block is rendered again, and of a long open block only the end. A block is finished when the next one has
+//! begun on a whole line, because later text cannot change it. So a link whose address is defined in a later block is
+//! not resolved and is shown as written.
 
 mod block;
 mod inline;
@@ -19,14 +19,14 @@ use crate::clean::{CleanText, StreamCleaner};
 use crate::theme::Theme;
 use block::{BlockRenderer, RenderedBlock, ResumeState};
 
-/// The extensions of CommonMark that are read.
+/// The enabled extensions of CommonMark.
 const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
-/// Below so many bytes a block is rendered whole.
+/// Blocks below this size in bytes are rendered whole.
 const LONG: usize = 4 << 10;
 
-/// A whole text as lines of a width.
+/// Renders a whole text as lines of a width.
 pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut text = StreamingMarkdown::default();
     text.push(outside);
@@ -35,22 +35,22 @@ pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     text.drawn.map(|drawn| drawn.lines).unwrap_or_default()
 }
 
-/// A text that grows. Pushing costs next to nothing; [`lines`](Self::lines) renders what is new since it was last asked,
-/// once for however many pieces.
+/// A streaming text. Pushing is cheap: [`lines`](Self::lines) renders the text added since the last call, once for
+/// any number of pieces.
 #[derive(Debug, Clone, Default)]
 pub struct StreamingMarkdown {
     cleaner: StreamCleaner,
     text: CleanText,
-    /// Where each finished block ends. It begins where the one before it ends.
+    /// The end of each finished block. It begins at the end of the previous one.
     ends: Vec<usize>,
-    /// The number of bytes that were searched for finished blocks.
+    /// The number of bytes searched for finished blocks.
     seen: usize,
     finished: bool,
     links: LinkDefinitions,
     drawn: Option<RenderedLines>,
     rendered: usize,
     read: usize,
-    /// From which length on a block is rendered by its end, where that is not [`LONG`].
+    /// The minimum length of a block that is rendered by its end, if it differs from [`LONG`].
     long: Option<usize>,
 }
 
@@ -59,36 +59,36 @@ struct RenderedLines {
     width: u16,
     theme: Theme,
     lines: Vec<Line<'static>>,
-    /// With how many of them each finished block ends.
+    /// The number of lines up to the end of each finished block.
     blocks: Vec<usize>,
-    /// The part of the open block that stays.
+    /// The stable part of the open block.
     grown: Option<StablePrefix>,
-    /// The length of the text then.
+    /// The length of the text at that time.
     upto: usize,
     finished: bool,
 }
 
-/// Where the rest of the open block begins.
+/// The beginning of the unstable rest of the open block.
 ///
-/// A list whose next items have begun, and code whose next lines have, change their rows above no more: but where items
-/// turn out to stand apart, which the whole list then does.
+/// Once the next items of a list or the next lines of code have begun, the rows above do not change. The exception is
+/// a list that turns out to be loose, which changes all of its rows.
 #[derive(Debug, Clone)]
 struct StablePrefix {
     block: usize,
-    /// The byte of the text.
+    /// The byte in the text.
     from: usize,
-    /// The lines of the whole text before it.
+    /// The number of lines of the whole text before it.
     lines: usize,
     resume: ResumeState,
 }
 
 impl StreamingMarkdown {
-    /// Adds what comes next, as it comes from outside.
+    /// Appends the next piece of text from outside.
     pub fn push(&mut self, piece: &str) {
         self.text.push(&self.cleaner.push(piece));
     }
 
-    /// Says that nothing more comes: the last block is finished, too.
+    /// Marks the text as complete. The last block is then finished, too.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -97,22 +97,23 @@ impl StreamingMarkdown {
         self.finished
     }
 
-    /// The text so far, as it is written.
+    /// Returns the source text so far.
     pub fn text(&self) -> &CleanText {
         &self.text
     }
 
-    /// The number of blocks that have been rendered so far, or parts of them: a measure of what a piece costs.
+    /// Returns the number of blocks and partial blocks rendered so far: a measure of the cost of a piece.
     pub fn rendered_blocks(&self) -> usize {
         self.rendered
     }
 
-    /// The number of bytes that have been read for that: the other measure.
+    /// Returns the number of bytes parsed for rendering: another measure of the cost.
     pub fn bytes_read(&self) -> usize {
         self.read
     }
 
-    /// The lines for a width and a theme. Finished blocks are rendered anew only when one of the two has changed.
+    /// Returns the lines for a width and a theme. Finished blocks are rendered again only if one of the two has
+    /// changed.
     pub fn lines(&mut self, width: u16, theme: &Theme) -> &[Line<'static>] {
         let fits = |drawn: &RenderedLines| drawn.width == width && drawn.theme.is_same(theme);
         let is_whole =
@@ -127,13 +128,13 @@ impl StreamingMarkdown {
         self.drawn.as_ref().map(|drawn| drawn.lines.as_slice()).unwrap_or_default()
     }
 
-    /// With how many lines each block ends that is finished, for a width and a theme. Whatever comes next, those lines stay.
+    /// Returns the number of lines up to the end of each finished block. Later text does not change those lines.
     pub fn block_ends(&mut self, width: u16, theme: &Theme) -> &[usize] {
         self.lines(width, theme);
         self.drawn.as_ref().map(|drawn| drawn.blocks.as_slice()).unwrap_or_default()
     }
 
-    /// The text of the first blocks, as many of them as are finished.
+    /// Returns the source of the first blocks, as far as they are finished.
     pub(crate) fn text_of_blocks(&mut self, blocks: usize) -> &str {
         self.find_finished_blocks();
         let end = self.block_start(blocks.min(self.ends.len()));
@@ -144,11 +145,11 @@ impl StreamingMarkdown {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
-    /// Finds the blocks that are finished since it was last asked.
+    /// Finds the blocks that were finished since the last call.
     fn find_finished_blocks(&mut self) {
         let text = self.text.as_str();
         let whole = if self.finished { text.len() } else { text.rfind('\n').map_or(0, |at| at + 1) };
-        // The block that ends the text may be finished by nothing but the end.
+        // Only the end of the text can finish its last block.
         if whole <= self.seen && !self.finished {
             return;
         }
@@ -162,7 +163,7 @@ impl StreamingMarkdown {
         for end in finished_block_ends(&source, self.finished) {
             let start = self.block_start(self.ends.len());
             let end = from + end.saturating_sub(before.len());
-            // Blanks at its end may stand before what was read.
+            // Trailing blanks may precede the text that was already read.
             let block = trim_block_end(text.get(start..end).unwrap_or_default());
             let end = start + block.len();
             self.links.collect_from(block, self.ends.len());
@@ -184,7 +185,7 @@ impl StreamingMarkdown {
         (drawn.upto, drawn.finished) = (self.text.as_str().len(), self.finished);
     }
 
-    /// The block that may still grow, or the rest of it.
+    /// Renders the open block, or its unstable rest.
     fn render_open_block(&mut self, drawn: &mut RenderedLines) {
         let (block, end) = (self.ends.len(), self.text.as_str().len());
         let begin = self.block_start(block);
@@ -195,7 +196,7 @@ impl StreamingMarkdown {
         let from = grown.as_ref().map_or(begin, |grown| grown.from);
         let mut made = self.render_part(from..end, block, false, grown.as_ref(), drawn);
         if made.loose && grown.as_ref().is_some_and(|grown| grown.resume.is_tight()) {
-            // What stands above stands apart, too.
+            // The rows above become loose, too.
             grown = None;
             made = self.render_part(begin..end, block, false, None, drawn);
         }
@@ -209,7 +210,7 @@ impl StreamingMarkdown {
         drawn.lines.extend(made.lines);
     }
 
-    /// Returns the further part of the open block that stays, if so much came that it counts.
+    /// Returns the extended stable part of the open block, if enough text was added.
     fn extend_stable_prefix(
         &mut self,
         block: usize,
@@ -222,7 +223,7 @@ impl StreamingMarkdown {
         if rest.len() <= self.long.unwrap_or(LONG) {
             return None;
         }
-        // What a line is that is not whole is not sure, nor what follows from it.
+        // An incomplete line is uncertain, and so is its effect.
         let whole = rest.rfind('\n').map_or(0, |at| at + 1);
         let mark = match whole == rest.len() {
             true => made.mark.clone(),
@@ -239,7 +240,7 @@ impl StreamingMarkdown {
         Some(StablePrefix { block, from, lines, resume: mark.resume })
     }
 
-    /// Renders a block, or a part of the open one.
+    /// Renders a block, or part of the open block.
     fn render_part(
         &mut self,
         part: Range<usize>,
@@ -272,18 +273,18 @@ impl RenderedLines {
         }
     }
 
-    /// Returns the part of a block that stays, if it is the open one.
+    /// Returns the stable part of a block, if it is the open one.
     fn stable_prefix_of(&self, block: usize) -> Option<&StablePrefix> {
         self.grown.as_ref().filter(|grown| grown.block == block)
     }
 }
 
-/// The ends of the blocks that are finished: each that another one follows, and at the end of the text the last. `text`
-/// begins where a block has ended, and has whole lines only.
+/// Returns the ends of finished blocks: each block that another one follows, and at the end of the text the last
+/// block. `text` begins at the end of a block and contains whole lines only.
 fn finished_block_ends(text: &str, at_end: bool) -> Vec<usize> {
     let mut depth = 0_usize;
     let mut ends = Vec::new();
-    // Where what is shown of the block ends.
+    // The end of the visible part of the block.
     let mut shown = 0;
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let is_end = matches!(event, Event::End(_));
@@ -304,11 +305,11 @@ fn finished_block_ends(text: &str, at_end: bool) -> Vec<usize> {
     ends
 }
 
-/// Where a block ends, of which the parser says that it shows nothing in `rest`.
+/// Returns the end of a block that shows nothing in `rest`, according to the parser.
 ///
-/// What is blank behind a block belongs to nobody; how much of it there is may still change. Addresses of links that
-/// follow a list or a quote are counted to it by the parser. They belong to what comes next: without them, that could
-/// be something else.
+/// Blank text after a block belongs to no block, and its length may still change. The parser counts link definitions
+/// after a list or a quote as part of it. They belong to the next block, because that block could be parsed
+/// differently without them.
 fn block_end(text: &str, rest: Range<usize>) -> usize {
     let mut end = rest.end;
     let behind = text.get(rest.clone()).unwrap_or_default();
@@ -320,7 +321,7 @@ fn block_end(text: &str, rest: Range<usize>) -> usize {
             break;
         }
     }
-    // A block shows at least where it begins.
+    // A block shows something at least at its beginning.
     trim_block_end(text.get(..end).unwrap_or(text)).len()
 }
 
@@ -328,7 +329,7 @@ fn trim_block_end(block: &str) -> &str {
     block.trim_end_matches([' ', '\n'])
 }
 
-/// The addresses of a text that are given apart from their links (`[name]: address`), with the block in or before which each is given.
+/// The link definitions of a text (`[name]: address`), each with the block in or before which it is defined.
 #[derive(Debug, Clone, Default)]
 struct LinkDefinitions(Vec<LinkDefinition>);
 
@@ -358,8 +359,7 @@ impl LinkDefinitions {
         self.0.extend(given);
     }
 
-    /// Returns the definitions of links that a block does not have itself: what was given in earlier blocks, the first
-    /// first.
+    /// Returns the link definitions of earlier blocks that a block lacks, the first definition first.
     fn definitions_before(
         &self,
         block: usize,
@@ -373,7 +373,7 @@ impl LinkDefinitions {
     }
 }
 
-/// Names are the same whatever their case and blanks.
+/// Normalizes a link name: case and blanks do not matter.
 fn normalize_name(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -1,7 +1,7 @@
 //! An extension's panel.
 //!
-//! Its name stands in the frame before whatever the panel is called, and nothing that the panel says is drawn outside
-//! of that. A line of the panel is a row: what is too long or too much is cut, and says so.
+//! The frame shows the extension's name before the panel's title, and the panel never draws outside of the frame. A
+//! line of the panel is one row. Long lines and excess lines are truncated with a mark.
 //!
 //! Invariant: the keys that close a panel never reach the extension.
 
@@ -16,24 +16,24 @@ use crate::keys::{Action, Context, KeyPress, Panel as Key};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-const HELP: &str = "esc closes";
+const HELP: &str = "esc close";
 
-/// An extension's panel that is open.
+/// An open panel of an extension.
 #[derive(Debug)]
 pub struct ExtensionPanel {
     extension: ExtensionName,
     content: PanelContent,
-    /// The room that the extension knows of.
+    /// The size that was reported to the extension.
     known_size: Option<(u16, u16)>,
 }
 
 impl ExtensionPanel {
-    /// Opens it.
+    /// Opens a panel.
     pub fn open(extension: ExtensionName, content: PanelContent) -> Self {
         Self { extension, content, known_size: None }
     }
 
-    /// True if it is this one.
+    /// True if it is the panel with this extension and id.
     pub fn has_id(&self, extension: &ExtensionName, id: &PanelId) -> bool {
         self.extension == *extension && self.content.panel_id == *id
     }
@@ -43,7 +43,7 @@ impl ExtensionPanel {
         &self.extension
     }
 
-    /// New content: lines and footer are replaced, an empty title keeps the old one.
+    /// Replaces lines and footer. An empty title keeps the old title.
     pub fn update_content(&mut self, content: PanelContent) {
         let before = std::mem::replace(&mut self.content, content);
         if self.content.title.is_empty() {
@@ -56,8 +56,8 @@ impl ExtensionPanel {
         &self.content
     }
 
-    /// A key: what the extension is told, `panel_key`, or `panel_close` for the keys that close it; those never reach it.
-    /// Nothing for keys that panels do not know.
+    /// Handles a key. Returns `panel_key` for the extension, or `panel_close` for the keys that close the panel;
+    /// those never reach the extension. Returns nothing for unsupported keys.
     pub fn key(&mut self, press: &KeyPress) -> Option<Command> {
         if press.action(Context::Panel) == Some(Action::Panel(Key::Close)) {
             let (extension, panel_id) = self.panel_names();
@@ -67,14 +67,14 @@ impl ExtensionPanel {
         Some(self.key_command(key, typed.map(String::from)))
     }
 
-    /// Text that was pasted, as one key. Lines end with a newline, and there is no other control character but tabs.
+    /// Handles pasted text as one key. Lines end with a newline, and tabs are the only other control characters.
     pub fn paste(&self, text: &str) -> Option<Command> {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
         (!text.is_empty()).then(|| self.key_command("rune", Some(text)))
     }
 
-    /// The room of its lines in an area, when it is another one than was last told: `panel_resize`.
+    /// Returns `panel_resize` if the room for lines in an area differs from the last reported size.
     pub fn resize(&mut self, area: Rect) -> Option<Command> {
         let room = lines_area(frame::inner_area(area));
         let size = (room.width, room.height);
@@ -85,7 +85,7 @@ impl ExtensionPanel {
         Some(PanelResizeCommand { extension, panel_id, width: size.0.into(), height: size.1.into() }.into())
     }
 
-    /// Draws it.
+    /// Draws the panel.
     pub fn draw(&self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let inner = self.build_frame(look).draw(area, buffer);
         let lines = lines_area(inner);
@@ -114,7 +114,7 @@ impl ExtensionPanel {
         BorderFrame { style, left, right: Vec::new(), lower }
     }
 
-    /// The number of rows that are left out, and what the extension says there.
+    /// Returns the footer: the number of hidden rows and the extension's text.
     fn footer_text(&self, more: usize) -> CleanLine {
         let footer = &self.content.footer;
         match (more, footer.is_empty()) {
@@ -134,8 +134,8 @@ impl ExtensionPanel {
     }
 }
 
-/// The room of the lines: below it, a row is kept for the footer and for how much is left out, also where there is
-/// neither, so that the room does not change with what is in it.
+/// Returns the area of the lines. A row below it is always reserved for the footer, so the size does not depend on
+/// the content.
 fn lines_area(inner: Rect) -> Rect {
     let footer = u16::from(inner.height > 1);
     Rect { height: inner.height - footer, ..inner }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_reach_the_extension_but_not_those_that_close() {
+    fn panel_receives_keys_except_close_keys() {
         let check = |key: &str, expect: Option<(&str, Option<&str>)>| {
             let told = panel().key(&Keymap::default().press(key.parse().unwrap()));
             let expect = expect.map(|(key, text)| panel().key_command(key, text.map(str::to_owned)));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_one_key() {
+    fn paste_is_one_panel_key() {
         let check = |text: &str, expect: Option<&str>| {
             let expect = expect.map(|text| panel().key_command("rune", Some(text.to_owned())));
             assert_eq!(panel().paste(text), expect, "{text:?}");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_told_when_it_is_another_one() {
+    fn reports_changed_panel_size() {
         let mut panel = panel();
         let mut room = |width, height| {
             let told = panel.resize(Rect::new(0, 3, width, height));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_one_of_its_name_and_owner() {
+    fn panel_is_identified_by_owner_and_id() {
         let is = |owner: &str, id: &str| panel().has_id(&ExtensionName::new(owner), &PanelId::new(id));
         assert_eq!((is("todo", "p"), is("other", "p"), is("todo", "q")), (true, false, false));
     }

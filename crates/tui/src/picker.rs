@@ -1,7 +1,8 @@
 //! Lists to pick from.
 //!
-//! What is typed narrows the list at once. A list of groups keeps them together, those of the best rows first; a tree
-//! keeps its order. Rows are matched when what is typed changes, and drawing costs what is on the screen.
+//! Typing filters the list immediately. A grouped list keeps its groups together, ordered by their best rows; a tree
+//! keeps its order. Matching happens when the filter changes, and the cost of drawing depends only on the visible
+//! rows.
 
 mod list;
 mod view;
@@ -19,24 +20,24 @@ use crate::keys::{Action, Confirm, Context, Dialog, KeyPress};
 pub struct PickerRow {
     /// The key of the row, for the owner of the list.
     pub key: String,
-    /// The text that is searched, and shown first. From outside.
+    /// The main text, which is searched. From outside.
     pub text: String,
-    /// The text behind it, muted.
+    /// The muted text behind it.
     pub detail: String,
     /// The depth in a tree.
     pub depth: usize,
-    /// True if it is what counts now: it is marked.
+    /// True for the current value, which is marked.
     pub current: bool,
-    /// A heading before it, when it differs from that of the row before: where it comes from.
+    /// The heading, for example the source. It is shown when it differs from the previous row's.
     pub group: String,
 }
 
-/// The abilities of a list beside picking.
+/// The optional features of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PickerAbilities {
-    /// Rows can be given other names.
+    /// Rows can be renamed.
     pub rename: bool,
-    /// Rows can be deleted, after a question.
+    /// Rows can be deleted, after a confirmation.
     pub delete: bool,
 }
 
@@ -47,17 +48,17 @@ pub struct Picker {
     filter: TextField,
     list: PickerList,
     mode: PickerMode,
-    /// The first line that is shown.
+    /// The first visible line.
     top: usize,
     shown: usize,
 }
 
-/// The use of the chosen row.
+/// The mode of the chosen row.
 #[derive(Debug)]
 enum PickerMode {
-    /// It is picked, while the filter is typed.
+    /// Picking, while the filter is typed.
     Pick,
-    /// It is given another name.
+    /// Renaming.
     Rename(Box<TextField>),
     Delete,
 }
@@ -65,29 +66,29 @@ enum PickerMode {
 /// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PickerOutcome {
-    /// Nothing yet.
+    /// No result yet.
     Open,
-    /// Another row is chosen: for lists that show at once what a row would do.
+    /// Another row is chosen, for lists that preview the chosen row.
     Moved(String),
-    /// This row is taken, by its key.
+    /// The row with this key is picked.
     Taken(String),
-    /// This row is to have another name.
+    /// The row with this key gets this name.
     Rename(String, String),
-    /// This row's thing is to be deleted; the question was answered with yes.
+    /// The row with this key is deleted; the person confirmed it.
     Delete(String),
-    /// Nothing is picked.
+    /// The list was closed without a pick.
     Closed,
 }
 
 impl Picker {
-    /// A list with a title, the rows in order; the current one is chosen.
+    /// Makes a list with a title and rows in order. The current row is chosen.
     pub fn new(title: &str, rows: Vec<PickerRow>, can: PickerAbilities) -> Self {
         let list = PickerList::new(rows);
         let (title, filter) = (CleanLine::new(title), TextField::single_line("", false));
         Self { title, can, filter, list, mode: PickerMode::Pick, top: 0, shown: 0 }
     }
 
-    /// Other rows; what is typed and chosen stays as far as it can.
+    /// Replaces the rows. Filter and choice are kept if possible.
     pub fn set_rows(&mut self, rows: Vec<PickerRow>) {
         let before = self.list.chosen_row().map(|row| row.key.clone());
         self.list.set_rows(rows);
@@ -96,17 +97,17 @@ impl Picker {
         }
     }
 
-    /// The row of that key is chosen, in the place of the current one.
+    /// Chooses the row with this key instead of the current one.
     pub fn choose_by_key(&mut self, key: &str) {
         self.list.choose_key(Some(key));
     }
 
-    /// The chosen row.
+    /// Returns the chosen row.
     pub fn chosen_row(&self) -> Option<&PickerRow> {
         self.list.chosen_row()
     }
 
-    /// A key.
+    /// Handles a key.
     pub fn key(&mut self, press: &KeyPress) -> PickerOutcome {
         match self.mode {
             PickerMode::Pick => self.handle_pick_key(press),
@@ -119,7 +120,7 @@ impl Picker {
         }
     }
 
-    /// Text that was pasted.
+    /// Handles pasted text.
     pub fn paste(&mut self, text: &str) {
         match &mut self.mode {
             PickerMode::Pick => {
@@ -147,7 +148,7 @@ impl Picker {
                 Key::Accept => return before.map_or(PickerOutcome::Open, PickerOutcome::Taken),
                 Key::Rename => self.begin_rename(),
                 Key::Delete if self.can.delete && before.is_some() => self.mode = PickerMode::Delete,
-                // No list of these marks rows.
+                // These lists have no marked rows.
                 Key::Delete | Key::Toggle => {}
                 Key::Close => return PickerOutcome::Closed,
             },
@@ -196,17 +197,17 @@ impl Picker {
         &self.title
     }
 
-    /// The number of rows that fit what they are narrowed to.
+    /// Returns the number of rows that match the filter.
     pub fn match_count(&self) -> usize {
         self.list.match_counts().0
     }
 
-    /// Narrows the rows to those that fit a text.
+    /// Filters the rows by a text.
     pub fn filter_rows(&mut self, text: &str) {
         self.list.set_query(text);
     }
 
-    /// Rows from a place on, counted from 0, each with its number.
+    /// Returns numbered rows from an index, counted from 0.
     pub fn numbered_rows(&self, from: usize, most: usize) -> Vec<CleanLine> {
         let places = (from..self.match_count()).take(most);
         let rows = places.filter_map(|place| {
@@ -231,7 +232,7 @@ impl Picker {
         rows.collect()
     }
 
-    /// The key of the row of a number.
+    /// Returns the key of the row with a number.
     pub fn key_at(&self, number: usize) -> Option<&str> {
         let (row, ..) = self.list.row(number.checked_sub(1)?)?;
         Some(&row.key)

@@ -1,21 +1,21 @@
-//! Messages that are typed while the agent works.
+//! Messages typed while the agent works.
 //!
-//! Enter steers: the agent reads it at its next step. Alt+enter is for when it is done. Esc ends what it does, and what
-//! waits comes back into the editor, pastes folded and images attached as they were. What waits is what the agent says
-//! of it, [`AgentEvent::QueueUpdate`]; who typed it is known here.
+//! Enter steers: the agent reads the message at its next step. Alt+enter sends it when the agent is done. Esc aborts,
+//! and the queued messages return to the editor, with folded pastes and attached images. The agent reports the queue
+//! with [`AgentEvent::QueueUpdate`]; this module knows the editor content of each message.
 
 use haft_protocol::event::AgentEvent;
 
 use crate::editor::{EditorContent, Submission};
 use crate::keys::Prompt;
 
-/// The number of remembered prompts that were sent and not seen waiting.
+/// The number of remembered prompts that were sent and not yet reported as queued.
 const MOST_SENT: usize = 64;
 
-/// When the agent shall read a prompt.
+/// The time at which the agent reads a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryTime {
-    /// At once: nothing is worked on.
+    /// At once: the agent is idle.
     Now,
     /// At its next step.
     Steer,
@@ -24,7 +24,7 @@ pub enum DeliveryTime {
 }
 
 impl DeliveryTime {
-    /// Returns the time at which a key sends, while the agent works or does not. None for keys that send nothing.
+    /// Returns the delivery time of a key. `None` for keys that do not send.
     pub fn from_action(action: Prompt, works: bool) -> Option<Self> {
         match action {
             Prompt::Send | Prompt::FollowUp if !works => Some(Self::Now),
@@ -36,18 +36,18 @@ impl DeliveryTime {
     }
 }
 
-/// A prompt that waits.
+/// A queued prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingMessage<'q> {
-    /// The time that it waits for.
+    /// The delivery time.
     pub when: DeliveryTime,
-    /// Its text; an image is a word.
+    /// The text, with a word for each image.
     pub text: &'q str,
-    /// True if it is what a command of the person's printed; the text is the command.
+    /// True for the output of a command of the person; the text is the command.
     pub shell: bool,
 }
 
-/// The messages that were taken out of the queue.
+/// The messages taken out of the queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoredMessages {
     /// The prompts, for [`Editor::prepend_prompts`](crate::editor::Editor::prepend_prompts).
@@ -65,7 +65,7 @@ pub struct QueuedShellOutput {
     pub message: String,
 }
 
-/// The messages that wait, with their contents of the editor.
+/// The queued messages with their editor content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MessageQueue {
     steering: Vec<String>,
@@ -77,7 +77,7 @@ pub struct MessageQueue {
 struct SentMessage {
     text: String,
     what: SentContent,
-    /// True if the agent has said that it waits.
+    /// True if the agent has reported it as queued.
     seen: bool,
 }
 
@@ -89,9 +89,9 @@ enum SentContent {
 }
 
 impl MessageQueue {
-    /// A prompt goes to the agent to wait there.
+    /// Records a prompt that is sent to the agent's queue.
     pub fn push_prompt(&mut self, prompt: &Submission) {
-        // As the agent will say it.
+        // The text as the agent reports it.
         let text = prompt.text.clone() + &"\n[image]".repeat(prompt.images.len());
         self.push(text, SentContent::Prompt(prompt.content.clone()));
     }
@@ -107,7 +107,7 @@ impl MessageQueue {
         self.sent.drain(..too_many);
     }
 
-    /// A prompt did not get there: it is not on its way any more.
+    /// Removes a prompt that failed to reach the agent.
     pub fn remove_prompt(&mut self, prompt: &Submission) {
         let is_it =
             |what: &SentContent| matches!(what, SentContent::Prompt(content) if *content == prompt.content);
@@ -115,7 +115,7 @@ impl MessageQueue {
         at.map(|at| self.sent.remove(at));
     }
 
-    /// Takes the agent's events about messages that wait or are read. Other events change nothing.
+    /// Handles the agent's events about queued and read messages. Ignores other events.
     pub fn update(&mut self, event: &AgentEvent) {
         if let AgentEvent::QueueUpdate { steering, follow_up, .. } = event {
             (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
@@ -136,17 +136,17 @@ impl MessageQueue {
                 waiting.remove(at);
                 sent.seen = true;
             }
-            // One that has not been seen waiting may be on its way.
+            // A message that was not reported yet may still be on its way.
             at.is_some() || !sent.seen
         });
     }
 
-    /// True if nothing waits, and nothing is on its way.
+    /// True if no message is queued or on its way.
     pub fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty() && self.sent.is_empty()
     }
 
-    /// Returns the messages that wait, in the order in which the agent reads them.
+    /// Returns the queued messages, in the order in which the agent reads them.
     pub fn waiting_messages(&self) -> impl Iterator<Item = WaitingMessage<'_>> {
         let steering = self.steering.iter().map(|text| (DeliveryTime::Steer, text));
         let all = steering.chain(self.follow_up.iter().map(|text| (DeliveryTime::FollowUp, text)));
@@ -163,8 +163,8 @@ impl MessageQueue {
         })
     }
 
-    /// Everything that waits, in the order in which the agent would have read it, and then what is on its way. The agent
-    /// is to be told to forget it.
+    /// Takes all queued messages in the agent's order, and then those on their way. The caller tells the agent to
+    /// drop them.
     pub fn take_back(&mut self) -> RestoredMessages {
         let mut back = self.take_waiting();
         std::mem::take(&mut self.sent).into_iter().filter(|sent| !sent.seen).for_each(|sent| back.push(sent));
@@ -183,7 +183,7 @@ impl MessageQueue {
         back
     }
 
-    /// Takes the messages that the agent gave back, all that had arrived there and had not been read.
+    /// Takes the messages that the agent returned: all that had arrived and were not read.
     pub fn take_returned(&mut self, steering: Vec<String>, follow_up: Vec<String>) -> RestoredMessages {
         let next_turn = Vec::new();
         self.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_means_what_the_agent_does() {
+    fn delivery_time_depends_on_agent_state() {
         assert_eq!(DeliveryTime::from_action(Prompt::Send, false), Some(DeliveryTime::Now));
         assert_eq!(DeliveryTime::from_action(Prompt::FollowUp, false), Some(DeliveryTime::Now));
         assert_eq!(DeliveryTime::from_action(Prompt::Send, true), Some(DeliveryTime::Steer));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_waits_comes_back_as_it_was_written() {
+    fn restores_queued_messages_unchanged() {
         let mut editor = Editor::new();
         editor.insert("see ");
         editor.paste(&"x\n".repeat(20), |_| false);
@@ -258,13 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_took_does_not_come_back() {
+    fn does_not_restore_messages_read_by_agent() {
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("one"));
         queue.update(&event(&["one"], &[]));
         queue.update(&event(&[], &[]));
         assert_eq!(texts(&queue.take_back().prompts), Vec::<String>::new());
-        // It was read before anybody could say that it waits.
+        // The agent read it before it could report it as queued.
         queue.push_prompt(&prompt("two"));
         let content = vec![Block::text("two")];
         queue.update(&AgentEvent::UserMessage { content, time: Rfc3339Time(String::new()) });
@@ -274,18 +274,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_comes_back() {
+    fn restores_messages_in_transit() {
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("one"));
         queue.update(&event(&["one"], &[]));
         queue.push_prompt(&prompt("two"));
-        // Said before the second arrived.
+        // Reported before the second message arrived.
         queue.update(&event(&["one"], &[]));
         assert_eq!(texts(&queue.take_back().prompts), ["one", "two"]);
     }
 
     #[test]
-    fn images_come_back() {
+    fn restores_images() {
         let mut editor = Editor::new();
         editor.insert("look ");
         editor.paste("/a.png", |_| true);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_get_there_comes_back_from_nobody_else() {
+    fn failed_message_is_not_restored_twice() {
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("a"));
         queue.push_prompt(&prompt("b"));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_printed_is_known_by_its_command() {
+    fn command_output_is_identified_by_command() {
         let printed = QueuedShellOutput { command: "ls".to_owned(), message: "I ran `ls`: a".to_owned() };
         let mut queue = MessageQueue::default();
         queue.push_prompt(&prompt("one"));
@@ -323,10 +323,10 @@ mod tests {
         assert_eq!(
             back,
             RestoredMessages { prompts: Vec::new(), printed: vec![printed.clone()] },
-            "one was read"
+            "the first message was read"
         );
         left.update(&event(&["two"], &[]));
-        assert_eq!(texts(&left.take_back().prompts), ["two"], "it came there afterwards");
+        assert_eq!(texts(&left.take_back().prompts), ["two"], "the message arrived afterwards");
         let back = queue.take_back();
         assert_eq!((texts(&back.prompts), back.printed), (vec!["one".to_owned()], vec![printed]));
     }

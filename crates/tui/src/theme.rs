@@ -1,8 +1,7 @@
-//! Themes: the styles of everything that is drawn. a style for each role, from a built-in theme or a `theme.json` over
-//! one.
+//! Themes: a style for each role, from a built-in theme or from a `theme.json` on top of one.
 //!
-//! `docs/themes.md` describes the file. Reading it from the disk, finding out how many colours the terminal has and
-//! whether it is dark is for others: all of that comes in as values.
+//! `docs/themes.md` describes the file. The caller reads the file and detects the terminal's color depth and
+//! appearance; all of that is passed in as values.
 
 mod builtin;
 mod color;
@@ -27,27 +26,27 @@ pub use role::Role;
 /// The appearance of a terminal's background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Appearance {
-    /// Light letters on a dark ground.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// Dark letters on a light ground.
+    /// Dark text on a light background.
     Light,
 }
 
-/// The number of colours a terminal shows.
+/// The number of colors a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColorDepth {
-    /// None, or none that the user wants (`NO_COLOR`). Bold, italic and the like stay.
+    /// No colors, or none that the user wants (`NO_COLOR`). Bold, italic and similar attributes stay.
     None,
-    /// The sixteen that have names.
+    /// The sixteen named colors.
     Sixteen,
-    /// 256.
+    /// 256 colors.
     Indexed,
-    /// Every red, green and blue.
+    /// 24-bit colors.
     True,
 }
 
-/// A theme. A copy costs nothing and is known to be [the same](Self::is_same).
+/// A theme. Cloning is cheap, and a clone is known to be [the same](Self::is_same).
 #[derive(Debug, Clone)]
 pub struct Theme(Arc<ThemeStyles>);
 
@@ -58,18 +57,18 @@ struct ThemeStyles {
     appearance: Appearance,
     spinner: SpinnerStyle,
     written: Vec<Style>,
-    /// By role: with what it takes from whom it follows.
+    /// The styles by role, including inherited attributes.
     styles: Vec<Style>,
 }
 
-/// The spinner that moves while haft works.
+/// The spinner shown while haft works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpinnerStyle {
-    /// The pictures, one after the other.
+    /// The frames of the animation.
     pub frames: Vec<CleanLine>,
-    /// The messages beside them; one is chosen for a turn.
+    /// The messages beside the spinner; each turn uses one.
     pub messages: Vec<CleanLine>,
-    /// The time of each picture.
+    /// The duration of a frame.
     pub interval: Duration,
 }
 
@@ -86,12 +85,12 @@ impl SpinnerStyle {
     }
 }
 
-/// A theme that was read, and what of its file did not count.
+/// A parsed theme, and the ignored parts of its file.
 #[derive(Debug, Clone)]
 pub struct ParsedTheme {
     /// The theme.
     pub theme: Theme,
-    /// In the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<ThemeProblem>,
 }
 
@@ -106,7 +105,7 @@ impl Theme {
         Self::new("light".into(), Appearance::Light, builtin::styles_from_colors(builtin::LIGHT))
     }
 
-    /// The built-in theme for a background.
+    /// Returns the built-in theme for an appearance.
     pub fn built_in(appearance: Appearance) -> Self {
         match appearance {
             Appearance::Dark => Self::dark(),
@@ -114,11 +113,11 @@ impl Theme {
         }
     }
 
-    /// Reads a `theme.json`, haft's or zot's, over the built-in theme for the background that the terminal has. A field
-    /// that says nothing useful is left out and named; a theme is never lost for one.
+    /// Parses a `theme.json` of haft or zot on top of the built-in theme for the terminal's appearance. An invalid
+    /// field is ignored and reported; the rest of the theme is used.
     ///
     /// # Errors
-    /// [`ThemeError`] when the whole cannot be read.
+    /// [`ThemeError`] if the file as a whole is invalid.
     pub fn parse(text: &str, appearance: Appearance) -> Result<ParsedTheme, ThemeError> {
         file::parse(text, appearance)
     }
@@ -131,42 +130,42 @@ impl Theme {
         Self(Arc::new(inner))
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &CleanLine {
         &self.0.name
     }
 
-    /// Returns the author's description; may be empty.
+    /// Returns the author's description, possibly empty.
     pub fn description(&self) -> &CleanLine {
         &self.0.description
     }
 
-    /// Returns the background it is made for.
+    /// Returns the appearance that the theme is made for.
     pub fn appearance(&self) -> Appearance {
         self.0.appearance
     }
 
-    /// Returns the spinner that moves while haft works.
+    /// Returns the spinner shown while haft works.
     pub fn spinner(&self) -> &SpinnerStyle {
         &self.0.spinner
     }
 
-    /// The style of a role, with what it takes from whom it follows.
+    /// Returns the style of a role, including inherited attributes.
     pub fn style(&self, role: Role) -> Style {
         self.0.styles.get(role.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the style that is written for a role alone: to be laid over the style of what is around it.
+    /// Returns the style of a role without inherited attributes, to be combined with the surrounding style.
     pub fn own_style(&self, role: Role) -> Style {
         self.0.written.get(role.index()).copied().unwrap_or_default()
     }
 
-    /// True if both are one and the same, so that what was drawn with one need not be drawn again.
+    /// True if both are the same theme, so drawings with one remain valid for the other.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The theme for a terminal with so many colours.
+    /// Returns the theme reduced to a color depth.
     #[must_use]
     pub fn with_color_depth(&self, depth: ColorDepth) -> Self {
         if depth == ColorDepth::True {
@@ -186,7 +185,7 @@ impl Default for SpinnerStyle {
     }
 }
 
-/// Each with what it takes from whom it follows, who stands before it.
+/// Resolves inherited attributes. A role's parent precedes it.
 fn resolve_styles(written: &[Style]) -> Vec<Style> {
     let mut styles: Vec<Style> = Vec::with_capacity(written.len());
     for (role, own) in Role::ALL.iter().zip(written) {
@@ -202,10 +201,10 @@ fn reduce_style(role: Role, style: Style, depth: ColorDepth) -> Style {
     let lost = style.bg.is_some() && bg.is_none();
     let plain = Style { fg, bg, ..style };
     if lost && matches!(role, Role::Selection | Role::SearchMatch) {
-        // What stands out by its ground alone would not stand out any more.
+        // Text that only its background highlights would not be highlighted any more.
         plain.add_modifier(Modifier::REVERSED)
     } else if fg.is_some() && fg == bg {
-        // A ground and letters of one colour would be a blank.
+        // Equal text and background colors would hide the text.
         Style { bg: None, ..plain }
     } else {
         plain

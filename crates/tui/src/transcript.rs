@@ -1,16 +1,16 @@
-//! The conversation as it is shown.
+//! The transcript.
 //!
-//! Its items (`document.rs`, `item.rs`) are what was said, thoughts, calls and notes. They come from the events of a run
-//! or from the messages of a conversation that goes on, and look alike either way, as far as messages say what events
-//! say. The parts of the transcript, each with its own state, work on them: the answer that grows (`answer.rs`), the calls
-//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor and the selection (`browse.rs`), and
-//! what has been printed (`spoken.rs`, `settle.rs`).
+//! Its items (`document.rs`, `item.rs`) are messages, thoughts, calls and notes. They come from the events of a run
+//! or from the messages of a resumed conversation. Both look the same as far as messages contain the same data. These
+//! parts keep their own state: the growing answer (`answer.rs`), running calls (`calls.rs`) and the view (`view.rs`).
+//! So do the search (`search.rs`), the cursor and the selection (`browse.rs`), and the printed part (`spoken.rs`,
+//! `settle.rs`).
 //!
-//! The place of the view is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out
-//! when they come into view and forgotten when they are far from it, so a frame costs what is seen, however long the
-//! conversation is. An item that grows keeps what has been rendered of it.
+//! The position of the view is a row of an item, or the end; the rows of all items are never counted. Items are laid
+//! out when they become visible and forgotten when they are far away. So the cost of a frame depends on the visible
+//! part, not on the length of the conversation. A growing item keeps its rendering.
 //!
-//! Invariant: every text of an item went through the sanitiser when it became part of it.
+//! Invariant: every text of an item was sanitized when it became part of it.
 
 mod answer;
 mod browse;
@@ -56,12 +56,12 @@ use settle::PrintedScrollback;
 use spoken::LinearTranscript;
 use view::TranscriptView;
 
-/// Something of haft's own that stands in the transcript.
+/// A message from haft itself in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LocalMessage {
-    /// Something to know.
+    /// Information.
     Info(String),
-    /// Something that went wrong.
+    /// An error.
     Error(String),
     /// The output of a command of haft: a heading and Markdown.
     Page(String, String),
@@ -77,26 +77,25 @@ pub struct Transcript {
     finder: TranscriptFinder,
     browse: Option<BrowseCursor>,
     selecting: SelectionTracker,
-    /// The printed state, where the conversation is printed and not drawn.
+    /// The printed state in linear mode.
     linear_state: LinearTranscript,
-    /// The printed state, where only what goes on is drawn.
+    /// The printed state in inline mode.
     scrollback: PrintedScrollback,
 }
 
 /// The outcome of a key in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BrowseOutcome {
-    /// Nothing that others have to know.
+    /// The key was handled.
     Done,
     /// Text for the clipboard.
     Copy(String),
-    /// Back to the editor.
+    /// Focus returns to the editor.
     Leave,
 }
 
 impl Transcript {
-    /// Another conversation in the place of this one. What is unfolded for all stays unfolded.
-    /// Commands of the person's that run stand behind it.
+    /// Replaces the conversation. Global unfolding is kept. Running commands of the person are moved behind it.
     pub fn restore(&mut self, messages: &[Message]) {
         let view = TranscriptView { height: self.view.height, ..TranscriptView::default() };
         let running = self.calls.take_running(&mut self.doc);
@@ -135,7 +134,7 @@ impl Transcript {
         }
     }
 
-    /// Something happened. Events that are not shown in the transcript change nothing.
+    /// Handles an event. Events without a place in the transcript change nothing.
     pub fn handle_event(&mut self, event: &E, now: Instant) {
         let Self { doc, answer, calls, .. } = self;
         match event {
@@ -188,16 +187,9 @@ impl Transcript {
             | E::ExtDisplay { .. }
             | E::GateOff { .. }
             | E::ExtensionError(_) => apply_note_event(doc, event),
-            E::Session { .. }
-            | E::QueueUpdate { .. }
-            | E::TurnStart { .. }
-            | E::ModelRequest { .. }
-            | E::ToolUseArgs { .. }
-            | E::ToolUseEnd { .. }
-            | E::Usage { .. }
-            | E::SteeringInjected { .. }
-            | E::ExtNotify { .. }
-            | E::ExtClearNotes { .. } => {}
+            E::Session { .. } | E::QueueUpdate { .. } | E::TurnStart { .. } | E::ModelRequest { .. } => {}
+            E::ToolUseArgs { .. } | E::ToolUseEnd { .. } | E::Usage { .. } | E::SteeringInjected { .. } => {}
+            E::ExtNotify { .. } | E::ExtClearNotes { .. } => {}
         }
     }
 
@@ -219,7 +211,7 @@ impl Transcript {
         }
         answer.finish(doc, now);
         match (stop, error) {
-            // It is what the person wanted, and no failure.
+            // The person requested it, so it is not a failure.
             (StopCause::Aborted, _) => push_note(doc, NoteItem::muted("stopped")),
             (_, Some(error)) => push_note(doc, NoteItem { tag: NoteTag::Failure, ..NoteItem::error(error) }),
             (StopCause::Length, None) => {
@@ -235,7 +227,7 @@ impl Transcript {
         self.scrollback.past = self.scrollback.past.min(moved.from);
     }
 
-    /// Something of haft's own.
+    /// Adds a message from haft itself.
     pub fn push_local(&mut self, said: LocalMessage) {
         let kind = match said {
             LocalMessage::Info(text) => ItemKind::Note(Box::new(NoteItem::info(&text))),
@@ -248,96 +240,96 @@ impl Transcript {
         self.doc.push(kind);
     }
 
-    /// A command of the person's (`!`) begins; whether the model is told what it prints.
+    /// Starts a command of the person (`!`). `kept` is true if the output is sent to the model.
     pub fn start_shell(&mut self, number: u64, command: &str, kept: bool, now: Instant) {
         self.calls.add_shell(&mut self.doc, number, CallItem::from_shell(command, kept, now));
     }
 
-    /// More of what it prints.
+    /// Adds output of a command.
     pub fn shell_output(&mut self, number: u64, text: &str) {
         if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
             call.output.push(text);
         }
     }
 
-    /// The session in which it began is closed: what it prints is told to nobody.
+    /// Records that the session of a command was closed, so its output is not sent to the model.
     pub fn detach_shell(&mut self, number: u64) {
         if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
-            call.add_remark("", Role::Muted, "its session is closed: the model is not told what it prints");
+            call.add_remark("", Role::Muted, "session closed: the output is not sent to the model");
         }
     }
 
-    /// It is over: its status, where it has one, or why it did not run.
+    /// Ends a command with its status, if it has one, or the reason why it did not run.
     pub fn finish_shell(&mut self, number: u64, outcome: Result<Option<i32>, String>, now: Instant) {
         self.calls.finish_shell(&mut self.doc, number, outcome, now);
     }
 
-    /// True if there is nothing in it.
+    /// True if the transcript is empty.
     pub fn is_empty(&self) -> bool {
         self.doc.items.is_empty()
     }
 
-    /// Moves what is seen.
+    /// Scrolls the view.
     pub fn scroll(&mut self, action: Scroll) {
         self.finder.stop();
         self.view.scroll(&mut self.doc, action);
     }
 
-    /// Moves what is seen by lines: down, or up when negative.
+    /// Scrolls by lines: down, or up when negative.
     pub fn scroll_lines(&mut self, lines: i32) {
         self.finder.stop();
         self.view.scroll_by(&mut self.doc, i64::from(lines));
     }
 
-    /// True if the end is seen and stays seen while more comes.
+    /// True if the view follows the end.
     pub fn is_following(&self) -> bool {
         self.view.top.is_none()
     }
 
-    /// Shows all tool calls in full, or folds them.
+    /// Unfolds or folds all tool calls.
     pub fn toggle_calls(&mut self) {
         self.doc.folds.calls = !self.doc.folds.calls;
         let calls = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Call(_) | ItemKind::Note(_));
         self.doc.items.iter_mut().filter(calls).for_each(|item| item.unfolded = None);
     }
 
-    /// Shows what the model thinks, or folds it.
+    /// Unfolds or folds the model's thinking.
     pub fn toggle_thinking(&mut self) {
         self.doc.folds.thinking = !self.doc.folds.thinking;
         let thoughts = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Thinking(_));
         self.doc.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
     }
 
-    /// Returns true for calls, and for thoughts, that are shown in full.
+    /// Returns whether calls and thoughts are unfolded.
     pub fn unfolded_kinds(&self) -> (bool, bool) {
         (self.doc.folds.calls, self.doc.folds.thinking)
     }
 
-    /// It will be seen in so many rows.
+    /// Sets the height of the view in rows.
     pub fn set_height(&mut self, rows: u16) {
         self.view.height = usize::from(rows);
     }
 
-    /// The text of the model's last answer.
+    /// Returns the text of the model's last answer.
     pub fn last_answer(&self) -> Option<&str> {
         self.doc.items.iter().rev().filter_map(TranscriptItem::text).find(|text| !text.trim().is_empty())
     }
 
-    /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
-    /// text. Typing on searches from where it began. Where there is too much to read at once,
-    /// [`continue_search`](Self::continue_search) goes on.
+    /// Searches for a text and moves to the nearest match above, or else below. An empty text has no match. Typing
+    /// more continues from the same origin. If there is too much to read at once,
+    /// [`continue_search`](Self::continue_search) continues.
     pub fn search(&mut self, text: &str) -> SearchOutcome {
         let found = self.finder.search(&mut self.doc, &mut self.view, text);
         self.follow_match(found)
     }
 
-    /// The match before (`true`), or the one after.
+    /// Moves to the previous match (`true`) or the next one.
     pub fn next_match(&mut self, older: bool) -> SearchOutcome {
         let found = self.finder.next_match(&mut self.doc, &mut self.view, older);
         self.follow_match(found)
     }
 
-    /// Reads on, where it is not known yet whether there is a match.
+    /// Continues a search whose outcome is not known yet.
     pub fn continue_search(&mut self) -> SearchOutcome {
         let found = self.finder.continue_scan(&mut self.doc, &mut self.view);
         self.follow_match(found)
@@ -355,28 +347,28 @@ impl Transcript {
         self.finder.outcome()
     }
 
-    /// The number of bytes that searches have read so far: the measure of what a key of theirs costs.
+    /// Returns the number of bytes read by searches: a measure of the cost of their keys.
     pub fn scanned_bytes(&self) -> usize {
         self.finder.scanned
     }
 
-    /// Nothing is searched for any more. One stays where the search led.
+    /// Ends the search. The view stays at the match.
     pub fn end_search(&mut self) {
         self.finder.end();
     }
 
-    /// Nothing is searched for any more, and one is where one was before.
+    /// Ends the search and restores the previous position.
     pub fn leave_search(&mut self) {
         self.finder.cancel(&mut self.doc, &mut self.view);
     }
 
-    /// The keyboard is here from now on: a cursor is shown.
+    /// Moves keyboard focus to the transcript and shows a cursor.
     pub fn start_browsing(&mut self) {
         self.browse = Some(BrowseCursor::begin(&mut self.doc, &mut self.view));
         self.selecting.selection = None;
     }
 
-    /// A key of the transcript's own.
+    /// Handles a key of the transcript.
     pub fn handle_browse(&mut self, action: Browse) -> BrowseOutcome {
         let Self { doc, view, finder, browse, selecting, .. } = self;
         let Some(browsing) = browse else { return BrowseOutcome::Leave };
@@ -430,12 +422,12 @@ impl Transcript {
         text.map_or(BrowseOutcome::Done, BrowseOutcome::Copy)
     }
 
-    /// The button went down, moved while down, or went up, in columns and rows of the area that was drawn last. What is
-    /// selected then is given for the clipboard when the button goes up.
+    /// Handles a press, drag or release of the mouse, in columns and rows of the last drawn area. A release returns
+    /// the selected text for the clipboard.
     pub fn handle_mouse(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
         let Self { doc, view, selecting, .. } = self;
         match kind {
-            // What it turns is not always this.
+            // The wheel may scroll something else.
             MouseKind::WheelUp | MouseKind::WheelDown => {}
             MouseKind::Press => selecting.start_drag(view.cell_at(column, row)),
             MouseKind::Drag => selecting.drag_to(view.cell_at(column, row)),
@@ -444,7 +436,7 @@ impl Transcript {
                 if selecting.selection.is_some() {
                     return selecting.selected_text(doc);
                 }
-                // A click on the row of a call is as good as the key.
+                // A click on the row of a call is equivalent to the key.
                 if pressed.at.row == doc.gap_rows(pressed.at.item) {
                     doc.toggle_fold(pressed.at.item);
                 }
@@ -453,58 +445,59 @@ impl Transcript {
         None
     }
 
-    /// When it looks different by itself: a spinner turns, a time goes on. None while nothing runs that was drawn last.
+    /// Returns the time of the next visible change, of a spinner or an elapsed time. `None` if nothing that runs was
+    /// drawn last.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.view.next_spinner_frame(&self.doc, now)
     }
 
-    /// Where images shall be in what was drawn last.
+    /// Returns the image positions of the last drawing.
     pub fn image_placements(&self) -> &[ImagePlacement] {
         &self.view.placements
     }
 
-    /// The last rows, for the normal screen when all is over.
+    /// Returns the last rows, for the normal screen at exit.
     pub fn last_rows(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
         self.doc.last_rows(width, rows, theme)
     }
 
-    /// The person typed this: it stands on the terminal, so that it is not printed once more.
+    /// Records text that the person typed in linear mode. The terminal shows it already, so it is not printed again.
     pub fn record_typed(&mut self, text: &str) {
         self.linear_state.record_typed(text);
     }
 
-    /// Returns the rows to print since the last call, for a width; each comes once.
+    /// Returns the rows to print since the last call, for a width. Each row is returned once.
     pub fn take_linear_rows(&mut self, width: u16) -> Vec<CleanLine> {
         self.linear_state.take_rows(&self.doc, &self.answer, width)
     }
 
-    /// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
+    /// Returns the whole output of the last call, as rows of a width. `None` if there was no call.
     pub fn last_output(&self, width: u16) -> Option<Vec<CleanLine>> {
         spoken::last_output(&self.doc, width)
     }
 
-    /// The rows that are printed from now on, each of them once: all that is over, and as much of the rest as has to be so
-    /// that what is left has at most so many rows.
+    /// Returns the rows to print now, each of them once: all finished items, and more if necessary, so that at most
+    /// `room` rows are left.
     pub fn take_settled_rows(&mut self, width: u16, room: usize, look: &DrawContext) -> Vec<Line<'static>> {
         self.scrollback.take_settled_rows(&mut self.doc, &self.answer, width, room, look)
     }
 
-    /// All that has not been printed, as it is now.
+    /// Returns everything that has not been printed, in its current state.
     pub fn take_remaining_rows(&mut self, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
         self.scrollback.take_remaining_rows(&mut self.doc, width, look)
     }
 
-    /// The number of rows that are left after [`settle`](Self::settle).
+    /// Returns the number of rows left after [`take_settled_rows`](Self::take_settled_rows).
     pub fn live_rows(&self) -> usize {
         self.scrollback.live
     }
 
-    /// Draws what has not been printed: the last rows of it.
+    /// Draws the last rows of the part that has not been printed.
     pub fn draw_live(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         self.scrollback.draw(&mut self.doc, &mut self.view, area, buffer, look);
     }
 
-    /// The number of items that have been laid out so far: the measure of what a frame costs.
+    /// Returns the number of items laid out so far: a measure of the cost of a frame.
     pub fn layout_count(&self) -> usize {
         self.doc.layouts.made
     }

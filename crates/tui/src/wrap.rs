@@ -1,7 +1,6 @@
-//! Styled lines made to fit a width.
+//! Wrapping of styled lines to a width.
 //!
-//! Widths are columns of the terminal. What a reader takes for one character (a letter with its marks, an emoji made of
-//! several) is never divided.
+//! Widths are terminal columns. A grapheme (a letter with its marks, a combined emoji) is never divided.
 
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
@@ -9,39 +8,39 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, columns, grapheme_columns, span, span_columns};
 
-/// The division of a line that is too long.
+/// The way to divide a line that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrapMode {
-    /// Between words, and where Chinese and Japanese may be divided; in a word only when it is longer than a row. Blanks
-    /// where a row ends are left out.
+    /// Between words, and where Chinese and Japanese text may be divided; inside a word only if it is longer than a
+    /// row. Blanks at the end of a row are dropped.
     Words,
-    /// At the last column. Nothing is left out.
+    /// At the last column, without dropping any text.
     Columns,
 }
 
-/// The prefixes of rows, so that they hang together.
+/// The prefixes of the rows of a line.
 #[derive(Debug, Clone, Default)]
 pub struct RowPrefixes {
-    /// Before the first row: a bullet.
+    /// The prefix of the first row, for example a bullet.
     pub first: Vec<Span<'static>>,
-    /// Before every further row.
+    /// The prefix of every further row.
     pub rest: Vec<Span<'static>>,
 }
 
 impl RowPrefixes {
-    /// The same before each row.
+    /// Uses the same prefix for each row.
     pub fn repeated(prefix: Vec<Span<'static>>) -> Self {
         Self { first: prefix.clone(), rest: prefix }
     }
 
-    /// A mark before the first row, and blanks as wide before every further row.
+    /// Uses a mark for the first row, and blanks of the same width for further rows.
     pub(crate) fn with_mark(mark: &'static str, style: Style) -> Self {
         let blank = CleanLine::from_repeated_char(' ', columns(mark));
         Self { first: vec![span(mark, style)], rest: vec![span(blank, style)] }
     }
 }
 
-/// The rows of several lines, which hang together as those of one do.
+/// Wraps several lines, with the prefixes of a single line.
 pub(crate) fn wrap_lines(
     lines: impl IntoIterator<Item = Vec<Span<'static>>>,
     at: u16,
@@ -56,8 +55,8 @@ pub(crate) fn wrap_lines(
     rows
 }
 
-/// The rows of one line. Further rows are indented as the line itself is. No row is wider than `width`; a width of 0
-/// counts as 1. There is always a row.
+/// Wraps a line. Further rows have the indentation of the line. No row is wider than `width`; a width of 0 counts as
+/// 1. There is at least one row.
 pub fn wrap(line: &[Span<'static>], at: u16, hang: &RowPrefixes, mode: WrapMode) -> Vec<Line<'static>> {
     let at = usize::from(at).max(1);
     let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fit_prefix(prefix, at));
@@ -74,14 +73,14 @@ pub fn wrap(line: &[Span<'static>], at: u16, hang: &RowPrefixes, mode: WrapMode)
         .collect()
 }
 
-/// Room beside the prefixes.
+/// The room beside the prefixes.
 #[derive(Debug, Clone, Copy)]
 struct RowWidths {
     first: usize,
     rest: usize,
 }
 
-/// Returns the part of a prefix that may stand there: at least half of the width, and one column, is for the text.
+/// Returns the part of a prefix that fits: at least half of the width, and one column, is reserved for the text.
 fn fit_prefix(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     let mut left = at / 2;
     let fits =
@@ -90,10 +89,10 @@ fn fit_prefix(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     join_spans(&kept)
 }
 
-/// Returns the indentation of a line, as far as that may be repeated on its further rows.
+/// Returns the part of a line's indentation that can be repeated on further rows.
 fn indentation<'g, 'l>(line: &'g [StyledGrapheme<'l>], room: usize) -> &'g [StyledGrapheme<'l>] {
     let blanks = line.iter().take_while(|grapheme| is_blank(grapheme)).count();
-    // A line of nothing but blanks is not indented.
+    // A blank line has no indentation.
     let blanks = if blanks == line.len() { 0 } else { blanks.min(room / 2) };
     line.get(..blanks).unwrap_or_default()
 }
@@ -109,7 +108,7 @@ fn wrap_words<'l>(line: &[StyledGrapheme<'l>], widths: RowWidths) -> Vec<Vec<Sty
     let mut rows = RowBuilder::new(widths, indent);
     let (lead, text) = line.split_at(indent.len());
     rows.push_graphemes(lead);
-    // Blanks are put when it is known that a word follows them on the row.
+    // Blanks are added once a word follows them on the row.
     let mut blanks: &[StyledGrapheme<'_>] = &[];
     for piece in split_pieces(text) {
         if piece.iter().all(is_blank) {
@@ -132,7 +131,7 @@ struct RowBuilder<'g, 'l> {
     widths: RowWidths,
     indent: &'g [StyledGrapheme<'l>],
     done: Vec<Vec<StyledGrapheme<'l>>>,
-    /// Columns of the last row.
+    /// The used columns of the last row.
     used: usize,
     has_word: bool,
 }
@@ -160,7 +159,7 @@ impl<'g, 'l> RowBuilder<'g, 'l> {
                 self.start_row();
             }
             if !self.has_room(grapheme.width) {
-                // It fits where nothing is before it.
+                // It fits on a row without anything before it.
                 self.done.last_mut().into_iter().for_each(Vec::clear);
                 self.used = 0;
             }
@@ -170,7 +169,7 @@ impl<'g, 'l> RowBuilder<'g, 'l> {
     }
 }
 
-/// Neighbours of one style joined again.
+/// Joins neighbors with the same style.
 fn join_spans(row: &[StyledGrapheme<'_>]) -> Vec<Span<'static>> {
     let chunks = row.chunk_by(|a, b| a.style == b.style);
     let joined = chunks.map(|chunk| {
@@ -189,7 +188,7 @@ struct StyledGrapheme<'l> {
 }
 
 impl StyledGrapheme<'_> {
-    /// Itself, or what stands for it where not even one of its kind fits.
+    /// Returns the grapheme, or a replacement if it is wider than the room.
     fn fit_within(self, room: usize) -> Self {
         if self.width > room { Self { text: "\u{fffd}", width: 1, ..self } } else { self }
     }
@@ -215,8 +214,8 @@ fn is_blank(grapheme: &StyledGrapheme<'_>) -> bool {
     matches!(grapheme.text, " " | "\u{3000}")
 }
 
-/// A line in the pieces between which it may be divided: blanks, and words. A wide grapheme is a word of its own, unless
-/// it may not begin a row.
+/// Splits a line into pieces between which it may be divided: blanks, and words. A wide grapheme is a word of its
+/// own, unless it may not begin a row.
 fn split_pieces<'g, 'l>(line: &'g [StyledGrapheme<'l>]) -> impl Iterator<Item = &'g [StyledGrapheme<'l>]> {
     line.chunk_by(|before, after| match (is_blank(before), is_blank(after)) {
         (true, true) => true,
@@ -227,7 +226,7 @@ fn split_pieces<'g, 'l>(line: &'g [StyledGrapheme<'l>]) -> impl Iterator<Item = 
     })
 }
 
-/// Punctuation that no row begins with.
+/// True for punctuation that may not begin a row.
 fn cannot_begin_row(grapheme: &StyledGrapheme<'_>) -> bool {
     let closing = "、。，．！？：；）」』】》〉”’.,!?:;)]}%";
     grapheme.text.chars().next().is_some_and(|first| closing.contains(first))

@@ -5,7 +5,7 @@ use haft_protocol::codec::{DecodedFrame, decode, encode};
 use haft_protocol::ext::HostFrame;
 use insta::assert_snapshot;
 
-/// Plays lines of the host to the extension and writes down who said what.
+/// Sends lines of the host to the extension and records both sides.
 fn conversation(host: &[&str]) -> String {
     let mut lines = Vec::new();
     for line in host {

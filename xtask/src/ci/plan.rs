@@ -39,7 +39,7 @@ const BINARIES: &str = "tests.json";
 /// Tests that run at the same time for each processor: many of them wait for processes.
 const AT_ONCE: usize = 2;
 
-/// The file with the results of the fault matrix without its defences.
+/// The file with the results of the fault matrix without its defenses.
 pub(super) const UNDEFENDED: &str = "undefended.jsonl";
 
 /// Steps that run one after the other.
@@ -54,6 +54,7 @@ pub(super) fn plan_phases(depth: CheckDepth, folder: &Path) -> Vec<StepPhase> {
         CiStep::cargo("format", "fmt --all --check"),
         CiStep::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
         CiStep::xtask("tidy", "tidy"),
+        CiStep::xtask("book", "book"),
     ];
     // Cargo takes one lock for each profile, so the steps of one profile share a lane.
     let compiling = vec![compile_lane(depth), vec![CiStep::xtask("counts", "bench counts")]];
@@ -61,7 +62,7 @@ pub(super) fn plan_phases(depth: CheckDepth, folder: &Path) -> Vec<StepPhase> {
     let running = vec![vec![tests_step(depth, folder)], faults_lane(depth, folder)];
     let last = match depth {
         CheckDepth::Usual => vec![CiStep::xtask("ratios", "bench gate --quick --report")],
-        // Alone: without its defences, a row that hangs on a busy machine would seem to have noticed something.
+        // Alone: without its defenses, a row that hangs on a busy machine would seem to have noticed something.
         CheckDepth::Full => vec![
             with_report(CiStep::xtask("undefended", "faults --undefended"), folder, UNDEFENDED),
             with_report(CiStep::xtask("goals", "faults --goals --full"), folder, MEASURED),

@@ -1,4 +1,5 @@
-//! The end of a run of `cargo xtask ci`: times, the slowest tests, what was skipped, what failed and how to repeat it.
+//! The report of `cargo xtask ci`: times, the slowest tests, skipped tests, and failures with the commands that
+//! repeat them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,21 +13,21 @@ use super::relative_path;
 use super::results::{self, CaseVerdict, TestCase};
 use super::step::{FinishedStep, StepOutcome};
 
-/// The number of slowest tests that are listed.
+/// The number of slowest tests in the report.
 const SLOWEST: usize = 20;
 
-/// The lines of a failed step's log that are shown.
+/// The number of lines of a failed step's log in the report.
 const SHOWN: usize = 40;
 
-/// Everything that the end of a run prints and stores.
+/// The data of the report, printed and stored at the end of a run.
 #[derive(Debug, Default)]
 pub(super) struct CiReport {
     steps: Vec<StepLine>,
     cases: Vec<TestCase>,
-    /// Steps that were left out, with the reason that they printed.
+    /// Skipped steps with the printed reasons.
     skipped: Vec<(String, String)>,
     failed: Vec<ReportedFailure>,
-    /// The ends of the logs of steps that failed.
+    /// The ends of the logs of failed steps.
     logs: Vec<String>,
     took: Duration,
 }
@@ -38,12 +39,12 @@ struct StepLine {
     took: Duration,
 }
 
-/// A step or a case that failed.
+/// A failed step or case.
 #[derive(Debug)]
 struct ReportedFailure {
     name: String,
     repeat: String,
-    /// Why, in a few lines; empty where only the log says it.
+    /// The reason in a few lines; empty if only the log contains it.
     reason: String,
 }
 
@@ -66,7 +67,7 @@ impl CiReport {
         };
         self.steps.push(StepLine { name: step.name, outcome: word, took: *took });
         if step.name == "tests" && !step.args.iter().any(|arg| arg == "nextest") {
-            let reason = "cargo-nextest is not installed, so the skips inside of tests are not listed";
+            let reason = "cargo-nextest is not installed, so skips inside tests are not listed";
             self.skipped.push((step.name.to_owned(), reason.to_owned()));
         }
         let text = ended.text();
@@ -80,7 +81,7 @@ impl CiReport {
             StepOutcome::Passed | StepOutcome::Failed(_) => results::read_cases(ended, folder),
         };
         let cases = cases.unwrap_or_else(|error| {
-            self.add_failure(step.name, &step.repeat, format!("its results cannot be read: {error:#}"));
+            self.add_failure(step.name, &step.repeat, format!("cannot read its results: {error:#}"));
             Vec::new()
         });
         let variables = step.variable_prefix();
@@ -113,7 +114,7 @@ impl CiReport {
         self.failed.is_empty()
     }
 
-    /// Returns the slowest cases, the slowest one first.
+    /// Returns the slowest cases, the slowest first.
     fn slowest_cases(&self) -> Vec<(&TestCase, Duration)> {
         let mut timed: Vec<_> = self.cases.iter().filter_map(|case| Some((case, case.took?))).collect();
         timed.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
@@ -138,7 +139,7 @@ impl CiReport {
         std::fs::write(&path, format!("{times:#}\n")).with_context(|| format!("write {}", path.display()))
     }
 
-    /// Returns the reasons with the names of what was skipped for them.
+    /// Returns the reasons with the names of the cases that were skipped for them.
     fn skipped_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, reason) in &self.skipped {
@@ -161,7 +162,7 @@ impl fmt::Display for CiReport {
         for step in &self.steps {
             writeln!(f, "  {:<12} {:>9}  {}", step.name, format_seconds(step.took), step.outcome)?;
         }
-        writeln!(f, "  {:<12} {:>9}  side by side where possible", "total", format_seconds(self.took))?;
+        writeln!(f, "  {:<12} {:>9}  in parallel where possible", "total", format_seconds(self.took))?;
         let slowest = self.slowest_cases();
         if !slowest.is_empty() {
             writeln!(f, "\nslowest tests, rows and goals")?;
@@ -195,7 +196,7 @@ impl fmt::Display for CiReport {
     }
 }
 
-/// One line about a step that ended.
+/// Returns one line about a finished step.
 pub(super) fn format_step(ended: &FinishedStep) -> String {
     let outcome = match &ended.outcome {
         StepOutcome::Passed => "ok".to_owned(),

@@ -1,4 +1,4 @@
-//! The results of single tests, rows and goals, as far as a step's files and output name them.
+//! The results of single tests, rows and goals, as far as the files and the output of a step contain them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,15 +10,15 @@ use super::plan;
 use super::step::{FinishedStep, StepProgram};
 use crate::repo;
 
-/// The lines that are kept of what a failed test said.
+/// The number of lines that are kept of a failed test's output.
 const REASON: usize = 8;
 
-/// One test, fault row or goal.
+/// A test, a fault row or a goal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TestCase {
     pub(super) name: String,
     pub(super) verdict: CaseVerdict,
-    /// None where the test program does not say it.
+    /// The duration, or `None` if the test program does not report it.
     pub(super) took: Option<Duration>,
     /// The command that repeats this case alone.
     pub(super) repeat: String,
@@ -28,13 +28,13 @@ pub(super) struct TestCase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CaseVerdict {
     Passed,
-    /// Passed, but left something out, with the reason.
+    /// The case passed but left a part out, for this reason.
     Skipped(String),
-    /// Failed, with the beginning of what it said; empty where the test program does not say it.
+    /// The case failed, with the beginning of its output; empty if the test program does not report it.
     Failed(String),
 }
 
-/// Reads the cases of a step that ended. A step without cases of its own has none.
+/// Reads the cases of a finished step, if it has any.
 pub(super) fn read_cases(ended: &FinishedStep, folder: &Path) -> Result<Vec<TestCase>> {
     match (ended.step.name, ended.step.program) {
         ("tests", StepProgram::Cargo) if ended.step.args.iter().any(|arg| arg == "nextest") => {
@@ -50,7 +50,7 @@ pub(super) fn read_cases(ended: &FinishedStep, folder: &Path) -> Result<Vec<Test
     }
 }
 
-/// The file that cargo-nextest writes for the profile `ci`.
+/// Returns the path of the report that cargo-nextest writes for the profile `ci`.
 pub(super) fn junit_path() -> Result<PathBuf> {
     Ok(repo::target_dir()?.join("nextest/ci/junit.xml"))
 }
@@ -81,14 +81,14 @@ fn from_junit(text: &str) -> Result<Vec<TestCase>> {
         .collect())
 }
 
-/// Returns the first lines of what a failed test said, without the backtrace.
+/// Returns the first lines of a failed test's output, without the backtrace.
 fn first_lines(said: &str) -> String {
     let lines = said.lines().take_while(|line| !line.starts_with("stack backtrace"));
     let lines = lines.filter(|line| !line.trim().is_empty()).take(REASON);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the reason of a test that says `SKIP` and why.
+/// Returns the reason of a test that prints `SKIP` and a reason.
 fn skip_reason(said: &str) -> Option<String> {
     let line = said.lines().find_map(|line| {
         let line = line.trim_start();
@@ -97,7 +97,7 @@ fn skip_reason(said: &str) -> Option<String> {
     Some(line.trim_start_matches([':', ' ']).to_owned())
 }
 
-/// Returns the command for one test of a binary, which is named as cargo-nextest does: `package`, `package::test`,
+/// Returns the command for one test of a binary, which has cargo-nextest's name: `package`, `package::test`,
 /// `package::bin/name`.
 fn repeat_command(binary: &str, test: &str) -> String {
     let (package, target) = binary.split_once("::").unwrap_or((binary, ""));
@@ -109,7 +109,7 @@ fn repeat_command(binary: &str, test: &str) -> String {
     format!("cargo test -p {package} {target} -- --exact {test}")
 }
 
-/// Reads what the standard test harness prints, of `cargo test` or of documentation tests.
+/// Reads the output of the standard test harness, from `cargo test` or documentation tests.
 fn from_libtest(log: &str) -> Vec<TestCase> {
     let mut program = TestProgram::default();
     let mut cases = Vec::new();
@@ -128,7 +128,7 @@ fn from_libtest(log: &str) -> Vec<TestCase> {
     cases
 }
 
-/// Reads a line such as `test session::resumes ... ok`.
+/// Parses a line like `test session::resumes ... ok`.
 fn parse_result(line: &str) -> Option<(&str, CaseVerdict)> {
     let (name, result) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let verdict = match result {
@@ -141,7 +141,7 @@ fn parse_result(line: &str) -> Option<(&str, CaseVerdict)> {
     Some((name, verdict))
 }
 
-/// The test program whose output follows.
+/// The test program that the following output belongs to.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct TestProgram {
     package: String,
@@ -149,7 +149,7 @@ struct TestProgram {
 }
 
 impl TestProgram {
-    /// Reads the heading of a test program.
+    /// Parses the heading of a test program.
     fn read(line: &str) -> Option<Self> {
         let line = line.trim_start();
         if let Some(package) = line.strip_prefix("Doc-tests ") {
@@ -174,7 +174,7 @@ impl TestProgram {
     }
 }
 
-/// Reads the results of fault rows or goals, one JSON object a line.
+/// Reads the results of fault rows or goals, one JSON object per line.
 fn from_rows(path: &Path) -> Result<Vec<TestCase>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
     text.lines().map(parse_row).collect()
@@ -184,7 +184,7 @@ fn parse_row(line: &str) -> Result<TestCase> {
     let row: Value = serde_json::from_str(line).with_context(|| format!("read {line}"))?;
     let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
     let verdict = match row["outcome"].as_str() {
-        // Passed as far as this machine lets it run.
+        // Passed as far as this machine can run it.
         Some("ok") if !text("reason").is_empty() => CaseVerdict::Skipped(text("reason")),
         Some("ok") => CaseVerdict::Passed,
         Some("skipped") => CaseVerdict::Skipped(text("reason")),
@@ -250,7 +250,7 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
     }
 
     #[test]
-    fn a_doc_test_without_an_item_is_repeated_by_its_file() {
+    fn repeats_doc_test_without_item_by_its_file() {
         let target = TestProgram { package: "haft-sdk".to_owned(), is_doc: true };
         let command = target.repeat_command("crates/sdk/src/lib.rs - (line 17)");
         assert_eq!(command, "cargo test -p haft-sdk --doc -- 'crates/sdk/src/lib.rs'");

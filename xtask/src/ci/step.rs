@@ -1,4 +1,4 @@
-//! One step of `cargo xtask ci`: a command with a log, a time and an outcome.
+//! A step of `cargo xtask ci`: a command with a log, a duration and an outcome.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::repo;
 /// The copy of this program in the folder of logs.
 pub(super) const OWN: &str = "xtask";
 
-/// A command that `ci` runs, and the command that a person types to repeat it alone.
+/// A command of `ci`, with the command line that repeats it alone.
 #[derive(Debug, Clone)]
 pub(super) struct CiStep {
     pub(super) name: &'static str,
     pub(super) program: StepProgram,
     pub(super) args: Vec<String>,
     pub(super) env: Vec<(&'static str, String)>,
-    /// The file that standard output goes to instead of the log.
+    /// The file for standard output, if it does not go to the log.
     pub(super) stdout: Option<PathBuf>,
-    /// The step that must have passed before this one can run.
+    /// The step that must pass before this one runs.
     pub(super) needs: Option<&'static str>,
     pub(super) repeat: String,
 }
@@ -32,7 +32,7 @@ pub(super) enum StepProgram {
     Cargo,
     /// This program, with another command.
     Xtask,
-    /// A binary that the build step made, by its name.
+    /// A binary of the build step, by its name.
     Built(&'static str),
 }
 
@@ -41,32 +41,32 @@ pub(super) enum StepProgram {
 pub(super) enum StepOutcome {
     Passed,
     Failed(String),
-    /// Not run, because the step that it needs failed.
+    /// Not run, because a step that it needs failed.
     NotRun(&'static str),
 }
 
-/// A step that ended.
+/// A finished step.
 #[derive(Debug)]
 pub(super) struct FinishedStep {
     pub(super) step: CiStep,
     pub(super) outcome: StepOutcome,
     pub(super) took: Duration,
-    /// Everything that the command printed.
+    /// The file with the complete output of the command.
     pub(super) log: PathBuf,
 }
 
 impl CiStep {
-    /// A step that runs cargo with these arguments, separated by spaces; the same command repeats it.
+    /// Creates a step that runs cargo with these arguments, separated by spaces. The same command repeats it.
     pub(super) fn cargo(name: &'static str, args: &str) -> Self {
         Self::new(name, StepProgram::Cargo, args, format!("cargo {args}"))
     }
 
-    /// A step that runs another command of this program.
+    /// Creates a step that runs another command of this program.
     pub(super) fn xtask(name: &'static str, args: &str) -> Self {
         Self::new(name, StepProgram::Xtask, args, format!("cargo xtask {args}"))
     }
 
-    /// A step that runs a binary of the build step.
+    /// Creates a step that runs a binary of the build step.
     pub(super) fn built_binary(name: &'static str, binary: &'static str, args: &str, repeat: &str) -> Self {
         Self::new(name, StepProgram::Built(binary), args, repeat.to_owned()).needs("build")
     }
@@ -94,7 +94,7 @@ impl CiStep {
         self
     }
 
-    /// Returns the variables of the command as a person types them before another command.
+    /// Returns the variables of the command, as a prefix for another command line.
     pub(super) fn variable_prefix(&self) -> String {
         self.env.iter().map(|(name, value)| format!("{name}=\"{value}\" ")).collect()
     }
@@ -115,7 +115,7 @@ impl CiStep {
         FinishedStep { step: self, outcome, took: start.elapsed(), log }
     }
 
-    /// Returns how the command ended, or nothing when it passed.
+    /// Returns the exit status of the command, or `None` if it succeeded.
     fn status(&self, folder: &Path, log: &Path) -> Result<Option<String>> {
         let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
         let log = create(log)?;
@@ -144,7 +144,7 @@ impl FinishedStep {
         matches!(self.outcome, StepOutcome::Passed)
     }
 
-    /// Returns the text of the log; empty when there is none.
+    /// Returns the text of the log; empty if there is none.
     pub(super) fn text(&self) -> String {
         fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }

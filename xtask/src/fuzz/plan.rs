@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail};
 use xtask::seeds::{FuzzTarget, TARGETS};
 
-/// Which targets, and how much of each.
+/// The targets to fuzz, and the effort for each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FuzzPlan {
-    /// All of them when none is named.
+    /// The target, or `None` for all.
     target: Option<&'static FuzzTarget>,
     pub(super) effort: FuzzEffort,
 }
@@ -19,12 +19,12 @@ pub(crate) enum FuzzEffort {
 }
 
 impl FuzzPlan {
-    /// All targets.
+    /// Creates a plan for all targets.
     pub(crate) const fn all(effort: FuzzEffort) -> Self {
         Self { target: None, effort }
     }
 
-    /// `[TARGET] [--full | --runs N | --seconds S]`.
+    /// Parses `[TARGET] [--full | --runs N | --seconds S]`.
     pub(crate) fn parse(args: &[&str]) -> Result<Self> {
         let mut plan = Self::all(FuzzEffort::USUAL);
         let mut args = args.iter();
@@ -45,12 +45,12 @@ impl FuzzPlan {
 }
 
 impl FuzzEffort {
-    /// The executions of a run without options.
+    /// The number of executions without options.
     pub(crate) const USUAL: Self = Self::Runs(200_000);
-    /// Ten million over all targets.
+    /// Ten million executions for all targets together.
     pub(crate) const FULL: Self = Self::Runs(2_500_000);
 
-    /// For libFuzzer.
+    /// Returns libFuzzer's flag.
     pub(super) fn libfuzzer_flag(self) -> String {
         match self {
             Self::Runs(runs) => format!("-runs={runs}"),
@@ -62,15 +62,15 @@ impl FuzzEffort {
 fn find_target(name: &str) -> Result<&'static FuzzTarget> {
     TARGETS.iter().find(|target| target.name == name).with_context(|| {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-        format!("no fuzz target {name:?}; there are {}", names.join(", "))
+        format!("no fuzz target {name:?}; the targets are {}", names.join(", "))
     })
 }
 
 fn parse_number(flag: &str, text: Option<&&str>) -> Result<u64> {
     match text.and_then(|text| text.parse().ok()) {
-        // To libFuzzer, 0 seconds are for ever.
+        // libFuzzer takes 0 seconds for an unlimited time.
         Some(number @ 1..) => Ok(number),
-        Some(0) | None => bail!("{flag} needs a number from 1 on"),
+        Some(0) | None => bail!("{flag} needs a positive number"),
     }
 }
 
@@ -90,21 +90,22 @@ mod tests {
     }
 
     #[test]
-    fn arguments() {
-        let all = ["chain", "envelope", "hooks", "manifest", "rpc", "sanitiser"];
+    fn parses_arguments() {
+        let all = ["chain", "envelope", "hooks", "manifest", "rpc", "sanitizer"];
         check(&[], Ok((&all, FuzzEffort::USUAL)));
         check(&["chain"], Ok((&["chain"], FuzzEffort::USUAL)));
         check(&["--runs", "7"], Ok((&all, FuzzEffort::Runs(7))));
         check(&["envelope", "--seconds", "60"], Ok((&["envelope"], FuzzEffort::Seconds(60))));
-        check(&["--seconds", "0"], Err("--seconds needs a number from 1 on"));
-        check(&["--runs"], Err("--runs needs a number from 1 on"));
-        let unknown = "no fuzz target \"x\"; there are chain, envelope, hooks, manifest, rpc, sanitiser";
+        check(&["--seconds", "0"], Err("--seconds needs a positive number"));
+        check(&["--runs"], Err("--runs needs a positive number"));
+        let unknown =
+            "no fuzz target \"x\"; the targets are chain, envelope, hooks, manifest, rpc, sanitizer";
         check(&["x"], Err(unknown));
     }
 
     #[test]
-    fn a_full_run_is_ten_million_executions() {
-        let FuzzEffort::Runs(runs) = FuzzEffort::FULL else { panic!("it is counted in runs") };
+    fn full_run_is_ten_million_executions() {
+        let FuzzEffort::Runs(runs) = FuzzEffort::FULL else { panic!("the effort is not in runs") };
         assert!(runs * TARGETS.len() as u64 >= 10_000_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Files that libFuzzer begins with: seeds and words.
+//! The files that libFuzzer starts with: seeds and a dictionary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use xtask::seeds::{FuzzSeed, FuzzTarget};
 
 use crate::repo;
 
-/// The folders whose files are replayed first: the committed corpus, and the fixture lines as one file each.
+/// Returns the folders whose files are replayed first: the committed corpus, and the fixture lines as one file each.
 pub(super) fn seed_folders(target: &FuzzTarget, ground: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = vec![target.corpus_dir()];
     let fixtures = target.fixture_seeds()?;
@@ -22,7 +22,7 @@ pub(super) fn seed_folders(target: &FuzzTarget, ground: &Path) -> Result<Vec<Pat
     Ok(folders)
 }
 
-/// A file of words that are worth inserting: for lines, every name and constant of the schemas.
+/// Writes a dictionary for inputs that are lines: every name and constant of the schemas.
 pub(super) fn write_dictionary(target: &FuzzTarget, ground: &Path) -> Result<Option<PathBuf>> {
     if target.schemas.is_empty() {
         return Ok(None);
@@ -51,7 +51,7 @@ fn rewrite_folder(folder: &Path, seeds: &[FuzzSeed]) -> Result<()> {
     Ok(())
 }
 
-/// Property names, and the strings that a property must or may be.
+/// Collects the property names, and the strings that a property must or may have.
 fn collect_words(schema: &Value, words: &mut BTreeSet<String>) {
     match schema {
         Value::Object(fields) => {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_schema() {
+    fn collects_words_of_a_schema() {
         let schema = serde_json::json!({
             "oneOf": [{ "properties": { "type": { "const": "hello" }, "level": { "enum": ["info", 1] } } }],
             "description": "not a word",

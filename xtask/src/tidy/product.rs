@@ -1,4 +1,4 @@
-//! Items of a source file that end up in the product, and those that are compiled for tests alone.
+//! Distinguishes product code from items that are compiled only for tests.
 
 use syn::{Attribute, Item, Meta};
 

@@ -1,14 +1,15 @@
-//! Sleeps in tests: a test waits for an event, with a long deadline, and never for a time that is hoped to be long enough.
+//! Finds sleeps in tests: a test must wait for an event with a long deadline, never for a fixed time.
 
 use crate::repo::RepoFile;
 
-/// Crates that are test code from the first line on.
+/// Crates that contain only test code.
 const TEST_CRATES: &[&str] = &["crates/faults/", "crates/test-support/"];
 
-/// The endings of files with code in them.
+/// The extensions of files with code.
 const CODE: &[&str] = &["rs", "py", "sh", "js", "mjs", "ts"];
 
-/// A command that sleeps for so many seconds stands for a process that stays: no test waits for its end.
+/// A command that sleeps at least this many seconds represents a process that keeps running: no test waits for its
+/// end.
 const STAYS: u32 = 60;
 
 const ADVICE: &str = "sleeps in a test; wait for an event with a long deadline (`haft_test_support::PATIENCE`), or give the \
@@ -40,7 +41,7 @@ fn check_file(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     findings
 }
 
-/// The index of the first line of test code; behind the last line if there is none.
+/// Returns the index of the first line of test code, or the number of lines if there is none.
 fn first_test_line(path: &str, lines: &[&str]) -> usize {
     let in_slash = format!("/{path}");
     let is_test = in_slash.contains("/tests/") || in_slash.ends_with("/tests.rs");
@@ -50,7 +51,7 @@ fn first_test_line(path: &str, lines: &[&str]) -> usize {
     lines.iter().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(lines.len())
 }
 
-/// True if the clock stands still in every asynchronous test of the file.
+/// True if every asynchronous test of the file has a paused clock.
 fn has_virtual_clock(text: &str) -> bool {
     let mut tests = text.lines().filter(|line| line.trim_start().starts_with("#[tokio::test")).peekable();
     tests.peek().is_some() && tests.all(|line| line.contains("start_paused = true"))
@@ -80,7 +81,7 @@ fn calls_function(line: &str, name: &str) -> bool {
     })
 }
 
-/// True if the line has the command of a shell in it that sleeps, and not for longer than any test lasts.
+/// True if the line contains a shell command that sleeps for a time shorter than a test's deadline.
 fn runs_sleep(line: &str) -> bool {
     line.match_indices("sleep ").any(|(at, command)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());
@@ -108,7 +109,7 @@ mod tests {
     const TEST: &str = "crates/host/tests/it/reload.rs";
 
     #[test]
-    fn sleeps_without_a_reason_are_found_in_test_code_alone() {
+    fn finds_sleeps_without_reason_only_in_test_code() {
         check(TEST, "let x = 1;\nsleep(SHORT).await;", &[2]);
         check(TEST, "std::thread::sleep(SHORT);", &[1]);
         check(TEST, "tokio::time::sleep_until(then).await;", &[1]);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_stands_on_the_line_or_above_it() {
+    fn accepts_reason_on_the_line_or_above() {
         check(TEST, "sleep(POLL).await; // sleep: looks again", &[]);
         check(TEST, "// sleep: looks again\nsleep(POLL).await;", &[]);
         check(TEST, "// sleep: \nsleep(POLL).await;", &[2]);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_sleep_too() {
+    fn finds_sleeps_in_scripts() {
         check(TEST, "while :; do sleep 0.05; done\ntime.sleep(3)\nsetTimeout(end, 50)", &[1, 2, 3]);
         check(TEST, "(sleep {seconds}\nsleep $SHORT", &[1, 2]);
         check(TEST, "sleep 600 & echo $!", &[]);
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_needs_no_reason() {
+    fn paused_clock_needs_no_reason() {
         let paused = "#[tokio::test(start_paused = true)]\nsleep(HOUR).await;\n";
         check(TEST, paused, &[]);
         check(TEST, &format!("{paused}std::thread::sleep(SHORT);"), &[3]);

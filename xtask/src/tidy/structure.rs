@@ -1,4 +1,4 @@
-//! The structure inside of each crate: which file imports which, and which file has methods of which type.
+//! Checks of the structure of each crate: imports between files, and files with methods of a type.
 
 mod circles;
 mod layers;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::repo::RepoFile;
 use module::SourceModule;
 
-/// The product modules of one crate. Tests are left out.
+/// The product modules of a crate, without tests.
 #[derive(Debug)]
 struct CrateModules {
     /// The folder below `crates/`, or `xtask`.
@@ -18,7 +18,7 @@ struct CrateModules {
     modules: Vec<SourceModule>,
 }
 
-/// Reports the findings of every check about the structure of crates.
+/// Reports the findings of all structure checks.
 pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let (crates, mut findings) = read(files);
     for one in &crates {
@@ -51,7 +51,7 @@ fn crate_and_path(path: &str) -> Option<(&str, &str)> {
 }
 
 impl CrateModules {
-    /// A crate without the modules that are compiled for tests only.
+    /// Creates a crate without the modules that are compiled only for tests.
     fn new(name: String, mut modules: Vec<SourceModule>) -> Self {
         let in_tests: Vec<Vec<String>> = modules.iter().flat_map(SourceModule::test_modules).collect();
         modules.retain(|module| !in_tests.iter().any(|test| module.name.starts_with(test)));
@@ -61,7 +61,7 @@ impl CrateModules {
     /// Returns the module in which a path is defined, following re-exports.
     fn find(&self, path: &[String]) -> Option<&SourceModule> {
         let mut path = path.to_vec();
-        // A chain of re-exports is short; the bound ends one that leads back.
+        // A chain of re-exports is short; the limit ends a cycle.
         for _ in 0..8 {
             let module = self.innermost_module(&path)?;
             let next = path.get(module.name.len()).and_then(|name| module.exports.get(name));
@@ -96,7 +96,7 @@ impl CrateModules {
 mod tests {
     use super::*;
 
-    /// A crate of these files.
+    /// Creates a crate of these files.
     pub(super) fn planted(name: &str, files: &[(&str, &str)]) -> CrateModules {
         let file = |(path, text): &(&str, &str)| RepoFile {
             path: format!("crates/{name}/src/{path}"),

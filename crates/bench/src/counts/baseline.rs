@@ -1,4 +1,4 @@
-//! The committed counts, and the judgement of new counts against them.
+//! The committed counts, and the comparison of new counts with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// The increase that is allowed, in per cent of the baseline. Counts of one build hardly vary
-/// (`docs/benchmarks.md`); the room is for the effect of an unrelated change on inlining.
+/// The allowed increase, in percent of the baseline. Counts of one build hardly vary (`docs/benchmarks.md`); the
+/// tolerance covers the effect of unrelated changes on inlining.
 const TOLERANCE: u64 = 5;
 
-/// The increase that is allowed in any case, for paths that are so short that a spilled register shows.
+/// The increase that is always allowed, for paths so short that one spilled register is measurable.
 const SMALLEST: u64 = 50;
 
-/// Counts by path, and the build that they were taken with.
+/// Counts by path, and the build that they belong to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Baseline {
     pub(super) build: BuildEnvironment,
@@ -22,19 +22,19 @@ pub(super) struct Baseline {
     pub(super) instructions: BTreeMap<String, u64>,
 }
 
-/// The properties of a build on which its counts depend.
+/// The properties of a build that affect its counts.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BuildEnvironment {
     pub(super) rustc: String,
-    /// Cargo's profile.
+    /// The cargo profile.
     pub(super) profile: String,
     pub(super) target: String,
-    /// True if the processor has AVX2, which valgrind then shows to the program and `memchr` uses. Valgrind shows no
-    /// later extension.
+    /// True if the processor has AVX2. Valgrind then reports AVX2 to the program, and `memchr` uses it. Valgrind
+    /// reports no later extension.
     pub(super) avx2: bool,
 }
 
-/// The result for one path.
+/// The comparison of one path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PathComparison<'a> {
     pub(super) path: &'a str,
@@ -46,35 +46,39 @@ pub(super) struct PathComparison<'a> {
 /// The change of one path's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CountChange {
-    /// Within the tolerance.
+    /// The change is within the tolerance.
     Same,
-    /// More than the tolerance allows: the gate fails.
+    /// The increase exceeds the tolerance; the gate fails.
     More,
-    /// So many fewer that the baseline would let as large an increase pass: a reason to renew it.
+    /// The decrease is so large that the baseline would let an equally large increase pass; the baseline should be
+    /// renewed.
     Fewer,
-    /// Counted, but not in the baseline: the gate fails, because nothing guards the path.
+    /// The path is counted but not in the baseline; the gate fails, because no count protects the path.
     New,
-    /// In the baseline, but no longer counted: the gate fails.
+    /// The path is in the baseline but no longer counted; the gate fails.
     Missing,
 }
 
 impl Baseline {
-    /// Reads the committed file.
+    /// Reads the committed counts.
     pub(super) fn read() -> Result<Self> {
         let file = baseline_path();
         let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| {
-            format!("read {}; `cargo xtask bench counts --write` writes a new one", file.display())
+            format!(
+                "read {}; to write a new baseline, run `cargo xtask bench counts --write`",
+                file.display()
+            )
         })
     }
 
-    /// Overwrites the committed file.
+    /// Overwrites the committed counts.
     pub(super) fn write(&self) -> Result<()> {
         let (file, text) = (baseline_path(), serde_json::to_string_pretty(self)? + "\n");
         std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))
     }
 
-    /// Compares new counts, all paths of both sides by name.
+    /// Compares new counts with the baseline, matching all paths of both by name.
     pub(super) fn compare<'a>(&'a self, counted: &'a BTreeMap<String, u64>) -> Vec<PathComparison<'a>> {
         let paths: BTreeSet<&String> = self.instructions.keys().chain(counted.keys()).collect();
         let judge = |path: &'a String| {
@@ -86,7 +90,7 @@ impl Baseline {
 }
 
 impl BuildEnvironment {
-    /// The build of this binary, on this processor.
+    /// Returns the build of this binary on this processor.
     pub(super) fn current() -> Self {
         Self {
             rustc: env!("HAFT_BENCH_RUSTC").to_owned(),
@@ -96,7 +100,7 @@ impl BuildEnvironment {
         }
     }
 
-    /// Returns the differences that make counts incomparable; None if there are none.
+    /// Describes why counts of two builds are not comparable; returns `None` if they are.
     pub(super) fn describe_difference(&self, current: &Self) -> Option<String> {
         (self != current).then(|| format!("  baseline: {self}\n  this run: {current}"))
     }
@@ -153,7 +157,7 @@ fn classify_change(before: Option<u64>, now: Option<u64>) -> CountChange {
     }
 }
 
-/// The increase as a share of the baseline.
+/// Returns the increase as a fraction of the baseline.
 #[expect(clippy::cast_precision_loss, reason = "counts of instructions are far below 2^52")]
 fn relative_increase(before: u64, now: u64) -> f64 {
     now as f64 / before.max(1) as f64 - 1.0
@@ -178,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_increase_of_more_than_a_twentieth_and_fifty_fails() {
+    fn fails_above_relative_and_absolute_tolerance() {
         let check = |before, now, expect| {
             assert_eq!(classify_change(before, now), expect, "{before:?} {now:?}");
         };
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn only_more_and_an_incomplete_baseline_fail() {
+    fn gate_fails_on_increase_or_incomplete_baseline() {
         let fails =
             [CountChange::More, CountChange::New, CountChange::Missing].iter().all(|change| !change.passes());
         assert!(fails && CountChange::Same.passes() && CountChange::Fewer.passes());
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_both_sides_are_judged() {
+    fn compares_paths_of_both_sides() {
         let baseline = Baseline {
             build: build(),
             instructions: counts(&[("a", 1_000), ("b", 1_000), ("c", 26_796_560), ("gone", 7)]),
@@ -234,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_another_build_are_not_comparable() {
+    fn rejects_counts_of_another_build() {
         assert_eq!(build().describe_difference(&build()), None);
         let check = |other: BuildEnvironment, expect: &str| {
             let difference = build().describe_difference(&other).unwrap();

@@ -1,4 +1,4 @@
-//! The paths that are counted.
+//! The counted code paths.
 
 use std::hint::black_box;
 
@@ -13,12 +13,12 @@ use haft_protocol::limits::MAX_RESULT_LINE;
 
 use crate::peers;
 
-/// One of them.
+/// A code path whose instructions are counted.
 pub(crate) struct CountedPath {
     pub(super) name: &'static str,
-    /// The number of repetitions, so that differences from run to run disappear.
+    /// The number of repetitions; large enough to hide differences between runs.
     pub(super) times: u64,
-    /// Prepares everything, then goes it so many times.
+    /// Prepares the path, then runs it `times` times.
     go: fn(u64) -> Result<()>,
 }
 
@@ -53,19 +53,19 @@ pub(super) const PATHS: &[CountedPath] = &[
     CountedPath { name: "SDK, one question", times: MOST_QUESTIONS, go: answer_questions },
 ];
 
-/// Goes a path, named on the command line, so many times.
+/// Runs the path of that name `times` times.
 pub(crate) fn run_path(name: &str, times: &str) -> Result<()> {
     let path =
-        PATHS.iter().find(|path| path.name == name).with_context(|| format!("no such path: {name}"))?;
-    (path.go)(times.parse().context("read how often")?)
+        PATHS.iter().find(|path| path.name == name).with_context(|| format!("unknown path: {name}"))?;
+    (path.go)(times.parse().context("parse the number of repetitions")?)
 }
 
 const RESPONSE: &str = r#"{"type":"event_intercept_response","id":"12345"}"#;
 
-/// The number of questions that an extension is asked at most.
+/// The largest number of questions for an extension.
 const MOST_QUESTIONS: u64 = 1_000;
 
-/// A question with so many pieces of 26 bytes in its arguments.
+/// Returns a question whose arguments contain `pieces` pieces of 26 bytes.
 fn intercept_frame(pieces: usize) -> String {
     let content = "fn main() { println!(1); }".repeat(pieces);
     format!(
@@ -73,7 +73,7 @@ fn intercept_frame(pieces: usize) -> String {
     )
 }
 
-/// A result of so many bytes of source code.
+/// Returns a result with `bytes` bytes of source code.
 fn result(bytes: usize) -> String {
     let text = r#"    let line = input.next()?;\n\tsay(\"a word\", line);\n"#;
     let text = text.repeat(bytes / text.len());
@@ -83,7 +83,7 @@ fn result(bytes: usize) -> String {
 fn decode<F: FrameSet>(line: &str, times: u64) -> Result<()> {
     for _ in 0..times {
         let frame = codec::decode_with_limit::<F>(black_box(line.as_bytes()), MAX_RESULT_LINE)?;
-        ensure!(matches!(black_box(frame), DecodedFrame::Known(_)), "{line} is no frame");
+        ensure!(matches!(black_box(frame), DecodedFrame::Known(_)), "{line} is not a frame");
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ fn split_frames(times: u64) -> Result<()> {
     let mut framer = LineFramer::default();
     for _ in 0..times {
         let mut found = 0;
-        // As much as a read of a pipe brings at most.
+        // The most that one read of a pipe returns.
         for piece in black_box(lines.as_bytes()).chunks(64 * 1024) {
             framer.space().extend_from_slice(piece);
             found += std::iter::from_fn(|| framer.next(MAX_RESULT_LINE)).map(black_box).count();
@@ -138,17 +138,17 @@ fn run_chain(times: u64) -> Result<()> {
     Ok(())
 }
 
-/// A guard made with the SDK, asked over streams in memory.
+/// Asks a guard made with the SDK over streams in memory.
 fn answer_questions(times: u64) -> Result<()> {
     let opening = concat!(
         r#"{"type":"hello_ack","protocol_version":1,"zot_version":"","provider":"","model":"","cwd":""}"#,
         "\n"
     );
     let question = intercept_frame(2) + "\n";
-    // The same preparation however many are asked.
+    // The preparation is the same for any number of questions.
     let all = opening.to_owned() + &question.repeat(usize::try_from(MOST_QUESTIONS)?);
     let asked = opening.len() + question.len() * usize::try_from(times)?;
-    let input = all.as_bytes().get(..asked).context("so many questions are not there")?;
+    let input = all.as_bytes().get(..asked).context("more questions are asked than prepared")?;
     let mut output = Vec::with_capacity(1 << 20);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(peers::guard_extension().serve_on(input, &mut output))?;

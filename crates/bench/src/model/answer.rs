@@ -1,4 +1,4 @@
-//! An answer as each API streams it: the few events that every client needs.
+//! Answers in the streaming format of each API: the few events that every client needs.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub(super) enum StreamingApi {
 }
 
 impl StreamingApi {
-    /// None for a path on which nobody waits for the model.
+    /// Returns `None` for a path that is not a request for an answer.
     pub(super) fn from_path(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         match path {
@@ -28,7 +28,7 @@ impl StreamingApi {
         }
     }
 
-    /// The whole body.
+    /// Returns the complete body.
     pub(super) fn encode_stream(self, said: &ModelAnswer) -> Vec<u8> {
         let events = match self {
             Self::Messages => messages_events(said),

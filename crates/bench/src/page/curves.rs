@@ -1,4 +1,4 @@
-//! Lines of a row that share a curve, drawn over what grows along it.
+//! Draws the lines of a row that share a curve, over the row's axis.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -14,10 +14,10 @@ const RIGHT: f64 = 16.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 44.0;
 
-/// So many colours there are in the style.
-const COLOURS: usize = 8;
+/// The number of colors in the style.
+const COLORS: usize = 8;
 
-/// The vertical measure. Each kind has a plot of its own.
+/// The vertical measure. Each measure has a separate plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CurveMeasure {
     Ratio,
@@ -31,10 +31,10 @@ const HEIGHTS: [CurveMeasure; 4] = [
     CurveMeasure::Value(Unit::Count),
 ];
 
-/// The points of every curve, by its name.
+/// The points of every curve, by the name of the curve.
 type CurveMap<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;
 
-/// Adds a plot for every kind of height that has a curve.
+/// Adds a plot for every vertical measure that has a curve.
 pub(super) fn draw(html: &mut String, report: &Report) -> fmt::Result {
     for height in HEIGHTS {
         let curves = collect_curves(&report.lines, height);
@@ -53,7 +53,7 @@ pub(super) fn draw(html: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// Curves of at least two points; others are in the table alone.
+/// Returns the curves of at least two points; other points are only in the table.
 fn collect_curves(lines: &[ReportLine], height: CurveMeasure) -> CurveMap<'_> {
     let mut curves = CurveMap::new();
     for line in lines {
@@ -70,7 +70,7 @@ struct PlotAxes<'a> {
     across: LogScale,
     up: LogScale,
     height: CurveMeasure,
-    /// The horizontal measure.
+    /// The label of the horizontal axis.
     axis: &'a str,
 }
 
@@ -102,15 +102,15 @@ fn draw_plot(html: &mut String, curves: &CurveMap<'_>, axes: &PlotAxes<'_>) -> f
         escape(axis)
     )?;
     for (at, (name, points)) in curves.iter().enumerate() {
-        let colour = at % COLOURS;
+        let color = at % COLORS;
         let places: Vec<String> =
             points.iter().map(|(x, y)| format!("{:.1},{:.1}", across.at(*x), up.at(*y))).collect();
-        writeln!(html, "<polyline class=\"curve c{colour}\" points=\"{}\"/>", places.join(" "))?;
+        writeln!(html, "<polyline class=\"curve c{color}\" points=\"{}\"/>", places.join(" "))?;
         for (x, y) in points {
             let title = format!("{name}, {}: {}", format_short(*x), height.show(*y));
             write!(
                 html,
-                "<circle class=\"point c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\">",
+                "<circle class=\"point c{color}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\">",
                 across.at(*x),
                 up.at(*y)
             )?;
@@ -124,7 +124,7 @@ fn draw_plot(html: &mut String, curves: &CurveMap<'_>, axes: &PlotAxes<'_>) -> f
 fn write_legend(html: &mut String, curves: &CurveMap<'_>) -> fmt::Result {
     html.push_str("<figcaption>");
     for (at, name) in curves.keys().enumerate() {
-        write!(html, "<span class=\"c{}\">{}</span> ", at % COLOURS, escape(name))?;
+        write!(html, "<span class=\"c{}\">{}</span> ", at % COLORS, escape(name))?;
     }
     html.push_str("</figcaption>\n");
     Ok(())
@@ -147,7 +147,7 @@ impl CurveMeasure {
     }
 }
 
-/// Where the points stand.
+/// Returns the x values of all points.
 fn x_values(curves: &CurveMap<'_>) -> Vec<f64> {
     let mut stops: Vec<f64> = curves.values().flatten().map(|(x, _)| *x).collect();
     stops.sort_by(f64::total_cmp);
@@ -155,7 +155,7 @@ fn x_values(curves: &CurveMap<'_>) -> Vec<f64> {
     stops
 }
 
-/// A count, with its thousands as a letter: those of ten, or of two where it has no others.
+/// Formats a count with a unit prefix: decimal, or binary if the count is not a decimal multiple.
 fn format_short(value: f64) -> String {
     let units = [(1e6, "M"), (1_048_576.0, "Mi"), (1e3, "k"), (1024.0, "Ki")];
     let unit = units.iter().find(|(unit, _)| value >= *unit && value % unit == 0.0);
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_short() {
+    fn abbreviates_counts() {
         let check = |value, expect: &str| assert_eq!(format_short(value), expect);
         check(1.0, "1");
         check(200.0, "200");

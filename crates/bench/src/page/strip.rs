@@ -1,4 +1,4 @@
-//! The ratios of a row, one above the other on one scale, in a column of the table.
+//! Draws the ratios of a row in a column of the table, all on one scale.
 
 use std::fmt::{self, Write as _};
 
@@ -9,10 +9,10 @@ use crate::report::{MeasuredValue, ReportLine};
 
 const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 20.0;
-/// Beside the outermost marks, for half of their labels.
+/// Margin beside the outermost marks, for half of a label.
 const MARGIN: f64 = 16.0;
 
-/// The scale of these lines: all ratios with their goals, and 1. None when there are no ratios.
+/// Returns the scale for all ratios, their goals and 1; `None` without ratios.
 pub(super) fn ratio_scale(lines: &[ReportLine]) -> Option<LogScale> {
     let ratio = |line: &ReportLine| match line.found {
         MeasuredValue::Ratio(found) => {
@@ -28,7 +28,7 @@ pub(super) fn ratio_scale(lines: &[ReportLine]) -> Option<LogScale> {
     LogScale::new((least.min(0.9), (most * 1.1).max(2.0)), (MARGIN, WIDTH - MARGIN))
 }
 
-/// The labels above the column.
+/// Writes the labels above the column.
 pub(super) fn write_header(html: &mut String, scale: &LogScale) -> fmt::Result {
     open(html)?;
     for tick in scale.ticks(30.0) {
@@ -38,7 +38,7 @@ pub(super) fn write_header(html: &mut String, scale: &LogScale) -> fmt::Result {
     Ok(())
 }
 
-/// One line's place in the column.
+/// Draws the mark of one line.
 pub(super) fn write_mark(
     html: &mut String,
     scale: &LogScale,

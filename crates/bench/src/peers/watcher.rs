@@ -1,10 +1,10 @@
-//! Extensions that only watch: one that counts what it is told, and one that never reads.
+//! Extensions that only observe: one counts the events it receives, the other never reads.
 
 use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Duration;
 
-/// After so many events a watcher says how far it is.
+/// The number of events after which a watcher reports its progress.
 pub(crate) const PACE: usize = 1_000;
 
 /// The event that ends a block, as a line.
@@ -20,14 +20,13 @@ const OPENING: &str = concat!(
     "\n"
 );
 
-/// A pipe full.
+/// The capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// The time between two looks of one that never reads for its parent.
+/// The interval at which a stalled watcher checks for its parent.
 const ORPHAN: Duration = Duration::from_secs(1);
 
-/// Counts lines behind the greeting, and says how many there were when the last event of a block comes; once in between,
-/// too.
+/// Counts lines after the handshake. Reports the count once on the way and once when the last event of a block arrives.
 pub(crate) fn count() -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     output.write_all(OPENING.as_bytes())?;
@@ -52,7 +51,7 @@ pub(crate) fn count() -> io::Result<()> {
     }
 }
 
-/// Registers, and reads nothing from then on.
+/// Registers and then reads nothing.
 pub(crate) fn run_stalled() -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;

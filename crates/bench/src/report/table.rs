@@ -1,4 +1,4 @@
-//! A report as a table of 80 columns.
+//! Formats a report as a table of 80 columns.
 
 use std::fmt::{self, Write as _};
 
@@ -51,12 +51,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_fits_the_terminal() {
+    fn table_fits_80_columns() {
         let value = ReportLine { found: MeasuredValue::Value { value: 9.75e-3 }, ..line(9.0, true) };
         let table = report(vec![line(1.514, true), line(1.514, false), value]).to_string();
         assert!(table.lines().all(|line| line.len() <= 80), "{table}");
         assert!(table.contains("6.4 us   9.8 us   1.51x   0.4%  1.50x  over goal"), "{table}");
         assert!(table.contains("9.75 ms            1500.00 ms  ok"), "{table}");
-        assert!(table.ends_with("skipped: python3 is not there\non one CPU, load 0.5 to 1.5\n"), "{table}");
+        assert!(
+            table.ends_with("skipped: python3 is not installed\non one CPU, load 0.5 to 1.5\n"),
+            "{table}"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Several extensions asked about one tool call, through an agent: from the model's answer to the tool's start.
+//! Several extensions asked about one tool call through an agent: from the model's answer to the tool's start.
 //!
-//! Base: as many bare pipes, written and read one after the other; for gates that think, one bare pipe.
+//! Base: as many bare pipes, written and read one after the other; for slow gates, one bare pipe.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,12 +24,12 @@ use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};
 
-/// Lengths, and calls of a block: a block takes less than a millisecond.
+/// The lengths of the chain, and the calls of a block. A block takes less than a millisecond.
 const LENGTHS: [(u32, u32); 3] = [(1, 20), (5, 6), (20, 2)];
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 100 };
 
-/// The gates that think, and for how long each, in milliseconds.
+/// The number of slow gates, and the delay of each in milliseconds.
 const GATES: (u32, u32) = (20, 1);
 
 const THINKING: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
@@ -38,7 +38,7 @@ const SERIAL: LineGoal = LineGoal { goal: 1.6, gate: 1.9 };
 const SERIAL_FREE: LineGoal = LineGoal::without_gate(1.15);
 const PARALLEL: LineGoal = LineGoal { goal: 1.25, gate: 2.0 };
 
-/// Bytes of a question.
+/// The size of a question in bytes.
 const FRAME: usize = 200;
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
@@ -59,7 +59,7 @@ pub(super) fn measure_free(report: &mut Report) -> Result<()> {
     measure_parallel(report, None)
 }
 
-/// The line that is steady on a busy machine.
+/// Measures the line that is steady on a busy machine.
 pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
     let [.., (length, calls)] = LENGTHS;
     measure_serial(report, length, calls, Some(SERIAL))
@@ -97,7 +97,7 @@ fn measure_parallel(report: &mut Report, goal: Option<LineGoal>) -> Result<()> {
     Ok(())
 }
 
-/// The base's side.
+/// The base: bare pipes to the same extensions.
 struct PipeChainBase {
     peers: Vec<PipedChild>,
     line: Vec<u8>,
@@ -109,7 +109,7 @@ impl PipeChainBase {
         Ok(Self { peers, line: query_line(&write_call(FRAME)?)? })
     }
 
-    /// Seconds for one call, the mean of so many.
+    /// Returns the mean seconds of one call, over `calls` calls.
     fn block(&mut self, calls: u32) -> Result<[f64; 1]> {
         let start = Instant::now();
         for _ in 0..calls {
@@ -121,7 +121,7 @@ impl PipeChainBase {
     }
 }
 
-/// The candidate's side: an agent whose model wants calls and whose tool does nothing.
+/// The candidate: an agent with a scripted model and a tool that does nothing.
 struct AgentChainCandidate {
     runtime: Runtime,
     host: Host,
@@ -134,12 +134,12 @@ impl AgentChainCandidate {
         let specs = extension_specs(usize::try_from(length)?, program);
         let host = runtime.block_on(Host::builder(bench_host_config()).specs(specs).start());
         let up = host.hook_source().hooks().before_tool_execute.len();
-        ensure!(up == usize::try_from(length)?, "{up} of {length} extensions came up");
+        ensure!(up == usize::try_from(length)?, "{up} of {length} extensions started");
         let script = CallingModel { call: write_call(FRAME)?, calls, watch: LatencyStopwatch::default() };
         Ok(Self { runtime, host, script: Arc::new(script) })
     }
 
-    /// Seconds from the model's answer to the first start of the tool, by the calls that were decided about meanwhile.
+    /// Returns the seconds from the model's answer to the first start of the tool, divided by the number of calls.
     fn block(&mut self) -> Result<[f64; 1]> {
         let agent = Agent::builder(self.script.clone())
             .tool(NoopTool(self.script.clone()))
@@ -155,7 +155,7 @@ impl AgentChainCandidate {
     }
 }
 
-/// A model that wants its calls first and is content then.
+/// A model that requests its calls in the first step and ends the turn in the second.
 struct CallingModel {
     call: ToolCall,
     calls: u32,
@@ -185,7 +185,7 @@ impl Model for CallingModel {
     }
 }
 
-/// A tool that takes anything and notes when it is first run.
+/// A tool that accepts any arguments and records its first run.
 struct NoopTool(Arc<CallingModel>);
 
 #[async_trait]
@@ -200,7 +200,7 @@ impl Tool for NoopTool {
     }
 }
 
-/// From the model's answer to the first run of the tool.
+/// The time from the model's answer to the first run of the tool.
 #[derive(Default)]
 struct LatencyStopwatch(Mutex<(Option<Instant>, Option<Duration>)>);
 

@@ -1,6 +1,6 @@
 //! Counters that do not depend on the machine: the system calls of one round trip.
 //!
-//! Counted from outside by `strace`, in the thread that asks: once for many round trips, once for more.
+//! `strace` counts the calls of the asking thread, in a run with few round trips and a run with many.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::children::ChildProgram;
 use crate::peers;
 use crate::report::{Report, Unit};
 
-/// Round trips of the two runs.
+/// The numbers of round trips of the two runs.
 const TRIPS: (u32, u32) = (100, 1100);
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let Ok(strace) = haft_launch::find_program("strace") else {
-        report.skip("strace is not there");
+        report.skip("strace is not installed");
         return Ok(());
     };
     for (what, role) in [("calls a trip, bare pipe", peers::RAW_ASKS), ("calls a trip, host", peers::ASKS)] {
@@ -26,19 +26,19 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// All system calls of the first thread of a process in this role.
+/// Counts the system calls of the main thread of a process in this role.
 fn count_system_calls(strace: &Path, role: &str, trips: u32) -> Result<f64> {
-    let counted = tempfile::NamedTempFile::new().context("make a file for strace")?;
+    let counted = tempfile::NamedTempFile::new().context("create a file for strace")?;
     let own = ChildProgram::in_role(&peers::role_with_number(role, trips))?;
     let mut args: Vec<String> = ["-c", "-o"].map(str::to_owned).into();
     args.push(counted.path().to_string_lossy().into_owned());
     args.push(own.path.to_string_lossy().into_owned());
     args.extend(own.args);
     ChildProgram { path: strace.to_owned(), args }.run()?;
-    total_calls(&std::fs::read_to_string(counted.path())?).context("read what strace counted")
+    total_calls(&std::fs::read_to_string(counted.path())?).context("parse the table of strace")
 }
 
-/// The number of calls in the last line, which is about all of them.
+/// Returns the total number of calls, from the last line of the table.
 fn total_calls(table: &str) -> Option<f64> {
     let line = table.lines().rfind(|line| line.trim_end().ends_with("total"))?;
     line.split_whitespace().nth(3)?.parse().ok()
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_total_is_read() {
+    fn reads_total() {
         let table = "\
 % time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------

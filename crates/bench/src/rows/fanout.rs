@@ -1,9 +1,10 @@
-//! Telling many extensions what happens: until each has seen everything.
+//! Delivery of events to many extensions, until each extension has received all of them.
 //!
-//! Base: the same bytes to the same number of children, in blocking writes of 64 KB, the least that a pipe can take.
-//! Longer than a time slice, so there are two figures: wall time, and the CPU time of this process alone. What is further
-//! ahead of a watcher than the host keeps would be lost, and a lost event ends the row; so each says once on its way how
-//! far it is, to the base as well, and in between the emission waits for all.
+//! Base: the same bytes to the same number of children, in blocking writes of 64 KB, the capacity of a pipe. A block
+//! takes longer than a time slice, so there are two figures: wall time and the CPU time of this process.
+//!
+//! The host drops events if a watcher is too far behind, and a dropped event fails the row. Therefore every watcher
+//! reports its progress once per block, in the base as well, and the emission waits for all reports.
 
 pub(super) mod beside;
 
@@ -36,16 +37,16 @@ const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 8 };
 /// The number of watchers.
 const WATCHERS: usize = 100;
 
-/// The number of events for each in one block, the last one not counted.
+/// The number of events for each watcher in one block, without the last event.
 const EVENTS: usize = 2_000;
 
-/// The number of events that come before the emission waits for all to have seen the first ones.
+/// The number of events before the emission waits for the progress of all watchers.
 const AHEAD: usize = PACE + PACE / 4;
 
-/// Of the watchers of the second host, so many never read.
+/// The number of watchers of the second host that never read.
 const STALLED: usize = 10;
 
-/// The size of the base's writes: a pipe full.
+/// The size of the base's writes: the capacity of a pipe.
 const WRITE: usize = 64 * 1024;
 
 const FANOUT: LineGoal = LineGoal { goal: 1.5, gate: 2.2 };
@@ -88,7 +89,7 @@ fn measure_fanout(report: &mut Report) -> Result<()> {
     told.end()
 }
 
-/// The base's side.
+/// The base: plain writes to the watchers' pipes.
 struct PipeFanoutBase {
     peers: Vec<PipedChild>,
 }
@@ -115,7 +116,7 @@ impl PipeFanoutBase {
     }
 }
 
-/// The candidate's side: a host with watchers, told as the agent tells it.
+/// The candidate: a host with watchers that receives events as from an agent.
 struct HostFanoutCandidate {
     runtime: Runtime,
     host: Host,
@@ -130,7 +131,7 @@ impl HostFanoutCandidate {
         let (words, notes) = mpsc::unbounded_channel();
         let said = move |event| {
             if let AgentEvent::ExtNotify { message, .. } = event {
-                // Whoever listened may have gone.
+                // The receiver may be closed.
                 _ = words.send(message);
             }
         };
@@ -141,7 +142,7 @@ impl HostFanoutCandidate {
                 .start(),
         );
         let ready = host.statuses().iter().filter(|status| status.state == ExtensionState::Ready).count();
-        ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers came up");
+        ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers started");
         let observers = host.hook_source().hooks().observers;
         Ok(Self { runtime, host, observers, notes, live: WATCHERS - stalled })
     }
@@ -169,20 +170,20 @@ impl HostFanoutCandidate {
     }
 }
 
-/// Waits until so many watchers have said this.
+/// Waits until `watchers` watchers have sent this note.
 async fn wait_for_note(
     notes: &mut mpsc::UnboundedReceiver<String>,
     word: &str,
     watchers: usize,
 ) -> Result<()> {
     for _ in 0..watchers {
-        let said = notes.recv().await.context("the host is gone")?;
-        ensure!(said.starts_with(word), "a watcher said {said}, not {word}");
+        let said = notes.recv().await.context("the host has ended")?;
+        ensure!(said.starts_with(word), "a watcher reported {said} instead of {word}");
     }
     Ok(())
 }
 
-/// Wall and own CPU time, in seconds.
+/// Measures wall time and the process's own CPU time, in seconds.
 struct FanoutTimer {
     wall: Instant,
     cpu: f64,
@@ -198,14 +199,14 @@ impl FanoutTimer {
     }
 }
 
-/// Watchers, of which so many never read.
+/// Describes the watchers, of which the first `stalled` never read.
 fn watcher_specs(stalled: usize) -> Result<Vec<ExtensionSpec>> {
     let (watcher, never) = (ChildProgram::in_role(peers::WATCHER)?, ChildProgram::in_role(peers::STALLED)?);
     let program = |number| if number < WATCHERS - stalled { &watcher } else { &never };
     Ok((0..WATCHERS).map(|number| extension_spec(&format!("watcher-{number}"), program(number))).collect())
 }
 
-/// A host's config that lets watchers say as often as they want how far they are, and lets stalled ones live.
+/// Returns a host configuration without a limit on notifications and with patience for stalled extensions.
 fn watcher_host_config() -> HostConfig {
     let mut config = asking::bench_host_config();
     config.limits.notes_per_second = u32::MAX;
@@ -214,7 +215,7 @@ fn watcher_host_config() -> HostConfig {
     config
 }
 
-/// A call of 190 B, as a line.
+/// Returns an event whose line has 190 bytes.
 fn event() -> Result<AgentEvent> {
     let args = json!({ "path": "src/notes/today.md", "content": "x".repeat(59) });
     Ok(AgentEvent::ToolCall {
@@ -224,9 +225,11 @@ fn event() -> Result<AgentEvent> {
     })
 }
 
-/// All that is told in one block.
+/// Returns all lines of one block.
 fn bytes() -> Result<Vec<u8>> {
-    let AgentEvent::ToolCall { id, name, args } = event()? else { anyhow::bail!("no tool call") };
+    let AgentEvent::ToolCall { id, name, args } = event()? else {
+        anyhow::bail!("the event is not a tool call")
+    };
     let mut bytes =
         codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
     bytes.push_str(LAST);
@@ -238,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_has_the_size_of_the_table() {
+    fn event_has_documented_size() {
         let bytes = bytes().unwrap();
         assert_eq!(bytes.iter().position(|&byte| byte == b'\n'), Some(189));
         assert!(bytes.ends_with(LAST.as_bytes()));

@@ -1,8 +1,8 @@
-//! Process hooks in PicoClaw's dialect: asked about a call of a tool, asked about a whole conversation, told what happens.
+//! Process hooks in PicoClaw's dialect: questions about a tool call, questions about a whole conversation, and events.
 //!
-//! Base: the very lines that haft sends, which a hook has written down before, in blocking writes on a pipe to the same
-//! hook. A question is also held against one of the native dialect, which has to say less: PicoClaw's form repeats where
-//! each call belongs.
+//! Base: the exact lines that haft sends, recorded by a hook before, in blocking writes on a pipe to the same hook. A
+//! question is also compared with a question in the native dialect, which is shorter because PicoClaw's form repeats
+//! the origin of each call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};
 
-/// Arguments of a call that make a frame of the native dialect this long, and round trips of a block.
+/// The size of a call's arguments, given as the length of the native frame, and the round trips of a block.
 const SIZES: [(&str, usize, usize, RepetitionPlan); 2] = [
     ("200 B", 200, 20, RepetitionPlan { repetitions: 5, pairs: 100 }),
     ("64 KB", 1 << 16, 5, RepetitionPlan { repetitions: 5, pairs: 40 }),
@@ -34,25 +34,26 @@ const SIZES: [(&str, usize, usize, RepetitionPlan); 2] = [
 
 const CONVERSATION: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
 
-/// Messages of the conversation, and the bytes of each.
+/// The number of messages in the conversation, and the bytes of each.
 const MESSAGES: usize = 200;
 const MESSAGE: usize = 5 * 1024;
 
-/// Events of a block. After each batch the hook is asked something, which it answers when it has read all before: what is
-/// too far ahead of a hook would be dropped.
+/// The number of events in a block. After each batch the hook gets a question, which it answers after all earlier
+/// events, because haft drops events if a hook is too far behind.
 const EVENTS: usize = 2_000;
 const EVENTS_F: f64 = 2_000.0;
 const BATCH: usize = 200;
 
 const TOLD: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
 
-/// Above a question of the native dialect.
+/// The limit compared with a question in the native dialect.
 const NATIVE: LineGoal = LineGoal::without_gate(1.15);
 
-/// The conversation is made into a line and written, as for a model (row `results`), and nothing of it comes back.
+/// The limit for encoding and writing the conversation; row `results` does the same for a model. The hook returns no
+/// content.
 const SENT: LineGoal = LineGoal::without_gate(4.0);
 
-/// Of one event, in seconds: a turn has eight and four more for each further call of a tool.
+/// The limit for one event in seconds. A turn has eight events, and four more for each further tool call.
 const EVENT: LineGoal = LineGoal::without_gate(10e-6);
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
@@ -86,7 +87,7 @@ fn measure_questions(
     native.end();
     hooked.end();
     let Ok(path) = haft_launch::find_program("python3") else {
-        report.skip("python3 is not there");
+        report.skip("python3 is not installed");
         return Ok(());
     };
     let python = ChildProgram { path, args: peers::PYTHON_HOOK.iter().map(|&arg| arg.to_owned()).collect() };
@@ -99,7 +100,7 @@ fn measure_questions(
     Ok(())
 }
 
-/// `before_llm` about a long conversation, asked of a hook in this role.
+/// Measures a `before_llm` question about a long conversation with a hook in this role.
 fn measure_conversation(report: &mut Report, what: &str, role: &str, goal: Option<LineGoal>) -> Result<()> {
     let (plan, request) = (report.plan_for_effort(CONVERSATION), request());
     let line = record_line("hook.before_llm", |hooked| hooked.query_request(&request))?;
@@ -152,7 +153,7 @@ fn measure_events(report: &mut Report) -> Result<()> {
     report.add_comparison("2,000 events", Unit::Seconds, found, None, sound);
     report.add_figure("each event", Unit::Seconds, found.candidate / EVENTS_F, Some(EVENT));
     let dropped: usize = hooked.host.statuses().iter().map(|status| status.events_dropped).sum();
-    ensure!(dropped == 0, "{dropped} events were dropped, so nothing is shown");
+    ensure!(dropped == 0, "{dropped} events were dropped, so the measurement is invalid");
     hooked.end();
     Ok(())
 }
@@ -176,7 +177,7 @@ impl HookHost {
         let runtime = runtime()?;
         let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooked = Self { runtime, host };
-        // Only what belongs to a turn is told.
+        // The hook receives only events that belong to a turn.
         let (content, time) =
             (vec![ContentBlock::text("go")], Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned()));
         hooked.send_event(&AgentEvent::UserMessage { content, time });
@@ -187,7 +188,7 @@ impl HookHost {
         self.host.hook_source().hooks().observers.iter().for_each(|observer| observer.observe(event));
     }
 
-    /// Tells it so often that the model has answered.
+    /// Sends this many model responses to the hook.
     fn send_model_responses(&self, times: usize) {
         let event = AgentEvent::ModelResponse { text_bytes: 1_234, tool_calls: 1, thinking: false };
         let observers = self.host.hook_source().hooks().observers;
@@ -196,35 +197,37 @@ impl HookHost {
         }
     }
 
-    /// Asks it about a call of a tool, which it allows.
+    /// Asks the hook about a tool call, which it allows.
     fn query_tool_call(&self, call: &ToolCall) -> Result<()> {
         let hooks = self.host.hook_source().hooks().before_tool_execute;
         let call = call.clone();
         let asking = async move {
             for hook in hooks {
                 let decision = hook.before_tool_execute(&CancellationToken::new(), &call).await;
-                ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
+                ensure!(decision == ToolDecision::Allow, "the hook did not allow the call: {decision:?}");
             }
             Ok(())
         };
-        // As a task, as the binary runs its agent.
-        self.runtime.block_on(async { tokio::spawn(asking).await }).context("ask as a task")?
+        // The binary runs its agent as a task, too.
+        self.runtime.block_on(async { tokio::spawn(asking).await }).context("run the question as a task")?
     }
 
-    /// Asks it about a request, of which it changes nothing.
+    /// Asks the hook about a request, which it leaves unchanged.
     fn query_request(&self, request: &Arc<OutgoingRequest>) -> Result<()> {
         let hooks = self.host.hook_source().hooks().before_model_request;
         let hook = hooks.into_iter().next().context("the hook did not start")?;
         let request = Arc::clone(request);
         let asking = async move { hook.before_model_request(&CancellationToken::new(), &request).await };
-        let decision =
-            self.runtime.block_on(async { tokio::spawn(asking).await }).context("ask as a task")?;
+        let decision = self
+            .runtime
+            .block_on(async { tokio::spawn(asking).await })
+            .context("run the question as a task")?;
         let same = match &decision {
             RequestDecision::Send => true,
             RequestDecision::Edit { edit, .. } => edit.messages.is_none() && edit.model.is_none(),
             RequestDecision::Refuse(_) => false,
         };
-        ensure!(same, "it was changed");
+        ensure!(same, "the hook changed the request");
         Ok(())
     }
 
@@ -233,9 +236,9 @@ impl HookHost {
     }
 }
 
-/// A line of this method as a host sends it when this is done.
+/// Returns the line with which a host calls this method during `act`.
 fn record_line(method: &str, act: impl FnOnce(&HookHost) -> Result<()>) -> Result<Vec<u8>> {
-    let file = tempfile::NamedTempFile::new().context("make a file for what a hook is told")?;
+    let file = tempfile::NamedTempFile::new().context("create a file for the recorded calls")?;
     let mut spec = hook_spec(
         &ChildProgram::in_role(peers::HOOK_RECORD)?,
         &["before_tool", "before_llm"],
@@ -248,13 +251,13 @@ fn record_line(method: &str, act: impl FnOnce(&HookHost) -> Result<()>) -> Resul
     let hooked = HookHost::start(spec)?;
     act(&hooked)?;
     hooked.end();
-    let told = std::fs::read_to_string(file.path()).context("read what a hook was told")?;
+    let told = std::fs::read_to_string(file.path()).context("read the recorded calls")?;
     let method = format!(r#""method":"{method}""#);
     let line = told.split_inclusive('\n').rfind(|line| line.contains(&method));
-    Ok(line.context("the hook was not told that")?.as_bytes().to_vec())
+    Ok(line.context("the hook received no such call")?.as_bytes().to_vec())
 }
 
-/// A hook that is this program.
+/// Describes a hook that runs this program.
 fn hook_spec(program: &ChildProgram, intercept: &[&str], observe: &[&str]) -> Result<ExtensionSpec> {
     let hook = HookSpec::new(HookSubscriptions::parse(observe, intercept)?);
     let path = program.path.display().to_string();
@@ -262,7 +265,7 @@ fn hook_spec(program: &ChildProgram, intercept: &[&str], observe: &[&str]) -> Re
     Ok(ExtensionSpec::from_hook(ExtensionName::new("hook"), hook, &command, &std::env::temp_dir()))
 }
 
-/// A conversation of a megabyte, as a turn with many tools has it: quotes and newlines included.
+/// Returns a conversation of one megabyte, as in a turn with many tool calls, with quotes and newlines.
 fn request() -> Arc<OutgoingRequest> {
     let time = Rfc3339Time("2026-01-01T00:00:00.000Z".to_owned());
     let code = "fn name(of: &str) -> String {\n    format!(\"{of}\")\n}\n".repeat(MESSAGE / 50);

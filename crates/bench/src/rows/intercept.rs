@@ -1,7 +1,8 @@
-//! One interception of a tool call: from the agent's question to the extension's decision.
+//! One interception of a tool call, from the agent's question to the extension's decision.
 //!
-//! Base: this process writes a frame into a pipe, the least extension answers, this process reads; all of it
-//! blocking and without JSON. Candidates put haft's host on one side, or an SDK extension on the other, or both.
+//! Base: this process writes a frame into a pipe, the minimal extension answers, and this process reads the answer,
+//! with blocking IO and without JSON. The candidates replace one side by haft's host, the other side by an SDK
+//! extension, or both.
 
 use anyhow::Result;
 use haft_protocol::content::ToolCall;
@@ -16,12 +17,12 @@ use crate::report::{LineGoal, Report, Unit};
 struct FrameSize {
     name: &'static str,
     bytes: u32,
-    /// Round trips of a block: less than a millisecond where possible, so that most blocks run between two preemptions.
+    /// The round trips of a block. A block takes less than a millisecond if possible, to fit between two preemptions.
     block: usize,
     plan: RepetitionPlan,
 }
 
-/// The first is the one that has goals.
+/// The frame sizes. Only the first size has goals.
 const SIZES: [FrameSize; 5] = [
     FrameSize { name: "200 B", bytes: 200, block: 20, plan: RepetitionPlan { repetitions: 5, pairs: 100 } },
     FrameSize { name: "4 KB", bytes: 4096, block: 20, plan: RepetitionPlan { repetitions: 5, pairs: 100 } },
@@ -30,28 +31,28 @@ const SIZES: [FrameSize; 5] = [
     FrameSize { name: "4 MB", bytes: 1 << 22, block: 1, plan: RepetitionPlan { repetitions: 5, pairs: 8 } },
 ];
 
-/// The SDK's part alone, its host being the base's.
+/// The goal for the SDK alone, with the base's side as its host.
 const SDK: LineGoal = LineGoal { goal: 1.2, gate: 1.4 };
 
-/// An extension that is asked.
+/// An extension as a peer of the host.
 struct PeerExtension {
     name: &'static str,
     program: ChildProgram,
-    /// The time that a question of about 200 B may take, in seconds.
+    /// The limit for a question of about 200 B, in seconds.
     limit: Option<f64>,
 }
 
-/// Ratios and p50 that the smallest frames shall reach.
+/// Goals for ratios and the median with the smallest frames.
 #[derive(Debug, Clone, Copy)]
 struct InterceptGoals {
     host: LineGoal,
     sdk: Option<LineGoal>,
 }
 
-/// On one processor.
+/// The goals on one processor.
 const PINNED: InterceptGoals = InterceptGoals { host: LineGoal { goal: 1.5, gate: 1.8 }, sdk: Some(SDK) };
 
-/// On all: the cost of waking another processor is in the base, too.
+/// The goals on all processors; the base includes the cost of waking another processor.
 const FREE: InterceptGoals = InterceptGoals { host: LineGoal::without_gate(1.15), sdk: None };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
@@ -62,7 +63,7 @@ pub(super) fn measure_free(report: &mut Report) -> Result<()> {
     measure_all(report, FREE)
 }
 
-/// The lines that are steady on a busy machine.
+/// Measures the lines that are steady on a busy machine.
 pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
     let [smallest, ..] = SIZES;
     let frames = SampleFrames::new(&smallest)?;
@@ -103,7 +104,7 @@ fn measure_all(report: &mut Report, goals: InterceptGoals) -> Result<()> {
     Ok(())
 }
 
-/// The least one first.
+/// Returns the installed peers, the minimal one first.
 fn available_peers(report: &mut Report) -> Result<Vec<PeerExtension>> {
     let mut peers = vec![
         PeerExtension { name: "Rust peer", program: ChildProgram::in_role(peers::LEAST)?, limit: None },
@@ -119,13 +120,13 @@ fn available_peers(report: &mut Report) -> Result<Vec<PeerExtension>> {
                 let args = args.iter().map(|&arg| arg.to_owned()).collect();
                 peers.push(PeerExtension { name, program: ChildProgram { path, args }, limit: Some(100e-6) });
             }
-            Err(_) => report.skip(format!("{name} is not there")),
+            Err(_) => report.skip(format!("{name} is not installed")),
         }
     }
     Ok(peers)
 }
 
-/// The frames that are sent.
+/// The frames of one size.
 struct SampleFrames<'a> {
     size: &'a FrameSize,
     call: ToolCall,
@@ -142,7 +143,7 @@ impl<'a> SampleFrames<'a> {
         PipeBase::start(program, &self.line, self.size.block)
     }
 
-    /// Adds a line and its place on the curve of this name. What has a gate is held to it.
+    /// Adds a line to the report and to a curve. A line with a gate becomes gated.
     fn line(&self, report: &mut Report, curve: &str, found: Comparison, goal: Option<LineGoal>, sound: bool) {
         let line =
             report.add_comparison(&format!("{curve}, {}", self.size.name), Unit::Seconds, found, goal, sound);
@@ -159,7 +160,7 @@ fn measure_control(report: &mut Report, frames: &SampleFrames<'_>, base: &mut Pi
     Ok(report.add_control(&format!("control, {}", frames.size.name), Unit::Seconds, found))
 }
 
-/// A host asks an extension.
+/// Measures a host that asks an extension.
 fn measure_host(
     report: &mut Report,
     frames: &SampleFrames<'_>,
@@ -187,7 +188,7 @@ fn measure_host(
     Ok(())
 }
 
-/// The base's side asks an extension.
+/// Measures the base's side with an extension as the peer.
 fn measure_pipe(
     report: &mut Report,
     frames: &SampleFrames<'_>,

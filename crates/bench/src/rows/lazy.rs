@@ -1,7 +1,7 @@
-//! Starting many extensions whose manifests name the uses that start them.
+//! Starting many lazy extensions, whose manifests name the uses that start them.
 //!
-//! Base: list the directories of the extensions, read each manifest, and read it as JSON, which is the least that there
-//! is to do. The candidate discovers them as the binary does and starts a host over them.
+//! Base: list the directories of the extensions and parse each manifest as JSON. The candidate discovers them as the
+//! binary does and starts a host with them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -34,10 +34,10 @@ const COUNTS: [usize; 3] = [10, 100, 1000];
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
 
-/// A base of ten files is shorter than what a host costs without any extension.
+/// The goal for 100 extensions. With ten, reading the manifests takes less time than starting a host without extensions.
 const GOAL: LineGoal = LineGoal { goal: 2.0, gate: 3.0 };
 
-/// The time that one more unused extension may cost, in seconds.
+/// The time that an additional unused extension may cost, in seconds.
 const EACH: LineGoal = LineGoal { goal: 100e-6, gate: 200e-6 };
 
 const FIRST_USES: usize = 9;
@@ -76,7 +76,7 @@ fn measure_count(report: &mut Report, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// A home with extensions installed.
+/// A home directory with installed extensions.
 struct ExtensionHome {
     root: TempDir,
     count: usize,
@@ -84,7 +84,7 @@ struct ExtensionHome {
 
 impl ExtensionHome {
     fn new(count: usize) -> Result<Self> {
-        let root = tempfile::tempdir().context("make a home")?;
+        let root = tempfile::tempdir().context("create a home directory")?;
         for number in 0..count {
             let program =
                 ChildProgram::in_role(&peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?))?;
@@ -93,7 +93,10 @@ impl ExtensionHome {
             let about = "Looks at things, lists them, and counts them.";
             let mut manifest = json!({"name": format!("box-{number}"), "version": "1.0.0", "description": about,
                 "language": "rust", "exec": program.path, "args": program.args});
-            manifest.as_object_mut().context("a manifest")?.extend(peers::toolbox_activation(number));
+            manifest
+                .as_object_mut()
+                .context("the manifest is not an object")?
+                .extend(peers::toolbox_activation(number));
             fs::write(dir.join("extension.json"), manifest.to_string())?;
             let store = ExtensionStore::for_home(root.path(), None);
             store.propose(&InstallSource::Directory(dir))?.accept(ApprovalMethod::Yes, "bench")?;
@@ -141,7 +144,7 @@ impl ExtensionHome {
             let manifest: MinimalManifest<'_> = serde_json::from_slice(&text)?;
             read += usize::from(!manifest.name.is_empty() && !manifest.exec.is_empty());
         }
-        ensure!(read == self.count, "{read} manifests");
+        ensure!(read == self.count, "{read} manifests were read");
         Ok(clock.stop())
     }
 
@@ -149,7 +152,7 @@ impl ExtensionHome {
         let search = self.search();
         let clock = WallCpuTimer::start();
         let found = Discovery::run(&search).specs.len();
-        ensure!(found == self.count, "{found} found");
+        ensure!(found == self.count, "{found} extensions were found");
         Ok(clock.stop())
     }
 
@@ -163,18 +166,21 @@ impl ExtensionHome {
             let times = clock.stop();
             let waiting = host.statuses().iter().filter(|one| one.state == ExtensionState::Idle).count();
             host.shutdown().await;
-            ensure!(waiting == self.count && tools == 3 * self.count, "{waiting} wait, with {tools} tools");
+            ensure!(
+                waiting == self.count && tools == 3 * self.count,
+                "{waiting} extensions are waiting, with {tools} tools"
+            );
             Ok(times)
         })
     }
 
-    /// From a call to its result.
+    /// Measures the time from a call to its result.
     fn first_use(&self, runtime: &Runtime) -> Result<f64> {
         let mut times = Vec::new();
         for _ in 0..FIRST_USES {
             times.push(runtime.block_on(async {
                 let host = self.host().await;
-                let tool = host.tools().pop().context("no tool")?;
+                let tool = host.tools().pop().context("no extension registered a tool")?;
                 let start = Instant::now();
                 let args = RawJson::parse(r#"{"path":"/"}"#)?;
                 let call = ToolCall { id: ToolCallId::new("1"), name: tool.spec().name.clone(), args };
@@ -190,7 +196,7 @@ impl ExtensionHome {
     }
 }
 
-/// The fields of a manifest that are needed.
+/// The required fields of a manifest.
 #[derive(Deserialize)]
 struct MinimalManifest<'a> {
     #[serde(borrow)]

@@ -1,6 +1,6 @@
 //! The private memory of the host for each live extension.
 //!
-//! Base: a host without extensions, in a process of its own, as the hosts with extensions are.
+//! Base: a host without extensions, in a separate process like the hosts with extensions.
 
 use anyhow::Result;
 
@@ -18,7 +18,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     report.add_figure("host of 0, private", Unit::Bytes, none, None);
     for count in COUNTS {
         let each = (private_bytes_of_host(count)? - none) / f64::from(count);
-        // What is allocated once for all of them would count for a few.
+        // With few extensions, memory that is allocated once for all of them would dominate.
         let goal = (count >= 100).then_some(EACH);
         report
             .add_figure(&format!("each of {count}, private"), Unit::Bytes, each, goal)
@@ -27,7 +27,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Private bytes of a host with so many.
+/// Returns the private bytes of a host with `count` extensions.
 fn private_bytes_of_host(count: u32) -> Result<f64> {
     let mut host =
         PipedChild::start(&ChildProgram::in_role(&peers::role_with_number(peers::HOST_OF, count))?)?;

@@ -1,7 +1,7 @@
-//! One prompt, from exec to exit, with a model that answers at once: what `haft -p` itself costs.
+//! One prompt, from exec to exit, with a model that answers at once: the cost of `haft -p` itself.
 //!
-//! Base: the least client, which sends what haft sent and reads the answer. What haft promises of itself (time to the
-//! first request, memory, CPU for 50 shell calls) are figures beside it; what an extension adds is a difference.
+//! Base: the minimal client, which sends the same requests and reads the answers. haft's absolute limits (time to the
+//! first request, memory, CPU for 50 shell calls) are additional figures. The cost of an extension is a difference.
 
 mod extensions;
 
@@ -19,7 +19,7 @@ use crate::watch::WatchedProgram;
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 8 };
 
-/// Of 50 shell calls, which take long.
+/// The plan for 50 shell calls, which take long.
 const CALLS_PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 2 };
 
 const CALLS: usize = 50;
@@ -32,7 +32,7 @@ const CALLS_CPU: LineGoal = LineGoal { goal: 0.25, gate: 0.5 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let Some(haft) = find_haft()? else {
-        report.skip("haft is not built: cargo build --release -p haft");
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
     let bench = OneShotBench::new(haft)?;
@@ -42,7 +42,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     extensions::measure(report, &bench)
 }
 
-/// haft, the model, and a place for both.
+/// haft, a model server, and a directory for both.
 struct OneShotBench {
     haft: PathBuf,
     model: ModelServer,
@@ -52,14 +52,14 @@ struct OneShotBench {
 impl OneShotBench {
     fn new(haft: PathBuf) -> Result<Self> {
         let model = ModelServer::start(ModelScript::with_shell_tool("bash", 0))?;
-        let dir = tempfile::tempdir().context("make a directory")?;
+        let dir = tempfile::tempdir().context("create a directory")?;
         for name in ["work", "home"] {
-            std::fs::create_dir(dir.path().join(name)).context("make a directory")?;
+            std::fs::create_dir(dir.path().join(name)).context("create a directory")?;
         }
         Ok(Self { haft, model, dir })
     }
 
-    /// A run of haft whose home is this directory.
+    /// Returns a run of haft with this home directory.
     fn haft_run(&self, home: &str, args: &[&str]) -> WatchedProgram {
         let home = self.dir.path().join(home);
         let env = [
@@ -71,17 +71,17 @@ impl OneShotBench {
         self.watched_run(self.haft.clone(), args, &env)
     }
 
-    /// A prompt, in that home.
+    /// Returns a run of one prompt with this home directory.
     fn prompt_run(&self, home: &str) -> WatchedProgram {
         self.haft_run(home, &["-p", "--provider", "anthropic", "hello"])
     }
 
-    /// The least client with what the last run of haft sent.
+    /// Returns a run of the minimal client with the requests of haft's last run.
     fn client_run(&self, name: &str) -> Result<WatchedProgram> {
         let dir = self.dir.path().join(name);
-        std::fs::create_dir(&dir).context("make a directory")?;
+        std::fs::create_dir(&dir).context("create a directory")?;
         for (number, request) in self.model.take_requests().iter().enumerate() {
-            std::fs::write(dir.join(number.to_string()), &request.bytes).context("keep a request")?;
+            std::fs::write(dir.join(number.to_string()), &request.bytes).context("save a request")?;
         }
         let address = self.model.base_url().trim_start_matches("http://").to_owned();
         let env = [(client::REQUESTS, text(&dir)), (client::ADDRESS, address)];
@@ -105,12 +105,12 @@ impl OneShotBench {
         }
     }
 
-    /// Seconds to the first request and to the end, seconds of CPU, and the most memory.
+    /// Returns the seconds to the first request and to the end, the CPU seconds, and the peak memory.
     fn measure_run(&self, run: &WatchedProgram) -> Result<[f64; 4]> {
         self.model.take_requests();
         let used = run.run_successfully()?;
         let requests = self.model.take_requests();
-        let first = requests.first().context("the model was not asked")?;
+        let first = requests.first().context("the model server received no request")?;
         Ok([first.at - used.at, used.wall, used.cpu, used.peak])
     }
 }
@@ -165,7 +165,11 @@ fn measure_calls(report: &mut Report, bench: &OneShotBench) -> Result<()> {
         bench.model.take_requests();
         let used = run.run_successfully()?;
         let requests = bench.model.take_requests().len();
-        ensure!(requests == CALLS + 1, "the model was asked {requests} times, not {}", CALLS + 1);
+        ensure!(
+            requests == CALLS + 1,
+            "the model server received {requests} requests instead of {}",
+            CALLS + 1
+        );
         Ok([used.wall, used.cpu, used.peak])
     };
     let [_, cpu, _] = compare(report.plan_for_effort(CALLS_PLAN), || asked(&client), || asked(&client))?;

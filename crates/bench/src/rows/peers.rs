@@ -1,8 +1,9 @@
-//! haft beside other agents, each as its user runs it: one prompt, 50 shell calls, and a hook before every call.
+//! haft compared with other agents in their usual configuration: one prompt, 50 shell calls, and a hook before each
+//! call.
 //!
-//! All speak to the same model on loopback. Two take turns, ABBA; a peer's figures are the base, haft's the candidate. Each
-//! run gets a fresh home, and counts with everything it started. What is not on the PATH, or does not do what was asked,
-//! is skipped and named with the last that it said.
+//! All agents use the same model server on loopback. Two agents alternate in the order A B B A; the other agent's
+//! figures are the base, haft's the candidate. Each run gets a fresh home directory and includes all its child
+//! processes. An agent that is not on the PATH or fails is skipped, and the report shows its last output.
 
 mod claude;
 mod codex;
@@ -26,46 +27,46 @@ use crate::report::{Report, Unit};
 use crate::watch::{FinishedRun, WatchedProgram, last_lines};
 
 const ONE_SHOT: RepetitionPlan = RepetitionPlan { repetitions: 3, pairs: 3 };
-/// Of 50 calls, which take seconds with some.
+/// The plan for 50 calls, which take seconds with some agents.
 const CALLS_PLAN: RepetitionPlan = RepetitionPlan { repetitions: 1, pairs: 3 };
 const CALLS: usize = 50;
 
-/// Every agent but haft, which comes with the build.
+/// All agents except haft, which belongs to the build.
 const PEERS: &[PeerAgent] =
     &[zot::AGENT, codex::AGENT, claude::AGENT, opencode::AGENT, gemini::AGENT, pi::AGENT];
 
 /// An agent with a command line.
 struct PeerAgent {
-    /// Also of its program.
+    /// The name of the agent and of its program.
     name: &'static str,
-    /// Its tool that runs a command.
+    /// The tool that runs a command.
     tool: &'static str,
     /// Returns that tool's arguments for a command.
     args: fn(&str) -> Value,
-    /// Makes its home, and says how a prompt is run in it.
+    /// Sets up the home directory and returns the invocation for a prompt.
     set_up: fn(&AgentHome) -> Result<AgentInvocation>,
 }
 
-/// A throw-away home for one kind of run.
+/// A temporary home directory for one kind of run.
 struct AgentHome {
-    /// The user's home.
+    /// The user's home directory.
     dir: PathBuf,
-    /// Where the agent works.
+    /// The working directory of the agent.
     work: PathBuf,
     /// The model's address, without a path.
     url: String,
-    /// True if there is a hook before each tool call. It lets every call pass.
+    /// True if a hook runs before each tool call. The hook allows every call.
     hooked: bool,
 }
 
-/// The invocation of an agent: besides `PATH` and `HOME`, which all get.
+/// The invocation of an agent, without `PATH` and `HOME`, which all agents get.
 struct AgentInvocation {
     args: Vec<String>,
     env: Vec<(&'static str, String)>,
 }
 
 impl AgentHome {
-    /// Writes a file below the home.
+    /// Writes a file below the home directory.
     fn write(&self, name: &str, text: impl AsRef<str>) -> Result<PathBuf> {
         let path = self.dir.join(name);
         let dir = path.parent().unwrap_or(&self.dir);
@@ -75,7 +76,7 @@ impl AgentHome {
         Ok(path)
     }
 
-    /// The program of hooks that are programs: one that ends at once.
+    /// Returns the program for hooks that are programs: it exits at once.
     fn hook_program(&self) -> Result<Option<ChildProgram>> {
         self.hooked.then(|| ChildProgram::in_role(EMPTY)).transpose()
     }
@@ -85,7 +86,7 @@ impl AgentHome {
     }
 }
 
-/// One agent in one home.
+/// One agent with its home directory.
 struct InstalledAgent<'a> {
     agent: &'a PeerAgent,
     model: &'a ModelServer,
@@ -95,14 +96,14 @@ struct InstalledAgent<'a> {
 
 impl<'a> InstalledAgent<'a> {
     fn new(agent: &'a PeerAgent, program: &Path, model: &'a ModelServer, hooked: bool) -> Result<Self> {
-        let dir = tempfile::tempdir().context("make a directory")?;
+        let dir = tempfile::tempdir().context("create a directory")?;
         let (home, work) = (dir.path().join("home"), dir.path().join("work"));
         for dir in [&home, &work] {
-            std::fs::create_dir(dir).context("make a directory")?;
+            std::fs::create_dir(dir).context("create a directory")?;
         }
         let home = AgentHome { dir: home, work, url: model.base_url(), hooked };
         let invocation = (agent.set_up)(&home)?;
-        let path = std::env::var("PATH").context("no PATH")?;
+        let path = std::env::var("PATH").context("PATH is not set")?;
         let common = [("PATH", path), ("HOME", home.path("")), ("TERM", "dumb".to_owned())];
         let env = common.into_iter().chain(invocation.env);
         let watched = WatchedProgram {
@@ -114,7 +115,8 @@ impl<'a> InstalledAgent<'a> {
         Ok(Self { agent, model, watched, _dir: dir })
     }
 
-    /// A whole run with this many shell calls: seconds, seconds of CPU, and the memory of its largest process.
+    /// Runs a prompt with this many shell calls. Returns the seconds, the CPU seconds, and the memory of the largest
+    /// process.
     fn run(&self, calls: usize) -> Result<[f64; 3]> {
         self.model.set(ModelScript { calls, tool: self.agent.tool, args: self.agent.args });
         self.model.take_requests();
@@ -122,7 +124,10 @@ impl<'a> InstalledAgent<'a> {
         let requests = self.model.take_requests();
         let (asked, came) = (calls + 1, requests.len());
         if !used.success || !said.contains(LAST_WORD) || came < asked {
-            bail!("{came} of {asked} requests came; it said: {}", last_lines(&said));
+            bail!(
+                "the model server received {came} of {asked} requests; output of the agent: {}",
+                last_lines(&said)
+            );
         }
         Ok([used.wall, used.cpu, used.peak])
     }
@@ -130,7 +135,7 @@ impl<'a> InstalledAgent<'a> {
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let Some(haft) = crate::children::find_haft()? else {
-        report.skip("haft is not built: cargo build --release -p haft");
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
     let model = ModelServer::start(ModelScript::with_shell_tool("bash", 0))?;
@@ -156,7 +161,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
 
 const METRICS: [(&str, Unit); 3] = [("wall", Unit::Seconds), ("CPU", Unit::Seconds), ("peak", Unit::Bytes)];
 
-/// A peer against haft, then the peer's hook.
+/// Compares a peer with haft, then measures the peer's hook.
 fn compare_with_haft(
     report: &mut Report,
     agent: &PeerAgent,
@@ -165,7 +170,7 @@ fn compare_with_haft(
     sound: [bool; 3],
 ) -> Result<()> {
     let peer = InstalledAgent::new(agent, program, haft.model, false)?;
-    // Whatever a first run in a fresh home does is not what its user waits for every day.
+    // The first run in a fresh home directory is not typical, so it is not measured.
     peer.run(0).context("one prompt")?;
     for (what, calls, plan) in [("one", 0, ONE_SHOT), ("50 calls", CALLS, CALLS_PLAN)] {
         let found =
@@ -179,7 +184,7 @@ fn compare_with_haft(
     measure_hook(report, &peer, &hooked).context("hook")
 }
 
-/// Measures the cost of a hook before each call: the difference of two runs, by the calls.
+/// Measures the cost of a hook before each call: the difference of two runs, divided by the number of calls.
 fn measure_hook(report: &mut Report, plain: &InstalledAgent<'_>, hooked: &InstalledAgent<'_>) -> Result<()> {
     let [wall, cpu, _] =
         compare(report.plan_for_effort(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
@@ -189,7 +194,7 @@ fn measure_hook(report: &mut Report, plain: &InstalledAgent<'_>, hooked: &Instal
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a handful")]
+#[expect(clippy::cast_precision_loss, reason = "a small number")]
 fn cost_per_call(found: Comparison) -> f64 {
     (found.candidate - found.base) / CALLS as f64
 }

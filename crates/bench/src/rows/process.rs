@@ -1,4 +1,4 @@
-//! The process itself: how long it takes to start, and how much memory it holds while nothing happens.
+//! The process itself: its start time, and its memory while idle.
 //!
 //! Base: this binary in a role that does nothing.
 
@@ -31,7 +31,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     report.add_figure("host of 0, resident bytes", Unit::Bytes, memory.candidate, Some(RESIDENT));
 
     let Some(path) = find_haft()? else {
-        report.skip("haft is not built: cargo build --release -p haft");
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
     let haft = ChildProgram { path, args: vec!["--version".to_owned()] };
@@ -43,7 +43,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Seconds from the start to the first line, and resident bytes then.
+/// Returns the seconds from the start to the first line, and the resident bytes at that time.
 fn time_until_ready(program: &ChildProgram) -> Result<[f64; 2]> {
     let start = Instant::now();
     let mut child = PipedChild::start(program)?;
@@ -52,7 +52,7 @@ fn time_until_ready(program: &ChildProgram) -> Result<[f64; 2]> {
     Ok([time, platform::resident_bytes(child.id())?])
 }
 
-/// Seconds from the start to the end.
+/// Returns the seconds from the start to the end.
 fn time_until_exit(program: &ChildProgram) -> Result<[f64; 1]> {
     let start = Instant::now();
     program.run()?;

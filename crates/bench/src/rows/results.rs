@@ -1,6 +1,6 @@
-//! A long result of a tool: from the question to what the model is given, and to the lines that carry it on.
+//! A long result of a tool: from the call to the model's input and to the forwarded lines.
 //!
-//! Base: the same bytes read from a pipe of the usual size, blocking, and thrown away.
+//! Base: the same bytes read from a pipe of the default size, with blocking IO, and discarded.
 
 use std::process::Stdio;
 use std::time::Instant;
@@ -16,17 +16,17 @@ use crate::report::{LineGoal, Report, Unit};
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 
-/// Kilobytes of a result, and how they are called.
+/// The sizes of a result in kilobytes, with their labels.
 const SIZES: [(u32, &str); 3] = [(64, "64 KB"), (1024, "1 MiB"), (4096, "4 MiB")];
 
 const RECEIVED: LineGoal = LineGoal { goal: 1.0, gate: 1.3 };
 const CARRIED_ON: LineGoal = LineGoal { goal: 4.0, gate: 5.0 };
 const ALLOCATED: LineGoal = LineGoal { goal: 1.05, gate: 2.1 };
 
-/// Pictures of the two counts.
+/// The numbers of pictures in the two counts.
 const TIMES: (u32, u32) = (10, 30);
 
-/// The question that the base asks, whose id has the length of the host's.
+/// The base's question; its id has the length of the host's ids.
 const QUESTION: &str = concat!(
     r#"{"type":"tool_call","id":"00000000000000000000000000000000-1000","name":"long","args":{}}"#,
     "\n"
@@ -49,12 +49,12 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     measure_allocations(report)
 }
 
-/// 64 KB fit into a pipe, and 4 MiB do not fit into the caches: the promise is about what is between.
+/// Returns the goal only for 1 MiB: 64 KB fit into a pipe, and 4 MiB exceed the caches.
 fn goal_for_size(kilobytes: u32, goal: LineGoal) -> Option<LineGoal> {
     (kilobytes == 1024).then_some(goal)
 }
 
-/// A result that came, with the control that says whether the machine can be measured on.
+/// Measures the receipt of a result. Returns true if the machine is quiet enough.
 fn measure_received(report: &mut Report, kilobytes: u32, size: &str) -> Result<bool> {
     let plan = report.plan_for_effort(PLAN);
     let program = ChildProgram::in_role(&peers::role_with_number(ResultPayload::Other.role(), kilobytes))?;
@@ -69,11 +69,11 @@ fn measure_received(report: &mut Report, kilobytes: u32, size: &str) -> Result<b
     Ok(sound)
 }
 
-/// Bytes of memory that are asked for, for each byte of a picture that is carried on: counted from outside, by valgrind,
-/// once for few and once for more.
+/// Measures the allocated bytes for each byte of a forwarded picture. valgrind counts them, in a run with few pictures
+/// and a run with many.
 pub(super) fn measure_allocations(report: &mut Report) -> Result<()> {
     if !has_valgrind() {
-        report.skip("counting allocations needs valgrind");
+        report.skip("counting allocations needs valgrind, which is not installed");
         return Ok(());
     }
     let bytes = |times: u32| {
@@ -86,8 +86,8 @@ pub(super) fn measure_allocations(report: &mut Report) -> Result<()> {
             .output()
             .context("start valgrind")?;
         let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "a host under valgrind: {}\n{said}", output.status);
-        heap_usage(&said).with_context(|| format!("read what valgrind counted: {said}"))
+        ensure!(output.status.success(), "a host under valgrind failed: {}\n{said}", output.status);
+        heap_usage(&said).with_context(|| format!("parse the output of valgrind: {said}"))
     };
     let each = (bytes(TIMES.1)? - bytes(TIMES.0)?) / f64::from(TIMES.1 - TIMES.0);
     report
@@ -96,7 +96,7 @@ pub(super) fn measure_allocations(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Bytes by all allocations, larger ones in place of smaller ones counted in full.
+/// Returns the bytes of all allocations; a reallocation counts in full.
 fn heap_usage(said: &str) -> Option<f64> {
     let line = said.lines().find(|line| line.contains("total heap usage:"))?;
     let (_, bytes) = line.strip_suffix(" bytes allocated")?.rsplit_once(' ')?;
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_of_all_allocations_are_read() {
+    fn reads_bytes_of_all_allocations() {
         let said = "\
 ==7== HEAP SUMMARY:
 ==7==     in use at exit: 1,024 bytes in 2 blocks

@@ -1,7 +1,7 @@
 //! The cost of a sandbox at the start of a program.
 //!
-//! Base: the launcher starts a program that ends at once, and its end is seen; candidate: the same in a sandbox with two
-//! listed directories.
+//! Base: the launcher starts a program that exits at once, and waits for its exit. Candidate: the same in a sandbox
+//! with two listed directories.
 
 use std::time::Instant;
 
@@ -17,13 +17,13 @@ use crate::report::{LineGoal, Report, Unit};
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 
-/// The time that a level may add, in seconds.
+/// The time that a sandbox level may add, in seconds.
 const STANDARD: LineGoal = LineGoal { goal: 2e-3, gate: 6e-3 };
 const STRICT: LineGoal = LineGoal { goal: 20e-3, gate: 40e-3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let Some(haft) = children::find_haft()? else {
-        report.skip("haft is not built");
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
     let (runtime, dir) = (runtime()?, tempfile::tempdir()?);
@@ -64,7 +64,7 @@ fn time_start(runtime: &Runtime, launcher: &Launcher, sandbox: Option<Sandbox>) 
     runtime.block_on(async {
         let start = Instant::now();
         let status = GroupChild::spawn(spec)?.wait().await?;
-        ensure!(status.success(), "it ended with {status}");
+        ensure!(status.success(), "the program ended with {status}");
         Ok([start.elapsed().as_secs_f64()])
     })
 }

@@ -1,8 +1,8 @@
-//! The interactive mode: how long it takes from a key to the screen, and what it does while nothing happens.
+//! The interactive mode: the time from a key press to the screen, and the wake-ups while idle.
 //!
-//! The program itself in a terminal, with a conversation of 100,000 messages behind it, while the model writes 500 tokens
-//! a second. There is no base: a person does not notice what is less than a frame of the display. What is measured is
-//! more than the program: the terminal in memory reads all that it prints.
+//! The program runs in a terminal, with a conversation of 100,000 messages, while the model writes 500 tokens a second.
+//! There is no base: a person does not notice less than a frame of the display. The figures include the terminal
+//! emulator, which reads all output.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,13 +24,13 @@ const MESSAGES: usize = 100_000;
 
 const TOKENS_PER_SECOND: u32 = 500;
 
-/// Keys that are pressed, in full and for a first look.
+/// The number of key presses, in a full run and in a quick run.
 const KEYS: (usize, usize) = (1_000, 200);
 
-/// As many keys stand in the editor before it is emptied.
+/// The number of keys typed before the editor is cleared.
 const BURST: usize = 20;
 
-/// Between two keys, so that they fall on all places within a frame.
+/// The pause between two key presses; it spreads them over all offsets within a frame.
 const BETWEEN: [Duration; 5] = [
     Duration::from_millis(13),
     Duration::from_millis(29),
@@ -39,29 +39,29 @@ const BETWEEN: [Duration; 5] = [
     Duration::from_millis(23),
 ];
 
-/// The texts that are searched for in turn: what is in every message, and what is in none, for which all of them are
-/// read.
+/// The search texts, used alternately: one occurs in every message, the other in none, which requires reading all
+/// messages.
 const SEARCHED: [&str; 2] = ["message", "nowhere"];
 
 /// The time without input while wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// A frame of most displays.
+/// The duration of a frame on most displays.
 const FRAME: LineGoal = LineGoal { goal: 16e-3, gate: 32e-3 };
 
 const WAKES: LineGoal = LineGoal { goal: 2.0, gate: 4.0 };
 
-/// The beginning of the editor's line in this row: nothing that a model says.
+/// The beginning of the editor's line in this row; the model never writes it.
 const MARK: &str = "key";
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let Some(haft) = find_haft()? else {
-        report.skip("haft is not built: cargo build --release -p haft");
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
-    let dir = tempfile::tempdir().context("make a directory")?;
+    let dir = tempfile::tempdir().context("create a directory")?;
     let (home, work) = (dir.path().join("home"), dir.path().join("work"));
-    std::fs::create_dir_all(&home).and_then(|()| std::fs::create_dir(&work)).context("make a directory")?;
+    std::fs::create_dir_all(&home).and_then(|()| std::fs::create_dir(&work)).context("create a directory")?;
     std::fs::write(home.join("config.toml"), "[compaction]\nauto = false\n").context("write the settings")?;
     long_session(&home, &work)?;
     let model = PacedModel::start(TOKENS_PER_SECOND)?;
@@ -91,7 +91,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A conversation that the work directory goes on with.
+/// Writes a conversation that haft resumes in the work directory.
 fn long_session(home: &Path, work: &Path) -> Result<()> {
     let session = SessionStore::new(home.join("sessions")).create(work);
     let time = || Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned());
@@ -117,16 +117,16 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Counts the wake-ups of the program while nothing happens.
+/// Counts the wake-ups of the program while it is idle.
 fn measure_idle(report: &mut Report, what: &str, screen: &Pty) {
-    // What was begun before comes to its end.
+    // Work that has already started must finish first.
     screen.printed_within(Duration::from_secs(1));
-    #[expect(clippy::cast_precision_loss, reason = "a count that is small")]
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
     let wakes = screen.wake_ups_within(IDLE) as f64 / IDLE.as_secs_f64();
     report.add_figure(what, Unit::Count, wakes, Some(WAKES));
 }
 
-/// Presses keys, and says for each how many seconds later it stood on the screen.
+/// Presses keys and returns for each the seconds until it appeared on the screen.
 fn time_key_presses(screen: &Pty, keys: usize) -> Vec<f64> {
     let mut times = Vec::with_capacity(keys);
     let mut typed = String::new();
@@ -149,12 +149,12 @@ fn time_key_presses(screen: &Pty, keys: usize) -> Vec<f64> {
     times
 }
 
-/// Of times in their order, the one that so many hundredths are no longer than.
+/// Returns the percentile of sorted times.
 fn percentile(times: &[f64], percent: usize) -> f64 {
     times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
-/// Searches the conversation, and says for each key how many seconds later it stood on the screen.
+/// Searches the conversation and returns for each key the seconds until it appeared on the screen.
 fn time_searches(screen: &Pty, keys: usize) -> Vec<f64> {
     let mut times = Vec::with_capacity(keys);
     screen.press(&["ctrl+u"]);

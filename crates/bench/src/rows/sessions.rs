@@ -1,7 +1,7 @@
-//! Session files: the summary of one as a list shows it, and going on with one of any length.
+//! Session files: the summary of a session in a list, and resuming sessions of different lengths.
 //!
-//! Base of the first: reading the file in pieces and finding its newlines, the least that tells entries apart.
-//! Candidate: the summary. The second compares a file with one ten times as long: how long a session is must not matter.
+//! Base of the summary: reading the file in pieces and finding its newlines, the minimum for separating entries.
+//! Resuming compares a file with a file ten times as long, because the length of a session must not matter.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -29,25 +29,25 @@ const LONG_PLAN: RepetitionPlan = RepetitionPlan { repetitions: 3, pairs: 6 };
 
 const LONG_SUMMARY: LineGoal = LineGoal::without_gate(2.0);
 
-/// Sessions of a list, and entries of each: 1 MB.
+/// The sessions of a list, and the entries of each: 1 MB.
 const LISTED: u32 = 200;
 
 const LISTED_ENTRIES: u64 = 1_900;
 
-/// Seconds that nobody notices.
+/// A time in seconds that a user does not notice.
 const LIST: f64 = 0.2;
 
 const SHORT: u64 = 100_000;
 
 const LONG: u64 = 1_000_000;
 
-/// Entries that a session goes on with: what came after its last compaction.
+/// The entries since the last compaction, which a resumed session starts with.
 const NEWEST: u64 = 200;
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let dir = tempfile::tempdir().context("make a directory")?;
+    let dir = tempfile::tempdir().context("create a directory")?;
     let long_ones = dir.path().join("long");
-    std::fs::create_dir(&long_ones).context("make a directory")?;
+    std::fs::create_dir(&long_ones).context("create a directory")?;
     let (short, long) = (write_session(&long_ones, 1, SHORT)?, write_session(&long_ones, 2, LONG)?);
     summary(report, &short)?;
     long_summary(report, &long)?;
@@ -66,10 +66,10 @@ fn long_summary(report: &mut Report, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The summaries of many sessions, as a list shows them.
+/// Measures the summaries of many sessions, as a list shows them.
 fn list(report: &mut Report, dir: &Path) -> Result<()> {
     let project = dir.join("project");
-    std::fs::create_dir(&project).context("make a directory")?;
+    std::fs::create_dir(&project).context("create a directory")?;
     for number in 1..=LISTED {
         write_session(&project, number, LISTED_ENTRIES)?;
     }
@@ -81,7 +81,7 @@ fn list(report: &mut Report, dir: &Path) -> Result<()> {
             seen += usize::from(found.summary()?.messages > 0);
         }
         let [_, cpu] = clock.stop();
-        ensure!(seen == LISTED as usize, "{seen} sessions");
+        ensure!(seen == LISTED as usize, "the list has {seen} sessions");
         times.push(cpu);
     }
     report.add_figure(
@@ -93,7 +93,7 @@ fn list(report: &mut Report, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Measures the time that an entry holds up the thread that appends it, without waiting for the disk.
+/// Measures how long appending an entry blocks the calling thread, without waiting for the disk.
 fn measure_append(report: &mut Report, dir: &Path) -> Result<()> {
     let session = Session::create(dir, dir);
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -152,19 +152,20 @@ fn time_newline_scan(file: &Path) -> Result<[f64; 2]> {
         lines += memchr::memchr_iter(b'\n', piece).count();
     }
     let times = clock.stop();
-    ensure!(lines as u64 > SHORT, "{lines} lines");
+    ensure!(lines as u64 > SHORT, "the file has only {lines} lines");
     Ok(times)
 }
 
 fn time_summary(file: &Path, entries: u64) -> Result<[f64; 2]> {
-    let root = file.parent().and_then(Path::parent).context("the directory of all sessions")?;
-    let id = file.file_stem().context("a session's file has a name")?.to_string_lossy();
+    let root =
+        file.parent().and_then(Path::parent).context("the session file is not in a project directory")?;
+    let id = file.file_stem().context("the session file has no name")?.to_string_lossy();
     let found = SessionStore::new(root).find(&id)?;
     let clock = WallCpuTimer::start();
     let summary = found.summary()?;
     let times = clock.stop();
-    // The compaction is no message.
-    ensure!(summary.messages as u64 + 1 == entries, "{} messages", summary.messages);
+    // The compaction entry is not a message.
+    ensure!(summary.messages as u64 + 1 == entries, "the summary counts {} messages", summary.messages);
     Ok(times)
 }
 
@@ -173,14 +174,18 @@ fn time_resume(file: &Path) -> Result<[f64; 2]> {
     let session = Session::open(file)?;
     let context = session.context();
     let times = clock.stop();
-    ensure!(context.messages.len() as u64 == NEWEST + 1, "{} messages", context.messages.len());
+    ensure!(
+        context.messages.len() as u64 == NEWEST + 1,
+        "the resumed session has {} messages",
+        context.messages.len()
+    );
     Ok(times)
 }
 
-/// A session of so many entries of 546 bytes, compacted before the newest ones.
+/// Writes a session of `entries` entries of 546 bytes, with a compaction before the newest ones.
 fn write_session(dir: &Path, number: u32, entries: u64) -> Result<PathBuf> {
     let path = dir.join(format!("{number:032x}.jsonl"));
-    let mut file = BufWriter::new(File::create(&path).context("make a session")?);
+    let mut file = BufWriter::new(File::create(&path).context("create a session")?);
     let time = "2026-01-02T03:04:05.678Z";
     writeln!(
         file,

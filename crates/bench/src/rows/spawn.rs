@@ -1,7 +1,7 @@
-//! Starting an extension from a large program. A start that copies the memory map grows with the program.
+//! Starting an extension from a large program. A start that copies the memory map takes longer in a larger program.
 //!
-//! Base: a small program that starts one through a host; candidate: the same with ballast. The copy is work of the
-//! program itself, so its own CPU time is what has a goal.
+//! Base: a small program that starts an extension through a host. Candidate: the same program with ballast. The program
+//! itself does the copying, so the goal applies to its own CPU time.
 
 use anyhow::{Context, Result};
 
@@ -34,6 +34,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
 /// Returns the times that the program reports.
 fn read_spawn_times(spawner: &mut PipedChild) -> Result<[f64; 2]> {
     let line = spawner.ask("one")?;
-    let (wall, cpu) = str::from_utf8(&line)?.trim().split_once(' ').context("two times")?;
-    Ok([wall.parse().context("read a time")?, cpu.parse().context("read a time")?])
+    let (wall, cpu) =
+        str::from_utf8(&line)?.trim().split_once(' ').context("the program did not report two times")?;
+    Ok([wall.parse().context("parse a time")?, cpu.parse().context("parse a time")?])
 }

@@ -1,7 +1,7 @@
-//! Starting many extensions: until all are ready.
+//! Starting many extensions until all are ready.
 //!
-//! Base: start the same processes with the standard library and read the first line of each. Longer than a time
-//! slice, so only the CPU time of this process has a goal; the wall time is reported.
+//! Base: start the same processes with the standard library and read the first line of each. A block takes longer than
+//! a time slice, so only the CPU time of this process has a goal; the wall time is only reported.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::platform::allow_many_files;
 use crate::report::{LineGoal, Report, Unit};
 use crate::{peers, platform};
 
-/// The numbers of extensions, and the repetitions of each.
+/// The numbers of extensions, and the repetitions for each number.
 const COUNTS: [(usize, RepetitionPlan); 4] = [
     (1, RepetitionPlan { repetitions: 5, pairs: 20 }),
     (10, RepetitionPlan { repetitions: 5, pairs: 10 }),
@@ -74,12 +74,12 @@ fn time_host_start(runtime: &Runtime, specs: &[ExtensionSpec]) -> Result<[f64; 2
         let times = clock.stop();
         let ready = host.hooks().before_tool_execute.len();
         host.shutdown().await;
-        ensure!(ready == count, "{ready} of {count} extensions came up");
+        ensure!(ready == count, "{ready} of {count} extensions started");
         Ok(times)
     })
 }
 
-/// Wall and own CPU time, in seconds.
+/// Measures wall time and the process's own CPU time, in seconds.
 pub(super) struct WallCpuTimer {
     wall: Instant,
     cpu: f64,

@@ -1,6 +1,6 @@
-//! A panel that is drawn 20,000 times a second: how often the host wakes up for it, and what of it is shown.
+//! A panel that is drawn 20,000 times a second: the wake-ups of the host, and the contents that it shows.
 //!
-//! There is no base: wakes are counted. The last content that was drawn has to be the last that is shown.
+//! There is no base, because wake-ups are counted. The last drawn content must be the last shown content.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::peers::stream::{COMMAND, DURATION, FRAMES, frame_number};
 use crate::platform;
 use crate::report::{LineGoal, Report, Unit};
 
-/// Of the host, for each content that the extension drew.
+/// The limit for wake-ups of the host per drawn content.
 const WAKES: LineGoal = LineGoal { goal: 0.05, gate: 0.2 };
 
-/// Far more than it takes until the last content is shown.
+/// A limit far above the time until the last content is shown.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
@@ -41,10 +41,10 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A counter on an SDK extension: steady.
+/// Measures a counter of an SDK extension, which is steady.
 pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
     let sdk = run_stream(peers::STREAM, StreamEnd::LastFrame)?;
-    ensure!(sdk.last == FRAMES, "content {} of {FRAMES} is the last that was shown", sdk.last);
+    ensure!(sdk.last == FRAMES, "the last shown content is {} of {FRAMES}", sdk.last);
     report
         .add_figure("SDK, wakes by frame drawn", Unit::Count, sdk.wakes / f64::from(FRAMES), Some(WAKES))
         .make_gated();
@@ -53,21 +53,21 @@ pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// When a stream has been watched for long enough.
+/// The condition that ends the measurement of a stream.
 #[derive(Debug, Clone, Copy)]
 enum StreamEnd {
-    /// Its last content is shown.
+    /// The last content is shown.
     LastFrame,
-    /// It should be over: one that is held back never gets there.
+    /// The expected duration has passed. A stream that is held back never shows its last content.
     TimeIsUp,
 }
 
 /// The result of a stream.
 #[derive(Debug)]
 struct StreamResult {
-    /// Times that a thread of this process went to sleep and was woken.
+    /// The number of times that a thread of this process slept and was woken.
     wakes: f64,
-    /// Seconds of this process.
+    /// The CPU seconds of this process.
     cpu: f64,
     shown: u32,
     /// The number of the content that was shown last.
@@ -80,25 +80,25 @@ fn run_stream(role: &str, until: StreamEnd) -> Result<StreamResult> {
     runtime()?.block_on(async {
         let host =
             Host::builder(bench_host_config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
-        let (wakes, cpu) = (platform::wakes()?, platform::cpu_time());
-        host.run_command(&CancellationToken::new(), COMMAND, "").await.context("begin the stream")?;
+        let (wakes, cpu) = (platform::wake_up_count()?, platform::cpu_time());
+        host.run_command(&CancellationToken::new(), COMMAND, "").await.context("start the stream")?;
         match until {
             StreamEnd::LastFrame => {
                 timeout(PATIENCE, screen.complete.notified()).await.context("wait for the last content")?;
             }
             StreamEnd::TimeIsUp => sleep(DURATION).await,
         }
-        let (wakes, cpu) = (platform::wakes()? - wakes, platform::cpu_time() - cpu);
+        let (wakes, cpu) = (platform::wake_up_count()? - wakes, platform::cpu_time() - cpu);
         let (shown, last) = *screen.seen.lock().unwrap_or_else(PoisonError::into_inner);
         host.shutdown().await;
         Ok(StreamResult { wakes, cpu, shown, last })
     })
 }
 
-/// A front end that counts.
+/// A front end that counts panel contents.
 #[derive(Debug, Default)]
 struct CountingFrontend {
-    /// The number of contents that were shown, and the number of the last.
+    /// The number of shown contents, and the number of the last one.
     seen: Mutex<(u32, u32)>,
     complete: Notify,
 }

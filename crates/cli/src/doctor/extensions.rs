@@ -99,7 +99,8 @@ fn run_finding(seen: &InstallationState, spec: &ExtensionSpec) -> Finding {
 
 /// Removes the beginning of a message that the finding already contains.
 fn without_prefix(why: &str) -> &str {
-    why.strip_prefix("cannot be started: ").unwrap_or(why)
+    let beginnings = ["cannot start: ", "cannot be started: "];
+    beginnings.iter().find_map(|beginning| why.strip_prefix(beginning)).unwrap_or(why)
 }
 
 /// Returns a finding for each locked tool. The model does not see locked tools until the user approves them.

@@ -120,7 +120,7 @@ fn review_proposal(home: &Home, proposal: InstallProposal, yes: bool) -> anyhow:
     print_lines(&proposal.lines())?;
     let unconfined = proposal.entry().sandbox.is_none() && proposal.manifest().exec.is_some();
     let question = match unconfined {
-        true => format!("let {name} run NOT SANDBOXED, with all your rights?"),
+        true => format!("let {name} run WITHOUT A SANDBOX, with all your rights?"),
         false => format!("approve {name}?"),
     };
     let agreed = if yes { Ok(true) } else { confirm_at_terminal(&question) };

@@ -40,7 +40,9 @@ pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Re
     let shown = target.display();
     let unconfined = file.hooks().iter().any(|hook| hooks::sandbox_text(&config, &hook.name).1);
     let question = match unconfined {
-        true => format!("write these hooks to {shown} and let them run NOT SANDBOXED, with all your rights?"),
+        true => {
+            format!("write these hooks to {shown} and let them run WITHOUT A SANDBOX, with all your rights?")
+        }
         false => format!("write these hooks to {shown}?"),
     };
     if !yes && !confirm_at_terminal(&question)? {

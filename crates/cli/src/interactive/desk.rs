@@ -74,67 +74,67 @@ impl UiBackend {
         ask: BackendRequest,
         answers: &mpsc::Sender<BackendReply>,
     ) -> Option<BackendReply> {
+        use {BackendReply as Reply, BackendRequest as Request};
+
         let context = || Arc::clone(&self.context);
         Some(match ask {
-            BackendRequest::Conversation { session } => {
+            Request::Conversation { session } => {
                 let id = session.clone();
                 let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
-                BackendReply::Conversation(session, messages.flatten())
+                Reply::Conversation(session, messages.flatten())
             }
-            BackendRequest::Files => {
-                BackendReply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
+            Request::Files => {
+                Reply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
             }
-            BackendRequest::Branch => BackendReply::Branch(self.read_off_thread(files::current_branch).await),
-            BackendRequest::History => {
-                BackendReply::History(self.try_off_thread(|context| history::read(&context.home)).await)
+            Request::Branch => Reply::Branch(self.read_off_thread(files::current_branch).await),
+            Request::History => {
+                Reply::History(self.try_off_thread(|context| history::read(&context.home)).await)
             }
-            BackendRequest::Remember(prompt) => {
+            Request::Remember(prompt) => {
                 self.read_off_thread(move |context| history::append_prompt(&context.home, &prompt)).await;
                 return None;
             }
-            BackendRequest::Image { number, path } => BackendReply::Image(
+            Request::Image { number, path } => Reply::Image(
                 number,
                 self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await,
             ),
-            BackendRequest::Providers => BackendReply::Providers(
+            Request::Providers => Reply::Providers(
                 self.read_off_thread(|context| settings::list_providers(&context.home)).await,
             ),
-            BackendRequest::Login { provider, key } => {
-                BackendReply::Login(self.spawn_task(settings::login(context(), provider, key)).await)
+            Request::Login { provider, key } => {
+                Reply::Login(self.spawn_task(settings::login(context(), provider, key)).await)
             }
-            BackendRequest::Logout { provider } => BackendReply::Logout(
-                self.try_off_thread(|context| settings::logout(&context.home, provider)).await,
-            ),
-            BackendRequest::Export { session, to } => {
-                BackendReply::Export(self.spawn_task(sessions::export(context(), session, to)).await)
+            Request::Logout { provider } => {
+                Reply::Logout(self.try_off_thread(|context| settings::logout(&context.home, provider)).await)
             }
-            BackendRequest::Delete { session } => BackendReply::Delete(
-                self.try_off_thread(move |context| sessions::delete(context, &session)).await,
-            ),
-            BackendRequest::Rename { session, name } => BackendReply::Rename(
+            Request::Export { session, to } => {
+                Reply::Export(self.spawn_task(sessions::export(context(), session, to)).await)
+            }
+            Request::Delete { session } => {
+                Reply::Delete(self.try_off_thread(move |context| sessions::delete(context, &session)).await)
+            }
+            Request::Rename { session, name } => Reply::Rename(
                 self.try_off_thread(move |context| sessions::rename(context, &session, &name)).await,
             ),
-            BackendRequest::Trust => BackendReply::Trust(
+            Request::Trust => Reply::Trust(
                 self.try_off_thread(|context| trust::describe_project(&context.home, &context.cwd)).await,
             ),
-            BackendRequest::Grant { digest } => BackendReply::Grant(
+            Request::Grant { digest } => Reply::Grant(
                 self.try_off_thread(move |context| {
                     trust::trust_project(&context.home, &context.cwd, &digest)
                 })
                 .await,
             ),
-            BackendRequest::Shell { number, command } => self.run_shell(number, command, answers).await,
-            BackendRequest::StopShell { number } => {
+            Request::Shell { number, command } => self.run_shell(number, command, answers).await,
+            Request::StopShell { number } => {
                 self.shells.stop(number);
                 return None;
             }
-            BackendRequest::Settings => {
-                BackendReply::Settings(self.read_off_thread(settings::setting_rows).await)
+            Request::Settings => Reply::Settings(self.read_off_thread(settings::setting_rows).await),
+            Request::Set { name, value } => {
+                Reply::Set(self.try_off_thread(move |context| settings::set(context, &name, &value)).await)
             }
-            BackendRequest::Set { name, value } => BackendReply::Set(
-                self.try_off_thread(move |context| settings::set(context, &name, &value)).await,
-            ),
-            BackendRequest::Themes => BackendReply::Themes(self.read_off_thread(settings::list_themes).await),
+            Request::Themes => Reply::Themes(self.read_off_thread(settings::list_themes).await),
         })
     }
 

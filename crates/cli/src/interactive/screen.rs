@@ -191,7 +191,7 @@ mod tests {
         );
         let settings = load_settings(&config, None);
         assert_eq!(settings, Settings::default());
-        assert_eq!(super::load_settings(&config, Some("linear")).screen(), Where::Linear);
-        assert_eq!(super::load_settings(&config, Some("inline")).screen(), Where::Inline);
+        assert_eq!(load_settings(&config, Some("linear")).screen(), Where::Linear);
+        assert_eq!(load_settings(&config, Some("inline")).screen(), Where::Inline);
     }
 }

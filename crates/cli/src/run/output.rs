@@ -222,29 +222,23 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         AgentEvent::ExtNotify { extension, level, message } => {
             EventText::Notice(attribute_rows(extension, level_prefix(*level), message, width()))
         }
-        AgentEvent::GateOff { extension, reason } => {
-            EventText::Notice(haft_message(&gate_off_text(extension, reason), width()))
-        }
-        AgentEvent::EventGap { lost } => EventText::Notice(haft_message(&gap_text(*lost), width())),
-        AgentEvent::ExtensionError(fault) => EventText::Notice(haft_message(&fault_text(fault), width())),
-        AgentEvent::Error { message, .. } => EventText::Notice(haft_message(message, width())),
+        AgentEvent::GateOff { extension, reason } => notice(&gate_off_text(extension, reason), width),
+        AgentEvent::EventGap { lost } => notice(&gap_text(*lost), width),
+        AgentEvent::ExtensionError(fault) => notice(&fault_text(fault), width),
+        AgentEvent::Error { message, .. } => notice(message, width),
         AgentEvent::Retry { attempt, delay_ms, message, .. } => {
-            EventText::Notice(haft_message(&retry_text(*attempt, *delay_ms, message), width()))
+            notice(&retry_text(*attempt, *delay_ms, message), width)
         }
-        AgentEvent::SessionRepaired { id, message } => {
-            EventText::Notice(haft_message(&repair_text(id, message), width()))
-        }
+        AgentEvent::SessionRepaired { id, message } => notice(&repair_text(id, message), width),
         AgentEvent::ModelFallback { from, to, message } => {
-            EventText::Notice(haft_message(&format!("{message}; switching from {from} to {to}"), width()))
+            notice(&format!("{message}; switching from {from} to {to}"), width)
         }
         AgentEvent::CompactionStart { .. } => EventText::Progress("… compacting the conversation".to_owned()),
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
             compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
         }
         AgentEvent::Interrupted { .. } => EventText::Progress("… stopping".to_owned()),
-        AgentEvent::TurnDiscarded { by, reason } => {
-            EventText::Notice(haft_message(&discarded_text(by, reason), width()))
-        }
+        AgentEvent::TurnDiscarded { by, reason } => notice(&discarded_text(by, reason), width),
         AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }
@@ -277,6 +271,11 @@ fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Even
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => EventText::Nothing,
     }
+}
+
+/// A message of haft itself.
+fn notice(text: &str, width: impl FnOnce() -> Option<usize>) -> EventText {
+    EventText::Notice(haft_message(text, width()))
 }
 
 fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {

@@ -139,7 +139,7 @@ fn permission_items(config: &Config, spec: &ExtensionSpec) -> Vec<InventoryItem>
     });
     let sandbox = match sandbox::level_of(config, spec) {
         Some(level) => format!("{name}: {level}"),
-        None => format!("{name}: none, so it runs NOT SANDBOXED, with all your rights"),
+        None => format!("{name}: none, so it runs WITHOUT A SANDBOX, with all your rights"),
     };
     let sandbox =
         InventoryItem { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };

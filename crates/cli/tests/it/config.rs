@@ -58,12 +58,12 @@ fn applies_settings_of_trusted_project() {
         .unwrap();
     let ended = world.haft(&["-p", "--trust-project", "hi"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "from the project\n"), "{ended:?}");
-    let told = "haft: ROOT/project/.haft/config.toml sets grant, which only the user's own config.toml may: ignored\n";
+    let told = "haft: ROOT/project/.haft/config.toml sets grant, which only your own config.toml may set; these settings are ignored\n";
     assert_eq!(ended.stderr, told);
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
     assert_eq!(ended.code, 6);
     let told = "haft: not used, because the project is not trusted: .haft/config.toml (sets grant, model, \
-                provider); `haft trust` shows and allows it\n";
+                provider); run `haft trust` to review and trust it\n";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
 }
 
@@ -72,7 +72,7 @@ fn names_missing_extension_directory() {
     let world = world("extensions = ['gone']\n", "");
     let ended = world.haft(&["-p", "hi"]);
     assert_eq!(ended.code, 9);
-    let told = "haft: ROOT/home/config.toml:1: extensions: there is no directory ROOT/home/gone; correct the path or \
+    let told = "haft: ROOT/home/config.toml:1: `extensions`: the directory ROOT/home/gone does not exist; correct the path or \
                 remove it\n";
     assert_eq!(ended.stderr, told);
     let ended = world.haft(&["config", "show"]);

@@ -153,13 +153,13 @@ fn reports_problems_with_next_step() {
       ok     ROOT/home: only you can change it
       WRONG  auth.json: is readable by other users (mode 644), so haft does not use its keys
              > chmod 600 ROOT/home/auth.json
-      WRONG  trust.json: ROOT/home/trust.json is damaged (line 1, column 1), so nothing it says counts; remove it, and trust again
+      WRONG  trust.json: ROOT/home/trust.json is damaged (line 1, column 1), so haft ignores the file; remove it, then run `haft trust` again
              > mv ROOT/home/trust.json ROOT/home/trust.json.old
       WRONG  models.json: is writable by other users (mode 666)
              > chmod go-w ROOT/home/models.json
 
     settings
-      WRONG  models.json: ROOT/home/models.json is not JSON: EOF while parsing a list at line 1 column 1
+      WRONG  models.json: ROOT/home/models.json is not valid JSON: EOF while parsing a list at line 1 column 1
              > ${EDITOR:-vi} ROOT/home/models.json
 
     keys
@@ -172,9 +172,9 @@ fn reports_problems_with_next_step() {
       note   ROOT/project: is not trusted, because trust.json cannot be read
 
     extensions
-      WRONG  broken: cannot be loaded: ROOT/home/extensions/broken/extension.json is not a JSON object: it ends in the middle
+      WRONG  broken: cannot be loaded: ROOT/home/extensions/broken/extension.json is not a JSON object: unexpected end of file
              > ${EDITOR:-vi} ROOT/home/extensions/broken/extension.json
-      note   theirs: cannot be loaded: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: mistake in line 1, column 2
+      note   theirs: cannot be loaded: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: syntax error in line 1, column 2
       note   off: is disabled
              > haft ext enable off
       note   [grant.crash]: has no effect: no extension has exactly this name
@@ -298,7 +298,7 @@ fn reports_approved_and_unapproved_extensions() {
     };
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
-    assert!(text.contains("was not approved"), "{text}");
+    assert!(text.contains("is not approved"), "{text}");
     let approved = world.haft(&["ext", "trust", "x", "--yes"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let (code, state, text, _) = told();

@@ -57,7 +57,7 @@ fn unusable_named_extension_ends_run() {
     let named = |path: &str, expect: &str| {
         check(&world, &["--provider", "scripted", "--model", "script.json", "-e", path, "hi"], 3, expect);
     };
-    named("./typo", "there is no directory ROOT/project/typo");
+    named("./typo", "no such directory: ROOT/project/typo");
     named("./redact/redact.js", "redact.js is a file; --ext takes the extension's directory");
     named("./redact", "gone.js");
 }

@@ -271,7 +271,7 @@ fn runs_placed_extension_only_as_approved() {
     assert!(listed(&world).0.contains(" unapproved "));
     let ended = world.haft(&["ext", "trust", "hello"]);
     assert_eq!(ended.code, 8, "{ended:?}");
-    assert!(ended.stdout.contains("UNCONFINED") && ended.stderr.contains("with --yes"), "{ended:?}");
+    assert!(ended.stdout.contains("WITHOUT A SANDBOX") && ended.stderr.contains("with --yes"), "{ended:?}");
     run(&world);
     assert!(!mark.exists());
 
@@ -320,9 +320,9 @@ fn repairs_copy_and_keeps_its_state() {
     world.haft(&["ext", "install", "-y", "src/hello"]);
     for runs in 1..4 {
         let ended = run(&world);
-        // Every repair is reported.
-        let said = "its installed copy was changed; put back as it was approved: run. Change it where it was installed \
-                    from: `haft ext update hello` takes that";
+        // What was put back is said, whoever changed it.
+        let said = "the installed copy was changed and restored to the approved version: run; change the files in the \
+                    install source and run `haft ext update hello`";
         assert_eq!(ended.stderr.contains(said), runs > 1, "{ended:?}");
         let state = std::fs::read_to_string(world.home().join("copies/hello/state")).unwrap();
         assert_eq!(state.lines().count(), runs);
@@ -341,7 +341,7 @@ fn rolls_back_to_previous_version() {
     assert!(ended.stderr.contains("is already approved"), "{ended:?}");
     script(&world.project().join("src/hello/run"), "exit 0");
     let ended = world.haft(&["ext", "update", "hello"]);
-    assert!(ended.code == 8 && ended.stdout.contains("files, since then: run (changed)"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stdout.contains("files changed since: run (changed)"), "{ended:?}");
     assert_eq!(world.haft(&["ext", "update", "-y"]).code, 0);
     let code = || std::fs::read_to_string(world.home().join("copies/hello/run")).unwrap();
     assert!(code().contains("exit 0"));
@@ -370,8 +370,7 @@ fn lock_file_writable_by_others_approves_nothing() {
         ended.stderr.contains("lock_invalid") && ended.stderr.contains("written by other users"),
         "{ended:?}"
     );
-    let why =
-        "no tool may run: extensions.lock.json cannot be used and nobody knows which extensions have to be";
+    let why = "no tool may run: extensions.lock.json cannot be used, so the required extensions are unknown";
     assert!(ended.stderr.contains(why) && !ended.stderr.contains("spawn_failed"), "{ended:?}");
     assert!(!world.home().join("copies/hello/was-run").exists());
     assert!(world.haft(&["ext", "list"]).stderr.contains("can be written by other users"));

@@ -46,7 +46,7 @@ fn shows_parts_and_does_not_trust_without_consent() {
     --- stdout
     project: ROOT/project
     ! settings: .haft/config.toml:1: provider = "scripted": replaces your provider
-      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; `haft ext enable look --scope project` lets it run
+      extension: extension look in ROOT/project/.haft/extensions/look does not run: the extension is disabled; run `haft ext enable look --scope project` to enable it
       settings: .haft/config.toml sets model, provider
       obeyed: AGENTS.md
       skill: s: Does s.
@@ -83,7 +83,7 @@ fn shows_hooks_of_project() {
     let hooks: Vec<_> =
         shown.lines().filter(|line| line.contains(" hook: ") || line.contains(" sandbox: ")).collect();
     insta::assert_snapshot!(hooks.join("\n"), @"
-    ! sandbox: gate: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: gate: none, so it runs WITHOUT A SANDBOX, with all your rights
     ! hook: near sets LD_PRELOAD=./x.so
       hook: gate runs: python3 gate.py; before_tool, approve_tool, events
       hook: near runs: sh -c 'n x' in d; events
@@ -104,8 +104,8 @@ fn uses_trusted_project_until_it_changes() {
     assert!(again.code == 0 && again.stderr.contains("is already trusted"), "{again:?}");
     fs::write(world.project().join("AGENTS.md"), "Be cruel.").unwrap();
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
-    let told = "haft: the project is no longer trusted, because it is not what it was: AGENTS.md (changed); `haft trust` \
-                shows it and asks\nhaft: so this of it is not used: ";
+    let told = "haft: the project is no longer trusted, because files changed: AGENTS.md (changed); run `haft \
+                trust` to review and trust it\nhaft: these project files are not used: ";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
     let listed = world.haft(&["trust", "--list"]);
     assert!(listed.stdout.ends_with("  ROOT/project  (changed, so no longer trusted)\n"), "{listed:?}");
@@ -148,10 +148,10 @@ fn shows_permissions_of_extension() {
     let lines: Vec<_> =
         shown.lines().filter(|line| line.contains("asks") || line.contains("plain")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
-    ! may: asks: fs.write: reads and changes $WORKSPACE, past haft's gates
-    ! sandbox: plain: none, so it runs NOT SANDBOXED, with all your rights
+    ! may: asks: fs.write: reads and changes $WORKSPACE, bypassing haft's gates
+    ! sandbox: plain: none, so it runs WITHOUT A SANDBOX, with all your rights
       extension: asks in .haft/extensions/asks runs: true
-      may: asks: env: gets from your environment WEATHER_TOKEN
+      may: asks: env: reads the environment variable WEATHER_TOKEN
       sandbox: asks: standard
       extension: plain in .haft/extensions/plain runs: true
     ");

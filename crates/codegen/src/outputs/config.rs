@@ -1,4 +1,4 @@
-//! The generated part of `docs/config.md`: a table of the keys, and a paragraph for each.
+//! The generated part of `docs/config.md`: a table of the keys, and a paragraph for each key.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use xtask::repo;
 
 const PATH: &str = "docs/config.md";
 
-/// The document as it stands, with its generated part replaced.
+/// Returns the document with a new generated part.
 pub(super) fn output() -> Result<GeneratedFile> {
     let mut text = repo::read(PATH)?;
     replace(&mut text, "<!-- generated: keys -->", "<!-- /generated -->", &key_tables()?)?;
@@ -19,15 +19,14 @@ pub(super) fn output() -> Result<GeneratedFile> {
 }
 
 fn key_tables() -> Result<String> {
-    let mut out =
-        String::from("\n\n| key | takes | without it | variable | flag | a trusted project may |\n");
+    let mut out = String::from("\n\n| key | value | default | variable | flag | trusted project |\n");
     out.push_str("|---|---|---|---|---|---|\n");
     for key in all_keys() {
         let may = match key.reach {
             KeyScope::User => "no",
             KeyScope::TrustedProject => "yes",
         };
-        let below = if key.kind == ValueKind::Table(TableKind::Keys) { ", below" } else { "" };
+        let below = if key.kind == ValueKind::Table(TableKind::Keys) { " of keys" } else { "" };
         let (takes, default) = (key.kind.expected_text(), key.default_text());
         let (variable, flag) = (code(key.variables.first().copied()), code(key.flag));
         writeln!(
@@ -39,7 +38,7 @@ fn key_tables() -> Result<String> {
     }
     for key in all_keys() {
         let doc = key.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-        let former = key.former.map(|name| format!(" Its former name, `{name}`, still works."));
+        let former = key.former.map(|name| format!(" The former name `{name}` still works."));
         writeln!(out, "\n#### `{}`\n\n{doc}{}", key.path, former.unwrap_or_default())?;
     }
     out.push('\n');

@@ -1,5 +1,5 @@
-//! The generated parts of `docs/protocol.md`: tables and the reference of every frame, with examples taken from
-//! the fixtures.
+//! The generated parts of `docs/protocol.md`: tables and the reference of every frame, with examples from the
+//! fixtures.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use xtask::repo;
 
 const PATH: &str = "docs/protocol.md";
 
-/// The document as it stands, with its generated parts replaced.
+/// Returns the document with new generated parts.
 pub(super) fn output() -> Result<GeneratedFile> {
     let extension = FrameDirection {
         root: schema::unlinked_schema(schemars::schema_for!(ExtensionFrame)),
@@ -48,7 +48,7 @@ pub(super) fn output() -> Result<GeneratedFile> {
     Ok(GeneratedFile { path: PATH, text: format!("{before}{from_marker}") })
 }
 
-/// One direction: its schema and a line or more of every frame.
+/// One direction of the protocol: its schema, and example lines of every frame.
 struct FrameDirection {
     root: Value,
     examples: String,
@@ -64,7 +64,7 @@ impl FrameDirection {
         self.examples.lines().filter(|line| line.starts_with(&prefix)).collect::<Vec<_>>().join("\n")
     }
 
-    /// A section for every frame: meaning, fields, examples.
+    /// Returns a section for every frame: meaning, fields, examples.
     fn frame_reference(&self) -> Result<String> {
         let mut out = String::from("\n");
         for (kind, branch) in self.frame_branches() {
@@ -76,10 +76,10 @@ impl FrameDirection {
         Ok(out)
     }
 
-    /// The hooks: every `event` of `event_intercept`.
+    /// Returns the table of hooks: every `event` of `event_intercept`.
     fn hook_table(&self) -> Result<String> {
         let mut out =
-            String::from("\n\n| hook | when | the question carries | example |\n|---|---|---|---|\n");
+            String::from("\n\n| hook | when | fields of the request | example |\n|---|---|---|---|\n");
         for (hook, branch) in
             fields::union_branches(&self.root, &self.root["$defs"]["EventIntercept"], "event")
         {
@@ -123,7 +123,7 @@ pub(super) fn write_fields(out: &mut String, rows: &[FieldRow]) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// Puts `body` between the first `start` and the `end` after it.
+/// Replaces the text between the first `start` and the next `end` by `body`.
 pub(super) fn replace(text: &mut String, start: &str, end: &str, body: &str) -> Result<()> {
     let after_start = text.find(start).with_context(|| format!("{PATH} has no `{start}`"))? + start.len();
     let (head, tail) = text.split_at(after_start);
@@ -138,7 +138,7 @@ mod tests {
     use super::replace;
 
     #[test]
-    fn only_what_is_between_the_markers_changes() {
+    fn replaces_only_text_between_markers() {
         let mut text = "a <!-- x -->old<!-- / --> b <!-- y --><!-- / -->".to_owned();
         replace(&mut text, "<!-- x -->", "<!-- / -->", "new").unwrap();
         assert_eq!(text, "a <!-- x -->new<!-- / --> b <!-- y --><!-- / -->");

@@ -5,14 +5,14 @@ use serde_json::Value;
 /// One row of a field table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FieldRow {
-    /// With the name of the object it is in: `limits.max_line`.
+    /// The name, after that of the enclosing object: `limits.max_line`.
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) required: bool,
     pub(super) meaning: String,
 }
 
-/// The branches of a union, each with the value of its tag.
+/// Returns the branches of a union, each with the value of its tag.
 pub(super) fn union_branches<'a>(root: &'a Value, union: &'a Value, tag: &str) -> Vec<(String, &'a Value)> {
     let branches = resolve(root, union).get("oneOf").and_then(Value::as_array).into_iter().flatten();
     branches
@@ -20,12 +20,12 @@ pub(super) fn union_branches<'a>(root: &'a Value, union: &'a Value, tag: &str) -
         .collect()
 }
 
-/// The description of a schema.
+/// Returns the description of a schema.
 pub(super) fn description(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
 
-/// Every field of a branch but its tag, members of nested objects included.
+/// Returns every field of a branch except its tag, including members of nested objects.
 pub(super) fn field_rows(root: &Value, branch: &Value) -> Vec<FieldRow> {
     let mut rows = Vec::new();
     collect_rows(root, resolve(root, branch), "", &mut rows);
@@ -55,7 +55,7 @@ fn collect_rows(root: &Value, object: &Value, prefix: &str, rows: &mut Vec<Field
     rows.extend(variant_rows(root, object));
 }
 
-/// The tag and the fields of a union that is spread over a frame: `event` and what goes with it.
+/// Returns the tag and the fields of a union that is flattened into a frame, for example `event` and its fields.
 fn variant_rows(root: &Value, object: &Value) -> Vec<FieldRow> {
     let Some(tag) = object["oneOf"][0]["properties"].as_object().and_then(|fields| fields.keys().next())
     else {
@@ -63,7 +63,7 @@ fn variant_rows(root: &Value, object: &Value) -> Vec<FieldRow> {
     };
     let branches = union_branches(root, object, tag);
     let names: Vec<String> = branches.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
-    let meaning = "Which: it says what the other fields are.".to_owned();
+    let meaning = "The kind. It determines the other fields.".to_owned();
     let mut rows = vec![FieldRow { name: tag.clone(), kind: names.join(" "), required: true, meaning }];
     for (name, branch) in &branches {
         for field in field_rows(root, branch) {
@@ -73,7 +73,7 @@ fn variant_rows(root: &Value, object: &Value) -> Vec<FieldRow> {
     rows
 }
 
-/// The schema of an optional field without its `null`.
+/// Returns the schema of an optional field without its `null`.
 fn without_null(schema: &Value) -> &Value {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     alternatives.into_iter().find(|alternative| alternative["type"] != "null").unwrap_or(schema)
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_and_optional_fields_are_rows() {
+    fn lists_nested_and_optional_fields() {
         let schema = json!({
             "properties": {
                 "id": { "type": "string", "description": "Which." },
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_union_shows_its_tag_and_says_whose_a_field_is() {
+    fn flattened_union_shows_tag_and_branch_of_each_field() {
         let branch = |name: &str, field: &str| {
             json!({
                 "properties": { "event": { "const": name } },
@@ -166,7 +166,7 @@ mod tests {
             .map(|field| format!("{}:{}:{}", field.name, field.kind, field.meaning))
             .collect();
         let expect = [
-            "event:`\"start\"` `\"end\"`:Which: it says what the other fields are.",
+            "event:`\"start\"` `\"end\"`:The kind. It determines the other fields.",
             "step:integer:`start`: It.",
             "stop:integer:`end`: It.",
         ];

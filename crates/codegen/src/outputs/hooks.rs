@@ -1,5 +1,5 @@
-//! The generated parts of `docs/hook-protocol.md`: the reference of every call of a hook and of every event, with examples
-//! taken from the fixtures.
+//! The generated parts of `docs/hook-protocol.md`: the reference of every call of a hook and of every event, with
+//! examples from the fixtures.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ use xtask::repo;
 
 const PATH: &str = "docs/hook-protocol.md";
 
-/// The document as it stands, with its generated parts replaced.
+/// Returns the document with new generated parts.
 pub(super) fn output() -> Result<GeneratedFile> {
     let reference = HookReference {
         calls: schema::unlinked_schema(schemars::schema_for!(CallLine)),
@@ -34,7 +34,7 @@ pub(super) fn output() -> Result<GeneratedFile> {
     Ok(GeneratedFile { path: PATH, text })
 }
 
-/// The sources of the reference: schemas and lines of both sides.
+/// The sources of the reference: schemas and example lines of both sides.
 struct HookReference {
     calls: Value,
     results: Value,
@@ -42,10 +42,10 @@ struct HookReference {
     hook: String,
 }
 
-/// Parts that every call has; they are described once.
+/// Fields that every call has; they are described once.
 const COMMON: &[&str] = &["meta", "context"];
 
-/// Objects that messages and tools are made of.
+/// Objects that messages and tools consist of.
 const OBJECTS: &[&str] = &[
     "Message",
     "Attachment",
@@ -56,7 +56,7 @@ const OBJECTS: &[&str] = &[
     "FunctionDefinition",
 ];
 
-/// The methods that are answered, with the shape of their results.
+/// The methods with a response, with the shape of their results.
 const ANSWERED: &[(&str, &str)] = &[
     (HookHello::METHOD.name(), HookHello::SHAPE),
     (BeforeLlm::METHOD.name(), BeforeLlm::SHAPE),
@@ -67,7 +67,7 @@ const ANSWERED: &[(&str, &str)] = &[
 ];
 
 impl HookReference {
-    /// A section for every method: meaning, params, the result, examples of both.
+    /// Returns a section for every method: meaning, params, result, examples of both.
     fn call_reference(&self) -> Result<String> {
         let mut out = String::from("\n");
         for (method, branch) in fields::union_branches(&self.calls, &self.calls, "method") {
@@ -114,7 +114,7 @@ impl HookReference {
     }
 }
 
-/// The rows that belong to one method alone.
+/// Returns the rows that belong to one method alone.
 fn without_common(rows: Vec<FieldRow>) -> Vec<FieldRow> {
     rows.into_iter().filter(|row| !is_common(row)).collect()
 }
@@ -130,7 +130,7 @@ fn lines_containing<'a>(lines: &'a str, part: &str) -> Vec<&'a str> {
     lines.lines().filter(|line| line.contains(part)).collect()
 }
 
-/// Every kind of event with its names, its number, its severity and the fields of its payload.
+/// Returns the table of events: names, number, severity and payload fields of every kind.
 fn events() -> Result<String> {
     let mut out = String::from(
         "\n\n| kind | former name | number | severity | payload | |\n|---|---|---|---|---|---|\n",

@@ -1,5 +1,5 @@
-//! The generated parts of `docs/rpc-protocol.md`: the reference of every command with its reply, of every event and of every
-//! code, with examples taken from the fixtures.
+//! The generated parts of `docs/rpc-protocol.md`: the reference of every command with its reply, of every event and
+//! of every code, with examples from the fixtures.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use xtask::repo;
 
 const PATH: &str = "docs/rpc-protocol.md";
 
-/// The document as it stands, with its generated parts replaced.
+/// Returns the document with new generated parts.
 pub(super) fn output() -> Result<GeneratedFile> {
     let server = repo::read("crates/protocol/fixtures/rpc/server.jsonl")?;
     let commands = CommandReference {
@@ -35,7 +35,7 @@ pub(super) fn output() -> Result<GeneratedFile> {
     Ok(GeneratedFile { path: PATH, text })
 }
 
-/// The sources of the reference of commands: schemas and lines of both sides.
+/// The sources of the command reference: schemas and example lines of both sides.
 struct CommandReference {
     requests: Value,
     data: Value,
@@ -44,7 +44,7 @@ struct CommandReference {
 }
 
 impl CommandReference {
-    /// A section for every command: meaning, fields, the reply's data, examples of both.
+    /// Returns a section for every command: meaning, fields, the reply's data, examples of both.
     fn command_reference(&self) -> Result<String> {
         let mut out = String::from("\n");
         for (name, branch) in fields::union_branches(&self.requests, &self.requests, "type") {
@@ -73,7 +73,7 @@ impl CommandReference {
     }
 }
 
-/// A section for every event of a union: meaning, fields, examples.
+/// Returns a section for every event of a union: meaning, fields, examples.
 fn events(root: &Value, lines: &str) -> Result<String> {
     let mut out = String::from("\n");
     for (name, branch) in fields::union_branches(root, root, "type") {
@@ -86,7 +86,8 @@ fn events(root: &Value, lines: &str) -> Result<String> {
     Ok(out)
 }
 
-/// The fields of an object; behind an array of objects that are alike, the fields of its items. The tag is left out.
+/// Returns the fields of an object without the tag. For an array of objects of one type, the fields of its items
+/// follow.
 fn rows(root: &Value, object: &Value) -> Vec<FieldRow> {
     let properties = &fields::resolve(root, object)["properties"];
     let mut rows = Vec::new();
@@ -108,7 +109,7 @@ fn is_tag(row: &FieldRow) -> bool {
     row.name == "type" && row.kind == "string" && row.meaning.is_empty()
 }
 
-/// Every code with its meaning.
+/// Returns the table of error codes.
 fn error_code_table() -> Result<String> {
     let mut out = String::from("\n\n| `code` | why |\n|---|---|\n");
     let root = schema::unlinked_schema(schemars::schema_for!(ErrorCode));

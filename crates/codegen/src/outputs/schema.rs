@@ -1,4 +1,4 @@
-//! `docs/schema/*.json`.
+//! Generates `docs/schema/*.json`.
 
 use anyhow::Result;
 use haft_protocol::codec::FrameSet;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{GeneratedFile, fields};
 
-/// The schemas of everything that crosses a process border, and what a program may want to know beside them.
+/// Returns the schemas of everything that crosses a process boundary, with additional data for programs.
 pub(super) fn schema_files() -> Result<Vec<GeneratedFile>> {
     [
         ("docs/schema/host_frame.schema.json", unlinked_schema(schemars::schema_for!(HostFrame))),
@@ -33,7 +33,7 @@ pub(super) fn schema_files() -> Result<Vec<GeneratedFile>> {
     .collect()
 }
 
-/// A schema without the links that only rustdoc can follow.
+/// Returns a schema without the links that only rustdoc can follow.
 pub(super) fn unlinked_schema(schema: schemars::Schema) -> Value {
     let mut value = schema.to_value();
     unlink_descriptions(&mut value);
@@ -65,12 +65,12 @@ fn meta_json() -> Value {
     })
 }
 
-/// The names of all events of a union.
+/// Returns the names of all events of a union.
 fn event_names(root: &Value) -> Vec<String> {
     fields::union_branches(root, root, "type").into_iter().map(|(name, _)| name).collect()
 }
 
-/// The names of all commands.
+/// Returns the names of all commands.
 fn command_names() -> Vec<&'static str> {
     CommandKind::ALL.iter().map(|kind| kind.name()).collect()
 }
@@ -91,7 +91,7 @@ fn unlink_descriptions(value: &mut Value) {
     }
 }
 
-/// ``[`Type`](path::Type)`` and ``[`Type`]`` become `` `Type` ``, and paragraphs one line.
+/// Replaces ``[`Type`](path::Type)`` and ``[`Type`]`` by `` `Type` ``, and joins the lines of paragraphs.
 fn unlink_description(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -112,7 +112,7 @@ mod tests {
     use super::unlink_description;
 
     #[test]
-    fn links_become_names() {
+    fn replaces_links_by_names() {
         assert_eq!(
             unlink_description("Since haft; see [`capability`](crate::ext::capability)."),
             "Since haft; see `capability`."

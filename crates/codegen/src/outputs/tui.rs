@@ -1,4 +1,4 @@
-//! The generated parts of `docs/tui.md`: commands, settings and keys, from the tables that the program itself uses.
+//! The generated parts of `docs/tui.md`: commands, settings and keys, from the program's own tables.
 
 use anyhow::Result;
 use haft_tui::app::{commands, settings};
@@ -10,7 +10,7 @@ use xtask::repo;
 
 const PATH: &str = "docs/tui.md";
 
-/// The document as it stands, with its generated parts replaced.
+/// Returns the document with new generated parts.
 pub(super) fn output() -> Result<GeneratedFile> {
     let mut text = repo::read(PATH)?;
     let parts =

@@ -1,4 +1,4 @@
-//! A file's keys and values, checked against the table of keys.
+//! Checks of a file's keys and values against the declared keys.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::{ConfigError, line_of};
 use crate::keys::{ConfigKey, TableKind, ValueKind, all_keys};
 use crate::nearest::nearest_name;
 
-/// Checks a file, and returns the line of every key in it.
+/// Checks a file and returns the line of every key.
 ///
 /// # Errors
-/// [`ConfigError`] for the first key that does not exist, and for the first value that its key does not take.
+/// [`ConfigError`] for the first unknown key or the first invalid value.
 pub(super) fn key_lines(
     path: &Path,
     text: &str,
@@ -93,7 +93,7 @@ impl KeyChecker<'_> {
     }
 }
 
-/// The position of the value, or of the part of it, that is not of this kind.
+/// Returns the position of the value, or of its first part, that does not have this kind.
 fn mismatch_position(kind: ValueKind, value: &Spanned<DeValue<'_>>) -> Option<usize> {
     let text = |value: &&Spanned<DeValue<'_>>| !value.get_ref().is_str();
     let wrong = match (kind, value.get_ref()) {
@@ -111,7 +111,7 @@ fn mismatch_position(kind: ValueKind, value: &Spanned<DeValue<'_>>) -> Option<us
     wrong.map(|value| value.span().start)
 }
 
-/// The kind of a key, or of the table around other keys; none where there is no such key.
+/// Returns the kind of a key or of the table around other keys; `None` if the key does not exist.
 pub(crate) fn kind_of(path: &[&str]) -> Option<ValueKind> {
     let mut known = all_keys().filter(|known| matches_prefix(known, path)).peekable();
     known.peek()?;
@@ -129,7 +129,7 @@ fn matches_prefix(known: &ConfigKey, path: &[&str]) -> bool {
     path.iter().all(|name| segments.next().is_some_and(|segment| segment == "NAME" || segment == *name))
 }
 
-/// The key in the same table that is most like a name.
+/// Returns the key of the same table that is most similar to a name.
 fn nearest_key(above: &[&str], name: &str) -> Option<String> {
     let siblings = all_keys().filter(|known| matches_prefix(known, above));
     let best = nearest_name(name, siblings.filter_map(|known| known.path.split('.').nth(above.len())))?;

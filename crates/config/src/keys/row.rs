@@ -6,26 +6,26 @@ use serde_json::Value;
 use super::ConfigKey;
 use crate::origin::{SettingOrigin, SourcedValue};
 
-/// The text in place of a value that may be a secret.
+/// The replacement for a value that may be a secret.
 pub(crate) const HIDDEN: &str = "(hidden)";
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigRow {
-    /// The key, with its tables.
+    /// The key, including its tables.
     pub key: String,
-    /// The value in effect, as JSON; none where haft decides itself, as [`default`](Self::default) says.
+    /// The value in effect, as JSON; `None` if haft decides by itself as described by [`default`](Self::default).
     pub value: Option<Value>,
-    /// The value in effect where nothing sets it, in words.
+    /// The default in words.
     pub default: String,
-    /// Where the value is set.
+    /// The origin of the value.
     pub origin: SettingOrigin,
-    /// True if only an extension of the project is handed it, and the user's own of the same name is not.
+    /// True if only the project's extension receives the value, and the user's extension with the same name does not.
     pub only_projects: bool,
 }
 
 impl ConfigRow {
-    /// A row for a key, which is written as `path` here.
+    /// Returns a row for a key, shown as `path`.
     pub(crate) fn new(
         key: &ConfigKey,
         path: impl Into<String>,
@@ -37,9 +37,9 @@ impl ConfigRow {
     }
 }
 
-/// A setting in effect, as a row shows it.
+/// A setting in effect that can be shown as a row.
 pub(crate) trait RowValue {
-    /// The value and its origin; none where haft decides itself.
+    /// Returns the value and its origin; `None` if haft decides by itself.
     fn row_value(&self) -> Option<(Value, SettingOrigin)>;
 }
 
@@ -55,7 +55,7 @@ impl<T: Serialize> RowValue for Option<SourcedValue<T>> {
     }
 }
 
-/// A name as a part of a key, quoted where TOML wants that.
+/// Returns a name as a part of a key, quoted if TOML requires it.
 pub(crate) fn quoted_key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match !name.is_empty() && name.chars().all(is_bare) {

@@ -1,4 +1,4 @@
-//! Templates in real directories.
+//! Tests of templates, in temporary directories.
 
 use super::*;
 use crate::origin::Owner;
@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn the_users_keep_their_names_and_a_trusted_project_adds() {
+fn user_templates_take_precedence_over_project_templates() {
     let (_root, templates) = found(&FILES, ProjectTrust::Trusted);
     let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
     assert_eq!(names, ["plain", "review", "ship"]);
@@ -35,7 +35,7 @@ fn the_users_keep_their_names_and_a_trusted_project_adds() {
     assert_eq!(templates.get("plain").unwrap().description, "Say it briefly.");
     assert_eq!(templates.problems.len(), 2, "{:?}", templates.problems);
     assert!(templates.problems[0].contains("broken.md is not used: line 2: "), "{:?}", templates.problems);
-    assert!(templates.problems[1].contains("has the same name and comes first"));
+    assert!(templates.problems[1].contains("has the same name and takes precedence"));
     assert_eq!(templates.expand(&[], "review", "a.rs"), TemplateExpansion::Prompt("Review a.rs.".into()));
     assert_eq!(templates.expand(&[], "nope", ""), TemplateExpansion::Unknown);
     let (_root, templates) = found(&FILES, ProjectTrust::Untrusted);
@@ -43,11 +43,11 @@ fn the_users_keep_their_names_and_a_trusted_project_adds() {
 }
 
 #[test]
-fn a_template_cannot_have_the_name_of_a_skills_command() {
+fn rejects_template_named_like_a_skill_command() {
     let files = [("work/.haft/prompts/skill:s.md", "Theirs.")];
     let (_root, templates) = found(&files, ProjectTrust::Trusted);
     assert_eq!(templates.templates, []);
-    assert!(templates.problems[0].contains("has a colon in it"), "{:?}", templates.problems);
+    assert!(templates.problems[0].contains("contains a colon"), "{:?}", templates.problems);
     let theirs = Template {
         name: "skill:s".into(),
         description: String::new(),
@@ -56,12 +56,12 @@ fn a_template_cannot_have_the_name_of_a_skills_command() {
         body: "Theirs.".into(),
     };
     let templates = TemplateSet { templates: vec![theirs], ..TemplateSet::default() };
-    let unknown = TemplateExpansion::Failed("there is no skill \"s\"; there are none".into());
+    let unknown = TemplateExpansion::Failed("no skill named \"s\"; available skills: none".into());
     assert_eq!(templates.expand(&[], "skill:s", ""), unknown);
 }
 
 #[test]
-fn a_skill_is_called_by_its_name() {
+fn expands_skill_command() {
     let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], ProjectTrust::Untrusted);
     let skill = Skill {
         name: "s".into(),
@@ -79,6 +79,6 @@ fn a_skill_is_called_by_its_name() {
         templates.expand(&skills, "skill:s", "now"),
         TemplateExpansion::Prompt(format!("{head}\nnow"))
     );
-    let unknown = TemplateExpansion::Failed("there is no skill \"t\"; there are s".into());
+    let unknown = TemplateExpansion::Failed("no skill named \"t\"; available skills: s".into());
     assert_eq!(templates.expand(&skills, "skill:t", ""), unknown);
 }

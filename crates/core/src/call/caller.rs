@@ -1,4 +1,4 @@
-//! `ExtensionToolRunner`: tools for extensions, under the same hooks as the model's calls.
+//! `ExtensionToolRunner`: runs tools for extensions, under the same hooks as the model's calls.
 
 use std::sync::{Arc, Weak};
 
@@ -18,49 +18,49 @@ use crate::run_context::RunContext;
 use crate::schema::SchemaValidator;
 use crate::tool::{Tool, ToolFailureKind, ToolOutput, ToolSpec};
 
-/// Runs tools for extensions under an agent's hooks: the same transforms, gates and after-hooks as for a call of the
-/// model, whether or not a run is under way. Made by [`Agent::tool_runner`](crate::Agent::tool_runner).
+/// Runs tools for extensions under an agent's hooks. The same rewrites, gates and result hooks apply as for a call of
+/// the model, with or without an active run. Created by [`Agent::tool_runner`](crate::Agent::tool_runner).
 ///
-/// Such a call is not in the transcript, because the model did not ask; it is told as
-/// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`], with no more than the beginnings of what is long, and not at
-/// all where its arguments do not fit the tool. The hooks of the extension that calls are not asked.
+/// Such a call is not in the transcript, because the model did not make it. Observers receive
+/// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`] with long values truncated. A call whose arguments do
+/// not match the schema causes no event. The hooks of the calling extension are not asked.
 #[derive(Clone)]
 pub struct ExtensionToolRunner {
     agent: Weak<AgentState>,
 }
 
-/// A tool with what checks its arguments.
+/// A tool with the validator of its arguments.
 pub struct CallableTool {
     tool: Arc<dyn Tool>,
     validator: LazyValidator,
 }
 
-/// One call of an extension.
+/// One call made by an extension.
 #[derive(Debug)]
 pub struct ExtensionCall<'a> {
-    /// Whose.
+    /// The calling extension.
     pub caller: ExtensionName,
-    /// The id in events and for hooks.
+    /// The id of the call in events and for hooks.
     pub id: ToolCallId,
-    /// The tool to run. It need not be one of the agent's tools.
+    /// The tool to run. It does not have to be one of the agent's tools.
     pub tool: &'a CallableTool,
-    /// Its arguments.
+    /// The arguments.
     pub args: RawJson,
 }
 
-/// The result of a call of an extension.
+/// The result of an extension's call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionCallResult {
     /// The output for the extension.
     pub output: ToolOutput,
-    /// Why it failed, if it did.
+    /// The error code; `None` if the call succeeded.
     pub code: Option<HostCallError>,
-    /// The hook or approver that refused it.
+    /// The hook or approver that refused the call.
     pub by: Option<String>,
 }
 
 impl CallableTool {
-    /// A tool that extensions may call.
+    /// Creates a tool that extensions can call.
     pub fn new(tool: Arc<dyn Tool>) -> Self {
         let validator = LazyValidator::new(tool.spec());
         Self { tool, validator }
@@ -77,7 +77,7 @@ impl CallableTool {
         call: &ToolCall,
         validator: &SchemaValidator,
     ) -> ExtensionCallResult {
-        // Another tool than the extension's cannot be called.
+        // A hook cannot replace the tool of an extension's call.
         let scope = GateScope { validator: Some(validator), others: None };
         let args = match ToolGate::new(run, call, scope).decide().await {
             Ok(Verdict::Run { args, .. }) => args,
@@ -85,7 +85,7 @@ impl CallableTool {
                 let result = CallResult::from_hook_response(run, call.clone(), output).await;
                 return ExtensionCallResult { by: Some(by), ..ExtensionCallResult::from_result(result) };
             }
-            // A refusal that ends a run does not end this one, because the call is not part of it.
+            // The call is not part of a run, so a refusal that ends the run ends only the call.
             Ok(Verdict::Refuse(refusal)) => return ExtensionCallResult::from_refusal(refusal),
             Err(CallCancelled) => return cancelled_result(),
         };
@@ -96,7 +96,7 @@ impl CallableTool {
         let mut called = ExtensionCallResult::from_result(
             ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await,
         );
-        // The output of a cancelled tool says how far the tool got.
+        // The output of a cancelled tool reports its progress.
         if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {
             called.code = Some(HostCallError::Cancelled);
         }
@@ -105,12 +105,12 @@ impl CallableTool {
 }
 
 impl ExtensionCallResult {
-    /// Makes the result of a call that did not run.
+    /// Creates the result of a call that did not run.
     pub fn from_error(code: HostCallError, text: impl Into<String>) -> Self {
         Self { output: ToolOutput::error(text), code: Some(code), by: None }
     }
 
-    /// A result that a hook refused is withheld, and that is all: there is no turn to end.
+    /// Withholds a result that a hook refused. There is no turn to end.
     fn from_result(CallResult { output, refusal }: CallResult) -> Self {
         if let Some(refusal) = refusal {
             return Self { output, ..Self::from_refusal(refusal) };
@@ -142,7 +142,8 @@ impl ExtensionToolRunner {
         Self { agent: Arc::downgrade(agent) }
     }
 
-    /// Makes a call. `tell` is told what happens beside the agent's observers; events of a run are not mixed with it.
+    /// Makes a call. `tell` receives the events of the call in addition to the agent's observers, without the events of
+    /// a run.
     pub async fn call(
         &self,
         cancel: &CancellationToken,
@@ -150,7 +151,7 @@ impl ExtensionToolRunner {
         tell: Arc<dyn Fn(AgentEvent) + Send + Sync>,
     ) -> ExtensionCallResult {
         let Some(agent) = self.agent.upgrade() else {
-            return ExtensionCallResult::from_error(HostCallError::Unavailable, "there is no agent any more");
+            return ExtensionCallResult::from_error(HostCallError::Unavailable, "the agent has ended");
         };
         let ExtensionCall { caller, id, tool, args } = call;
         let call = ToolCall { id, name: tool.spec().name.clone(), args };

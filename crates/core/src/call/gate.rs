@@ -1,4 +1,4 @@
-//! Asking the hooks about one tool call: what the chain says to ask, within the chain's budget, and then who approves.
+//! Queries the hooks about one tool call within the chain's time budget, then the approvers.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -21,47 +21,47 @@ use crate::hooks::{
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
 use crate::session::intervention::InterventionAction;
-use crate::timeouts::LONGEST_PATIENCE;
+use crate::timeouts::MAX_DECISION_TIME;
 
-/// The name in reports when the hooks' time was up: none of them did anything wrong alone.
+/// The name in reports when the shared time is used up, because no single hook is at fault.
 const BUDGET: &str = names::HAFT;
 
 #[derive(Clone, Copy)]
 pub(crate) struct GateScope<'a> {
-    /// The validator of its arguments, which fit; none for a tool that only hooks know.
+    /// The validator that accepted the arguments; `None` for a tool that only hooks know.
     pub(crate) validator: Option<&'a SchemaValidator>,
-    /// The tools of which a hook may have another one called.
+    /// The tools that a hook can select instead; `None` if it cannot.
     pub(crate) others: Option<&'a OfferedTools>,
 }
 
-/// The gate that one call passes: the hooks before it, and then the approvers.
+/// The gate for one call: first the hooks, then the approvers.
 pub(crate) struct ToolGate<'a> {
     run: &'a RunContext,
     call: &'a ToolCall,
     hooks: Vec<Arc<dyn BeforeToolExecute>>,
     approvers: Vec<Arc<dyn ApproveTool>>,
     scope: GateScope<'a>,
-    /// When the budget is used up.
+    /// The end of the shared budget.
     until: Instant,
 }
 
 #[derive(Debug)]
 pub(crate) struct CallCancelled;
 
-/// The reason why the chain was left before its end.
+/// The reason why the chain ended early.
 enum ChainAbort {
     Cancelled,
-    /// The budget was used up while these were asked.
+    /// The budget was used up while these hooks were asked.
     OutOfTime(Vec<usize>),
 }
 
-/// The hook or the approver whose refusal decided.
+/// The hook or approver whose refusal decided.
 enum RefusalSource<'a> {
     Hook(&'a dyn BeforeToolExecute),
     Approver(&'a dyn ApproveTool),
 }
 
-/// Checks the arguments of a call; returns the check for the arguments that a hook may put in their place.
+/// Checks the arguments of a call; returns the validator for arguments that hooks rewrite.
 ///
 /// # Errors
 /// The reason why the call cannot run.
@@ -80,7 +80,7 @@ impl<'a> ToolGate<'a> {
         let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } =
             run.agent.current_hooks();
         if let Some(caller) = &run.caller {
-            // An extension that waits for its own call cannot be asked about it: it may have no other thread to answer on.
+            // An extension that waits for its own call may have no other thread to answer on, so it is not asked.
             hooks.retain(|hook| !hook.belongs_to(caller));
             approvers.retain(|approver| !approver.belongs_to(caller));
         }
@@ -88,10 +88,10 @@ impl<'a> ToolGate<'a> {
         Self { run, call, hooks, approvers, scope, until }
     }
 
-    /// Decides about the call and reports a refusal of the call alone.
+    /// Decides about the call. Reports a refusal of the call alone.
     ///
     /// # Errors
-    /// The call was cancelled meanwhile.
+    /// The call was cancelled.
     pub(crate) async fn decide(&self) -> Result<Verdict, CallCancelled> {
         let roles = self.hooks.iter().map(|hook| hook.role(&self.call.name));
         let mut chain = ToolChain::new(&self.call.name, self.call.args.clone(), roles);
@@ -121,7 +121,7 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    /// Notes and reports a refusal; a hook that refuses the call alone may want more to end.
+    /// Records and reports a refusal. The hook that refused the call is then asked whether the run ends too.
     async fn record_refusal(
         &self,
         scope: RefusalScope,
@@ -149,7 +149,7 @@ impl<'a> ToolGate<'a> {
         }))
     }
 
-    /// Asks the approvers one after the other; returns the first that denies the call, with its refusal.
+    /// Asks the approvers in order; returns the first denial with its approver.
     async fn ask_approvers(
         &self,
         call: &ToolCall,
@@ -167,7 +167,7 @@ impl<'a> ToolGate<'a> {
         Ok(None)
     }
 
-    /// Notes the hooks that came between the call and its tool.
+    /// Records the hooks that changed or answered the call.
     fn note_changes(&self, outcome: &ChainOutcome) {
         let (action, by) = match &outcome.verdict {
             Verdict::Run { tool: None, args } if *args == self.call.args => return,
@@ -184,14 +184,14 @@ impl<'a> ToolGate<'a> {
 
     async fn run_chain(&self, chain: &mut ToolChain) -> Result<ChainOutcome, ChainAbort> {
         let mut validator = self.scope.validator;
-        // One timer for all of them: to set one and take it away again costs more than to look at one.
-        let mut over = pin!(sleep_until(self.until));
+        // One timer is reused for all hooks, because resetting a timer costs less than creating one.
+        let mut deadline = pin!(sleep_until(self.until));
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     let call = self.to_tool_call(chain.call());
                     let answer =
-                        self.within_decision_time(index, &mut over, self.ask_hook(index, &call)).await;
+                        self.within_decision_time(index, &mut deadline, self.ask_hook(index, &call)).await;
                     let decision =
                         answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
@@ -205,7 +205,7 @@ impl<'a> ToolGate<'a> {
                     }
                     chain.resolve_check(checked);
                 }
-                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut over).await?,
+                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut deadline).await?,
                 ChainStep::Done(outcome) => return Ok(outcome),
             }
         }
@@ -215,7 +215,7 @@ impl<'a> ToolGate<'a> {
         ToolCall { id: self.call.id.clone(), name: tool.to_string(), args: args.clone() }
     }
 
-    /// Checks a call that a hook has rewritten. Where the tool is another one, finds its check and the hooks' parts in its
+    /// Checks a call that a hook rewrote. If the tool changed, looks up its validator and the hooks' roles in its
     /// calls.
     fn check(
         &self,
@@ -232,13 +232,13 @@ impl<'a> ToolGate<'a> {
         checked.map(|()| roles).map_err(|error| InvalidRewrite::Args(error.to_string()))
     }
 
-    /// Returns the check for the arguments of a tool that is called instead.
+    /// Returns the validator for the tool that a hook selected.
     fn validator_for(&self, tool: &str) -> Result<&'a SchemaValidator, String> {
         let Some(others) = self.scope.others else {
-            return Err(format!("{tool:?}, and what an extension calls stays what it is"));
+            return Err(format!("{tool:?}: a hook cannot change the tool of an extension's call"));
         };
         let Some((_, validator)) = others.get(tool) else {
-            return Err(format!("{tool:?}, which the model is not offered"));
+            return Err(format!("{tool:?}: the tool is not offered to the model"));
         };
         validator.get().map_err(|error| format!("{tool:?}: {error}"))
     }
@@ -250,23 +250,23 @@ impl<'a> ToolGate<'a> {
         outcome.verdict.needs_approval(known, vouched)
     }
 
-    /// Asks several hooks at once, until the chain has heard enough; the others are let go.
+    /// Asks several hooks concurrently until the chain has its outcome; drops the remaining queries.
     async fn ask_all(
         &self,
         open: Vec<usize>,
         chain: &mut ToolChain,
-        over: &mut Pin<&mut Sleep>,
+        deadline: &mut Pin<&mut Sleep>,
     ) -> Result<(), ChainAbort> {
         let call = self.to_tool_call(chain.call());
         if let Some(longest) = open.iter().filter_map(|index| self.decision_time(*index)).max() {
-            // Nobody is asked after these.
-            let until = over.deadline() + longest;
-            over.as_mut().reset(until);
+            // These are the last hooks to be asked.
+            let until = deadline.deadline() + longest;
+            deadline.as_mut().reset(until);
         }
         let ask = async |index| (index, self.ask_hook(index, &call).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
-            let Some(answer) = until_deadline(over, asked.next()).await else {
+            let Some(answer) = until_deadline(deadline, asked.next()).await else {
                 return Err(ChainAbort::OutOfTime(open));
             };
             let Some((index, decision)) = answer else { return Ok(()) };
@@ -275,27 +275,27 @@ impl<'a> ToolGate<'a> {
         Ok(())
     }
 
-    /// Asks a hook within the time that all hooks have together. What one takes of its own time is not part of that.
+    /// Runs a query within the shared budget. The hook's own decision time does not count against the budget.
     async fn within_decision_time<T>(
         &self,
         index: usize,
-        over: &mut Pin<&mut Sleep>,
+        deadline: &mut Pin<&mut Sleep>,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        let Some(patience) = self.decision_time(index) else { return until_deadline(over, work).await };
-        let (begun, until) = (Instant::now(), over.deadline());
-        over.as_mut().reset(until + patience);
-        let done = until_deadline(over, work).await;
-        over.as_mut().reset(until + patience.min(begun.elapsed()));
+        let Some(limit) = self.decision_time(index) else { return until_deadline(deadline, work).await };
+        let (begun, until) = (Instant::now(), deadline.deadline());
+        deadline.as_mut().reset(until + limit);
+        let done = until_deadline(deadline, work).await;
+        deadline.as_mut().reset(until + limit.min(begun.elapsed()));
         done
     }
 
-    /// Returns the deadline of a hook that keeps a time of its own.
+    /// Returns the hook's own decision time, if it has one.
     fn decision_time(&self, index: usize) -> Option<Duration> {
-        Some(self.hook_at(Some(index))?.decision_time()?.min(LONGEST_PATIENCE))
+        Some(self.hook_at(Some(index))?.decision_time()?.min(MAX_DECISION_TIME))
     }
 
-    /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.
+    /// Asks one hook. A panic counts as a refusal. Returns `None` if the run was cancelled.
     async fn ask_hook(&self, index: usize, call: &ToolCall) -> Option<ToolDecision> {
         let Some(hook) = self.hook_at(Some(index)) else { return Some(ToolDecision::Allow) };
         match self.run.await_decision(self.invoke_hook(hook.as_ref(), call)).await {
@@ -327,13 +327,13 @@ impl<'a> ToolGate<'a> {
         let names: Vec<&str> =
             asked.iter().filter_map(|index| Some(self.hook_at(Some(*index))?.name())).collect();
         format!(
-            "blocked, because everybody who decides about this has {} s together, and {} had not answered by then",
+            "blocked: not all hooks answered within the shared {} s; still waiting for {}",
             self.run.agent.config.gate_budget.as_secs_f64(),
             names.join(", ")
         )
     }
 
-    /// Asks the decider of a block whether more ends than the call. One that panics has nothing more to say.
+    /// Asks the hook or approver that blocked the call whether the run ends too. A panic means that the run continues.
     async fn ask_after_block(&self, decider: Option<RefusalSource<'_>>) -> Result<AfterBlock, CallCancelled> {
         let cancel = &self.run.cancel;
         let after = match decider {
@@ -357,12 +357,12 @@ impl<'a> ToolGate<'a> {
     }
 }
 
-/// Returns the result of the work, unless the time is over first. Work that is done counts, however late it is looked
-/// at.
-async fn until_deadline<T>(over: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
+/// Returns the result of the work, or `None` after the deadline. A finished result counts even if it is polled after
+/// the deadline.
+async fn until_deadline<T>(deadline: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
-        () = over => None,
+        () = deadline => None,
     }
 }

@@ -1,20 +1,20 @@
-//! The changes of a rewrite, as JSON pointers.
+//! Computes the changes of a rewrite as JSON pointers.
 
 use std::collections::BTreeMap;
 
 use haft_protocol::RawJson;
 
-/// Pointers one rewrite is described by; one that changed more is said to have changed the whole.
+/// The most pointers for one rewrite. A rewrite with more changes is reported as a change of the whole document.
 const MAX_CHANGED: usize = 64;
 
-/// The pointers of what differs in value, the deepest that say it; `""` is the whole.
+/// Returns the deepest pointers to all different values; `""` is the whole document.
 pub(super) fn changed_pointers(old: &RawJson, new: &RawJson) -> Vec<String> {
     let mut paths = Vec::new();
     collect_changes(String::new(), old, new, &mut paths);
     if paths.len() > MAX_CHANGED { vec![String::new()] } else { paths }
 }
 
-/// True if a change of one is a change of the other.
+/// True if a change at one pointer also changes the value at the other.
 pub(super) fn pointers_overlap(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -53,7 +53,7 @@ fn collect_field_changes(
     }
 }
 
-/// One level of a value. Numbers are compared as texts, so that no digit is lost.
+/// One level of a value. Numbers are compared as text, so that no digit is lost.
 enum JsonNode {
     Object(BTreeMap<String, RawJson>),
     Array(Vec<RawJson>),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_pointers_that_say_it() {
+    fn returns_the_deepest_pointers() {
         check(r#"{"a":1}"#, r#"{"a":2}"#, &["/a"]);
         check(r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":1,"c":3,"d":4}}"#, &["/a/c", "/a/d"]);
         check(r#"{"a":1,"b":2}"#, r#"{"b":2}"#, &["/a"]);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_the_whole() {
+    fn returns_the_root_for_too_many_changes() {
         let object = |range: std::ops::Range<u32>| {
             let fields: Vec<_> = range.map(|n| format!(r#""k{n}":{n}"#)).collect();
             format!("{{{}}}", fields.join(","))
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_and_what_is_in_it_overlap() {
+    fn a_field_overlaps_with_its_content() {
         assert!(
             pointers_overlap("/a", "/a")
                 && pointers_overlap("/a", "/a/b")

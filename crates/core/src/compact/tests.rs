@@ -1,4 +1,4 @@
-//! What is decided without asking anybody.
+//! Tests of the decisions that need no I/O.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -13,7 +13,7 @@ fn time() -> Rfc3339Time {
     Rfc3339Time("T".into())
 }
 
-/// A text of this many tokens beside the four of its frame.
+/// Creates a text of this many tokens, in addition to the four of its frame.
 fn text(tokens: usize) -> String {
     "x".repeat(4 * tokens)
 }
@@ -61,7 +61,7 @@ fn branch(bodies: Vec<EntryBody>) -> Vec<Arc<SessionEntry>> {
     bodies.into_iter().enumerate().map(entry).collect()
 }
 
-/// One prompt, two steps with a tool each, a last word.
+/// One prompt, two steps with a tool each, and a final answer.
 fn turn() -> Vec<EntryBody> {
     vec![
         user(100),
@@ -80,10 +80,10 @@ fn check_cut(bodies: Vec<EntryBody>, usual: u64, at_most: u64, expect: usize) {
 }
 
 #[test]
-fn the_kept_part_is_as_long_as_it_may_be_and_never_begins_with_a_result() {
+fn kept_part_is_maximal_and_never_begins_with_a_result() {
     check_cut(turn(), 10_000, 10_000, 0);
     check_cut(turn(), 24, 24, 6);
-    // Enough for the result of the second step, not for the call.
+    // The limit is enough for the result of the second step, but not for the call.
     check_cut(turn(), 80, 80, 6);
     check_cut(turn(), 100, 100, 4);
     check_cut(turn(), 700, 700, 4);
@@ -91,17 +91,17 @@ fn the_kept_part_is_as_long_as_it_may_be_and_never_begins_with_a_result() {
 }
 
 #[test]
-fn a_last_step_that_is_too_long_is_kept_if_it_fits_at_all() {
+fn keeps_oversized_last_step_if_it_fits_the_window() {
     let unanswered = || turn().into_iter().take(4).collect::<Vec<_>>();
     check_cut(unanswered(), 100, 1_000, 1);
     check_cut(unanswered(), 100, 200, 4);
-    // What the user said last is kept.
+    // The last user message is kept.
     check_cut(vec![user(10), answer(10), user(5_000)], 100, 200, 2);
     check_cut(vec![], 100, 200, 0);
 }
 
 #[test]
-fn what_is_said_while_calls_wait_does_not_begin_the_kept_part() {
+fn kept_part_does_not_begin_between_call_and_result() {
     let note = CustomMessage {
         owner: "todo".into(),
         kind: "note".into(),
@@ -136,13 +136,13 @@ proptest::proptest! {
         let at = find_cut(&branch, RetentionLimits { usual, at_most: usual });
         let kept = crate::session::build_context(branch.get(at..).unwrap());
         proptest::prop_assert!(kept.closed.is_empty());
-        // Nothing was dropped as an answer to nothing.
+        // No result was dropped for lack of a call.
         proptest::prop_assert_eq!(kept.messages.len(), branch.len() - at);
     }
 }
 
 #[test]
-fn a_window_is_shared_out_so_that_what_is_left_fits() {
+fn token_budget_fits_the_window() {
     let usual = CompactSettings::default();
     let large = usual.token_budget(200_000, 5_000);
     assert_eq!((large.full, large.keep, large.summary), (200_000 - 16_384, 20_000, 8_192));
@@ -163,7 +163,7 @@ fn a_window_is_shared_out_so_that_what_is_left_fits() {
 }
 
 #[test]
-fn files_are_told_by_what_ran_and_what_was_told_before() {
+fn collects_files_from_calls_and_previous_summary() {
     let ran = ToolStart {
         call_id: ToolCallId::new("1"),
         name: "read".into(),
@@ -219,7 +219,7 @@ fn compacting(bodies: Vec<EntryBody>, previous: Option<&str>) -> PendingCompacti
 }
 
 #[test]
-fn the_question_holds_the_conversation_as_text() {
+fn prompt_contains_the_conversation_as_text() {
     let budget = CompactSettings::default().token_budget(8_192, 100);
     let said = vec![
         Message::User { content: vec![ContentBlock::text("fix it</conversation>")], time: time() }.into(),
@@ -243,7 +243,7 @@ fn the_question_holds_the_conversation_as_text() {
 }
 
 #[test]
-fn a_question_that_was_too_long_becomes_shorter() {
+fn prompt_gets_shorter_after_a_rejection() {
     let budget = CompactSettings::default().token_budget(8_192, 100);
     let said: Vec<EntryBody> = (0..200).map(|_| user(200)).collect();
     let mut compacting = compacting(said, None);

@@ -1,5 +1,5 @@
-//! Shortened arguments and results of an extension's calls: whoever reads events slowly shall not have to hold every
-//! call whole.
+//! Truncates arguments and results of an extension's calls, so that a slow reader of events does not hold whole values
+//! in memory.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 
-/// The most that is told of arguments, of a result and of its details, in bytes.
+/// The maximum bytes of arguments, of a result and of its details in an event.
 const MOST: usize = 4096;
 
-/// The most that is told of one of many arguments, in bytes.
+/// The maximum bytes of a single argument among several.
 const MOST_OF_ONE: usize = 512;
 
 pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
     use AgentEvent as E;
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has only these events")]
     match whole {
         E::HostCallStart { id, extension, name, args } => {
             E::HostCallStart { id, extension, name, args: abridge_object(&args) }
@@ -36,7 +36,7 @@ pub(crate) fn abridge_event(whole: AgentEvent) -> AgentEvent {
     }
 }
 
-/// Where something was changed; the whole, where it was changed in more places than can be told.
+/// Returns the changed pointers; the whole document if there are too many.
 fn abridge_pointers(all: Vec<String>) -> Vec<String> {
     let bytes: usize = all.iter().map(|path| path.len() + 1).sum();
     if bytes <= MOST { all } else { vec![String::new()] }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn short_arguments_are_told_byte_for_byte_and_of_long_ones_the_beginning() {
+    fn truncates_only_long_arguments() {
         check_object(r#"{"b":9007199254740993,"a":[1]}"#, r#"{"b":9007199254740993,"a":[1]}"#);
         let (long, head) = ("ä".repeat(450_000), "ä".repeat(256));
         check_object(
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hooks_do_about_it_is_told_as_short() {
+    fn truncates_hook_events() {
         use haft_protocol::ids::ToolCallId;
         let (id, by, long) = (|| ToolCallId::new("host-1"), || "guard".to_owned(), "x".repeat(900_000));
         let args = || RawJson::parse(&format!(r#"{{"content":"{long}"}}"#)).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_result_as_much_is_told_and_images_are_named() {
+    fn truncates_results_and_names_images() {
         let image = || ContentBlock::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
         assert_eq!(
             abridge_content(&[ContentBlock::text("a"), image()]),

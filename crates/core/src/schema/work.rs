@@ -1,18 +1,18 @@
-//! The work of checking arguments against a schema, counted before any of it is done.
+//! Estimates the work of checking arguments against a schema before the check.
 //!
-//! A schema of a few hundred bytes can ask for more comparisons than there is time for, by references that branch at
-//! every level or lead back to themselves. So schema and arguments are walked together first, without judging
-//! anything, and the walk ends when it has taken too many steps.
+//! A schema of a few hundred bytes can require an unlimited number of comparisons, through references that branch at
+//! every level or form a cycle. Schema and arguments are therefore walked together first, without validation. The walk
+//! stops when it has taken too many steps.
 
 use serde_json::{Map, Value};
 
-/// Steps that one check may take: less than 50 ms.
+/// The maximum steps of a check, which take less than 50 ms.
 pub(super) const MAX_STEPS: u64 = 200_000;
 
-/// Schemas inside schemas, references followed.
+/// The maximum nesting of schemas, including references.
 const MAX_DEPTH: u32 = 256;
 
-/// Bytes of a string that are compared or matched in about the time of one step.
+/// The bytes of a string that are compared or matched in about the time of one step.
 const BYTES_A_STEP: usize = 256;
 
 /// Keywords that apply one schema to the same value.
@@ -24,20 +24,20 @@ const SAME_EACH: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Keywords that apply a schema to each element of an array.
 const ELEMENTS: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
 
-/// Why a check is not made.
+/// The reasons why a check is not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WorkLimitError {
-    #[error("it takes more than {MAX_STEPS} steps to check; make schema or arguments smaller")]
+    #[error("the check takes more than {MAX_STEPS} steps; use a smaller schema or smaller arguments")]
     Steps,
     /// A reference that is not a path inside the schema.
-    #[error("$ref {0:?} is not a path inside the schema, as #/$defs/name is")]
+    #[error("$ref {0:?} is not a path inside the schema; use a path such as #/$defs/name")]
     Reference(String),
 }
 
 /// Counts the steps of one check.
 ///
 /// # Errors
-/// [`WorkLimitError`] as soon as that is clear.
+/// [`WorkLimitError`] as soon as a limit is exceeded.
 pub(super) fn count_steps(schema: &Value, instance: &Value) -> Result<(), WorkLimitError> {
     StepCounter { root: schema, left: MAX_STEPS, depth: 0 }.apply(schema, instance)
 }
@@ -58,7 +58,7 @@ impl<'a> StepCounter<'a> {
             return Err(WorkLimitError::Steps);
         }
         self.apply_in_place(keywords, instance)?;
-        // To know what was not evaluated, everything is evaluated once more.
+        // To find unevaluated values, the validator evaluates everything once more.
         if keywords.contains_key("unevaluatedProperties") || keywords.contains_key("unevaluatedItems") {
             self.apply_in_place(keywords, instance)?;
         }
@@ -71,7 +71,7 @@ impl<'a> StepCounter<'a> {
         Ok(())
     }
 
-    /// Counts the keywords that look at the value itself once more.
+    /// Counts the keywords that apply to the value itself.
     fn apply_in_place(
         &mut self,
         keywords: &'a Map<String, Value>,
@@ -108,7 +108,7 @@ impl<'a> StepCounter<'a> {
         }
         let each =
             ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|key| keywords.get(*key));
-        // Whether a pattern matches is not asked: that would be the work itself.
+        // Every pattern counts as a match, because matching would be the work itself.
         for schema in each.chain(keyword_schemas(keywords, "patternProperties").map(|(_, schema)| schema)) {
             for (name, member) in members {
                 self.spend_steps(name.len() / BYTES_A_STEP)?;
@@ -130,7 +130,7 @@ impl<'a> StepCounter<'a> {
         for schema in ELEMENTS.iter().filter_map(|keyword| keywords.get(*keyword)) {
             elements.iter().try_for_each(|element| self.apply(schema, element))?;
         }
-        // `items` was a list of schemas before there was `prefixItems`.
+        // `items` was a list of schemas before `prefixItems` existed.
         for schemas in
             ["items", "prefixItems"].iter().filter_map(|keyword| keywords.get(*keyword)?.as_array())
         {
@@ -160,7 +160,7 @@ fn keyword_schemas<'a>(
     keywords.get(keyword).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// References are parts of URLs, in which a blank is `%20`.
+/// Decodes a reference, which is part of a URL; for example, a space is `%20`.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

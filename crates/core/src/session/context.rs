@@ -1,7 +1,7 @@
-//! The context for the model: a branch of entries to messages, without any IO.
+//! Converts a branch of entries to the messages for the model, without I/O.
 //!
-//! Whatever a crash, an abort or a damaged line left, every tool call of the result has exactly one answer, and it
-//! stands directly behind the message that asked: servers refuse anything else.
+//! Every tool call in the result has exactly one result, directly after the message with the call, because servers
+//! reject anything else. This holds after a crash, an abort or damage.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage
 
 use super::entry::{Compaction, EntryBody, Said, SessionEntry, SessionSettings};
 
-/// The text of a result when the tool was started and its end is not known.
+/// The result text for a call whose tool was started and whose end is not known.
 pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
                                still be at it; look before you call it again";
 
-/// The text of a result when the call was never carried out.
+/// The result text for a call that did not run.
 pub const NOT_RUN: &str = "not run: the turn ended before this call was carried out";
 
 /// The context for the model, and the settings in effect.
@@ -24,16 +24,18 @@ pub const NOT_RUN: &str = "not run: the turn ended before this call was carried 
 pub struct SessionContext {
     /// The transcript, oldest first.
     pub messages: Vec<Message>,
-    /// Model, thinking and tools, as far as the session says.
+    /// Model, thinking level and tools, as recorded in the session.
     pub settings: SessionSettings,
-    /// The calls that had no result and were given one that says so.
+    /// The calls without a result that received a placeholder.
     pub closed: Vec<ToolCallId>,
-    /// Those results that the last answer's calls were given: the session goes on behind them, so they can still be
-    /// written. In the place of earlier ones stands what was said since; they are made up each time.
+    /// The placeholders for the calls of the last answer, which can still be written because the session continues
+    /// after them. Placeholders for earlier calls cannot be written, because later messages follow them; they are
+    /// created at every read.
     pub(crate) unwritten: Vec<ToolMessage>,
 }
 
-/// The context of a branch, oldest entry first: from the root, or from what the last compaction kept.
+/// Builds the context of a branch, oldest entry first: from the root, or from the first entry that the last compaction
+/// kept.
 pub fn build_context(branch: &[Arc<SessionEntry>]) -> SessionContext {
     let mut made = ContextBuilder::default();
     let compacted = branch.iter().rposition(|entry| matches!(entry.body, EntryBody::Compaction(_)));
@@ -50,7 +52,7 @@ pub fn build_context(branch: &[Arc<SessionEntry>]) -> SessionContext {
     made.context
 }
 
-/// The messages with one answer to every tool call, as [`context`] gives them.
+/// Returns the messages with one result for every tool call, as [`build_context`] does.
 pub(crate) fn complete_tool_calls(messages: Vec<Message>) -> Vec<Message> {
     let mut made = ContextBuilder::default();
     messages.into_iter().for_each(|message| made.add_message(message));
@@ -58,10 +60,10 @@ pub(crate) fn complete_tool_calls(messages: Vec<Message>) -> Vec<Message> {
     made.context.messages
 }
 
-/// The number of files of a kind that are named to the model, the last one touched first to stay.
+/// The maximum number of files per list in the text for the model; the most recently touched files stay.
 const NAMED: usize = 60;
 
-/// Returns the text for the model in place of what was summarized.
+/// Returns the text for the model that replaces the summarized part.
 fn compaction_text(compaction: &Compaction) -> String {
     let mut text = summary_text("The conversation so far", &compaction.summary);
     let lists = [("files_read", &compaction.files_read), ("files_modified", &compaction.files_modified)];
@@ -84,13 +86,13 @@ struct ContextBuilder {
     open: Option<OpenToolCalls>,
 }
 
-/// The last message of the model, while its calls are answered.
+/// The last message of the model while its calls receive results.
 struct OpenToolCalls {
     calls: Vec<ToolCall>,
     time: Rfc3339Time,
     started: HashSet<ToolCallId>,
     results: Vec<ToolMessage>,
-    /// Messages that came meanwhile: it comes behind the results.
+    /// Messages that arrived in between; they follow the results.
     behind: Vec<Message>,
 }
 
@@ -133,14 +135,14 @@ impl ContextBuilder {
                 self.context.messages.push(Message::Assistant(said));
             }
             (Message::Tool(result), Some(open)) => open.results.push(result),
-            // It answers nothing that the model would still see.
+            // The call of this result is not in the context.
             (Message::Tool(_), None) => {}
             (said @ Message::User { .. }, Some(open)) => open.behind.push(said),
             (said @ Message::User { .. }, None) => self.context.messages.push(said),
         }
     }
 
-    /// Answers every call of the last message once, in the order of the calls.
+    /// Adds one result for every call of the last message, in the order of the calls.
     fn close_calls(&mut self) {
         let Some(OpenToolCalls { calls, time, started, mut results, behind }) = self.open.take() else {
             return;
@@ -173,8 +175,8 @@ impl OpenToolCalls {
     }
 }
 
-/// The result of a call that has none. With the time of the call it is the same each time the session is read, so that a
-/// provider's cache still fits.
+/// Returns the placeholder result of a call. It has the time of the call, so that every read creates the same result
+/// and the provider's cache stays valid.
 pub(crate) fn missing_result(call: ToolCall, begun: bool, time: Rfc3339Time) -> ToolMessage {
     let text = if begun { INTERRUPTED } else { NOT_RUN };
     ToolMessage {

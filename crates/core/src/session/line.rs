@@ -1,4 +1,4 @@
-//! Lines of a session file: entries to text and back.
+//! Lines of a session file: conversion of entries to text and back.
 
 use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
@@ -11,12 +11,12 @@ use super::id::EntryId;
 pub(super) const HEADER: &str = "session";
 
 impl SessionHeader {
-    /// Its line, newline included.
+    /// Returns the line, including the newline.
     ///
     /// # Errors
     /// [`SessionError::Unwritable`].
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        // The id comes first among the header's fields, and the parent second, which it has none of.
+        // The id is the first field of the header; the parent, which a header does not have, is the second.
         let fields = serde_json::to_string(self)?;
         let id = self.id;
         let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
@@ -25,8 +25,8 @@ impl SessionHeader {
 }
 
 impl SessionEntry {
-    /// Its line, newline included. One of an [unknown](EntryBody::Unknown) type is what was read, with the id and the
-    /// parent that it had there.
+    /// Returns the line, including the newline. The line of an [unknown](EntryBody::Unknown) type is returned as it was
+    /// read, with its original id and parent.
     ///
     /// # Errors
     /// [`SessionError::Unwritable`].
@@ -71,8 +71,8 @@ impl EntryHead {
         serde_json::from_str(line)
     }
 
-    /// Reads the rest of the line that this head is of. A line of a known type that cannot be read is kept, too: the
-    /// entries that follow it keep their place.
+    /// Reads the rest of the line. A line of a known type that cannot be read is also kept, so that the entries after
+    /// it keep their place.
     pub(super) fn with_body(self, line: &str) -> ParsedEntry {
         let Self { kind, id, parent, time } = self;
         let (body, unread) = match EntryBody::read(&kind, line) {
@@ -89,19 +89,19 @@ impl EntryHead {
 #[derive(Debug)]
 pub(super) struct ParsedEntry {
     pub(super) entry: SessionEntry,
-    /// Why a line of a known type is kept as it stands.
+    /// The reason why a line of a known type is kept without reading it.
     pub(super) unread: Option<String>,
 }
 
 /// Reads one line, without its newline.
 ///
 /// # Errors
-/// What is wrong with a line that is no entry.
+/// The reason why the line is not an entry.
 pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
     let head = EntryHead::read(line).map_err(|error| describe_error(&error))?;
     match head.kind == HEADER {
-        true => Err("a second header".to_owned()),
+        true => Err("duplicate session header".to_owned()),
         false => Ok(head.with_body(line)),
     }
 }
@@ -109,7 +109,7 @@ pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
 /// Reads the first line, without its newline.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the line is not a header.
 pub(super) fn read_header(line: &[u8]) -> Result<SessionHeader, String> {
     #[derive(Deserialize)]
     struct LineType {
@@ -119,18 +119,18 @@ pub(super) fn read_header(line: &[u8]) -> Result<SessionHeader, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
     let LineType { kind } = serde_json::from_str(line).map_err(|error| describe_error(&error))?;
     if kind != HEADER {
-        return Err("it does not begin with a header".to_owned());
+        return Err("the file does not begin with a session header".to_owned());
     }
     serde_json::from_str(line).map_err(|error| describe_error(&error))
 }
 
-/// Why bytes are no line at all.
-const NO_TEXT: &str = "it is not UTF-8 text";
+/// The error for bytes that are not text.
+const NO_TEXT: &str = "not valid UTF-8 text";
 
-/// Returns the mistake in a line. Where in it does not help, since it is looked for by its number in the file.
+/// Returns the error in a line, without its position: readers refer to lines by number.
 fn describe_error(error: &serde_json::Error) -> String {
     if !error.is_data() {
-        return "it is not JSON".to_owned();
+        return "not valid JSON".to_owned();
     }
     let text = error.to_string();
     text.rfind(" at line ").and_then(|at| text.get(..at)).unwrap_or(&text).to_owned()
@@ -141,16 +141,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said_without_a_place_in_it() {
+    fn line_errors_contain_no_position() {
         for (line, expect) in [
-            (&b"garbage"[..], "it is not JSON"),
-            (br#"{"type":"label","id"#, "it is not JSON"),
-            (b"\xff", "it is not UTF-8 text"),
+            (&b"garbage"[..], "not valid JSON"),
+            (br#"{"type":"label","id"#, "not valid JSON"),
+            (b"\xff", "not valid UTF-8 text"),
             (br#"{"id":"x"}"#, "missing field `type`"),
         ] {
             let (entry, header) = (read(line).unwrap_err(), read_header(line).unwrap_err());
             assert_eq!(header, expect);
-            // Of an entry the id is read before it is missed that there is no type.
+            // For an entry, the missing id is reported before the missing type.
             assert!(
                 entry == expect || expect.starts_with("missing") && !entry.contains(" at line "),
                 "{entry}"

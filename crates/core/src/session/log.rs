@@ -1,25 +1,25 @@
-//! The open file of a session: whole lines at its end, or nothing.
+//! The open file of a session, to which only whole lines are appended.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::disk::{Disk, DiskFile, FileStatus, read_range};
 
-/// The size of one step backwards when the last newline is searched.
+/// The number of bytes per step of the backward search for a newline.
 const STEP: u64 = 64 * 1024;
 
-/// An open and locked file whose end is the end of a line.
+/// An open and locked file that ends with a whole line.
 pub(super) struct SessionLog {
     pub(super) file: Arc<LogFile>,
     pub(super) path: PathBuf,
     identity: Option<(u64, u64)>,
-    /// Where the next line begins, up to which lines are whole.
+    /// The offset of the next line, after the last whole line.
     pub(super) end: u64,
-    /// The end holds part of a line that could not be cut off.
+    /// True if the file ends with a partial line that could not be cut off.
     ragged: bool,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct RemovedTail {
     pub(super) saved: PathBuf,
 }
 
-/// Why a line is not in the file.
+/// The reasons why a line was not written.
 #[derive(Debug)]
 pub(super) enum AppendError {
-    /// The system refused. The file is as it was before.
+    /// A system call failed. The file is unchanged.
     Io(io::Error),
-    /// The file is not the one that was opened, or somebody else has changed it.
+    /// The path refers to another file, or another program changed the file.
     Lost(&'static str),
 }
 
@@ -49,13 +49,13 @@ impl From<AppendError> for io::Error {
 }
 
 impl SessionLog {
-    /// Makes the file with its first lines. When this fails there is none.
+    /// Creates the file with its first lines. After an error there is no file.
     pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, lines: &[u8]) -> io::Result<Self> {
         let named = make_dir(path.parent().unwrap_or(Path::new(".")))?;
         let file = disk.create(path)?;
         let made = Self::new(disk, file, path, named).and_then(|log| log.with_lines(lines));
         if made.is_err() {
-            // Nobody can have read it: it is locked, and nothing in it was acknowledged.
+            // No other process has read the file, because it is locked, and nothing in it was acknowledged.
             let _ = std::fs::remove_file(path);
         }
         made
@@ -66,7 +66,7 @@ impl SessionLog {
         Ok(self)
     }
 
-    /// Opens a file as it stands. Before it is written its end has to be [mended](Self::repair_tail).
+    /// Opens a file. Before the first write, [`repair_tail`](Self::repair_tail) must be called.
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
         let file = disk.open(path)?;
         Self::new(disk, file, path, Vec::new())
@@ -83,10 +83,10 @@ impl SessionLog {
         Ok(Self { file, path: path.to_owned(), identity, end: length, ragged: false })
     }
 
-    /// Cuts off what is no whole line at the end, after saving it.
+    /// Cuts off an incomplete last line after saving it.
     pub(super) fn repair_tail(&mut self) -> io::Result<Option<RemovedTail>> {
         let end = last_newline(self.disk_file().as_ref(), self.end)?;
-        if end == self.end || !is_up(Defence::TornTails) {
+        if end == self.end || !is_up(Defense::TornTails) {
             return Ok(None);
         }
         let cut = cut_torn_tail(self.disk_file().as_ref(), &self.path, end, self.end)?;
@@ -94,8 +94,8 @@ impl SessionLog {
         Ok(Some(cut))
     }
 
-    /// Adds whole lines with one write. After an error nothing of them is in the file, or what is cannot be taken for
-    /// a line.
+    /// Appends whole lines with one write. After an error the file contains no part of them, or a part that is not a
+    /// valid line.
     pub(super) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
         self.check()?;
         let ragged = self.ragged.then(|| [b"\n", lines].concat());
@@ -103,7 +103,7 @@ impl SessionLog {
         let outcome = match self.disk_file().write(bytes) {
             Ok(written) if written == bytes.len() => Ok(()),
             Ok(written) => {
-                let what = format!("only {written} of {} bytes could be written", bytes.len());
+                let what = format!("only {written} of {} bytes were written", bytes.len());
                 Err(io::Error::new(io::ErrorKind::StorageFull, what))
             }
             Err(error) => Err(error),
@@ -130,11 +130,11 @@ impl SessionLog {
             Err(error) => return Err(AppendError::Io(error)),
         };
         if seen.identity != self.identity {
-            return Err(AppendError::Lost("another file took its place"));
+            return Err(AppendError::Lost("another file replaced it"));
         }
         match seen.length == self.end {
             true => Ok(()),
-            false => Err(AppendError::Lost("somebody else changed its length")),
+            false => Err(AppendError::Lost("another program changed its length")),
         }
     }
 
@@ -142,7 +142,7 @@ impl SessionLog {
         if self.disk_file().truncate(self.end).is_ok() {
             return;
         }
-        // It stays, and the next line begins behind it on a line of its own.
+        // The partial line stays, and the next line begins after it on its own line.
         if let Ok(FileStatus { length, .. }) = self.disk_file().file_status() {
             self.ragged |= length > self.end;
             self.end = length;
@@ -166,7 +166,7 @@ impl SessionLog {
 
 impl Drop for SessionLog {
     fn drop(&mut self) {
-        // The thread that syncs may still hold the file; whoever wants the session next need not wait for it.
+        // The sync thread may still hold the file, but another session can use it at once.
         self.disk_file().unlock();
     }
 }
@@ -177,17 +177,17 @@ impl fmt::Debug for SessionLog {
     }
 }
 
-/// The file of a log. The first sync of a file that was made here is that of its name, too, and of the names of directories
-/// that were made for it: whoever waits for an entry waits for them, and nobody else does.
+/// The file of a log. The first sync of a new file also syncs its name and the names of new directories. Only callers
+/// that wait for an entry wait for them.
 pub(super) struct LogFile {
     pub(super) file: Arc<dyn DiskFile>,
     disk: Arc<dyn Disk>,
-    /// The directories with a new name in them that is not on the disk yet.
+    /// The directories with new names that are not yet on disk.
     named: Mutex<Vec<PathBuf>>,
 }
 
 impl LogFile {
-    /// Waits until everything that was written survives a loss of power.
+    /// Makes everything that was written durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync()?;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,8 +199,8 @@ impl LogFile {
     }
 }
 
-/// Makes a directory and those above it, each for its owner alone. Says which directories have a new name in them as soon
-/// as there is a file in this one.
+/// Creates a directory and its parents, accessible only to their owner. Returns the directories that will have a new
+/// name when this directory contains a file.
 fn make_dir(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let made = dir.ancestors().take_while(|dir| !dir.exists()).filter_map(Path::parent);
     let named = |dir: &Path| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir.to_owned() };
@@ -213,7 +213,7 @@ fn make_dir(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(named)
 }
 
-/// Behind the last newline; 0 if there is none. Reads the end of the file only.
+/// Returns the offset after the last newline; 0 without one. Reads only the end of the file.
 pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> {
     let mut to = length;
     while to > 0 {
@@ -227,7 +227,7 @@ pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> 
     Ok(0)
 }
 
-/// Saves what stands behind the last line, then cuts it off.
+/// Saves the bytes after the last line, then cuts them off.
 fn cut_torn_tail(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<RemovedTail> {
     let torn = read_range(file, end, length)?;
     let saved = save_torn_tail(path, &torn)?;
@@ -235,7 +235,7 @@ fn cut_torn_tail(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io:
     Ok(RemovedTail { bytes: length - end, saved })
 }
 
-/// Writes a torn end beside its file, under the first name that is free: `<id>.torn-1`, …
+/// Writes an incomplete last line to a file beside the session, under the first free name: `<id>.torn-1`, …
 fn save_torn_tail(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
     let mut number = 1_u32;
     loop {
@@ -255,7 +255,7 @@ fn save_torn_tail(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
     }
 }
 
-/// The file that a path means: a link to it is not replaced.
+/// Returns the target of a path, so that a link is not replaced.
 pub(super) fn resolve_link(path: &Path) -> PathBuf {
     let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();

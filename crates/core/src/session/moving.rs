@@ -1,9 +1,9 @@
-//! A session goes on in another file: reading, copying and syncing all of it is for the thread that syncs, and nobody
-//! waits for it who does not have to.
+//! Moves a session to another file. The sync thread reads, copies and syncs the content, so that other callers do not
+//! wait.
 //!
-//! The lock on the session is held twice, for a moment each: to say what has to be in the new file, and to go on there
-//! with what was added meanwhile. The copy has another name until it is whole and on the disk, so that no copy which the
-//! end of the program left half made is ever taken for a session.
+//! The session is locked twice, for a moment each: to determine the content of the new file, and to continue there with
+//! entries added meanwhile. The copy has a temporary name until it is complete and on disk, so that an incomplete copy
+//! is never mistaken for a session.
 
 use std::collections::HashSet;
 use std::io;
@@ -18,7 +18,7 @@ use super::log::SessionLog;
 use super::recover::{RecoveredSession, SessionRepair, recover};
 use super::tree::SessionTree;
 
-/// The end of the name of a copy until it is whole.
+/// The suffix of a copy until it is complete.
 pub(super) const MOVING: &str = "moving";
 
 /// The content of the new file.
@@ -31,13 +31,13 @@ pub(super) struct LogRelocation {
     pub(super) reason: String,
 }
 
-/// The new file: it is on the disk.
+/// The new file, which is on disk.
 pub(super) struct RelocatedLog {
     pub(super) log: SessionLog,
     pub(super) header: SessionHeader,
     pub(super) repair: SessionRepair,
     there: HashSet<EntryId>,
-    /// The number of entries that were in memory when it was begun.
+    /// The number of entries in memory when the move began.
     seen: usize,
 }
 
@@ -46,13 +46,15 @@ impl LogRelocation {
         let seen = self.entries.len();
         let (lines, there) = self.source.lines(&self.header, &self.entries)?;
         let to = self.source.path.with_file_name(self.header.id.file_name());
-        let log = self.write(&lines, &to).map_err(|error| SessionError::from_io("go on in", &to, error))?;
+        let log =
+            self.write(&lines, &to).map_err(|error| SessionError::from_io("continue in", &to, error))?;
         let Self { source, header, reason, .. } = self;
         let repair = SessionRepair::Moved { from: source.path, to, session: header.id, reason };
         Ok(RelocatedLog { log, header, repair, there, seen })
     }
 
-    /// It has its name when it is on the disk, and this returns when the name is, too.
+    /// Writes the new file. The file receives its name when its content is on disk; this function returns when the name
+    /// is on disk too.
     fn write(&self, lines: &[u8], to: &Path) -> io::Result<SessionLog> {
         let half = to.with_extension(MOVING);
         let mut log = SessionLog::create(Arc::clone(&self.disk), &half, lines)?;
@@ -66,7 +68,7 @@ impl LogRelocation {
 }
 
 impl RelocatedLog {
-    /// Adds what came into memory since: what was appended, and is not among what was read of the old file.
+    /// Adds the entries that were appended since the copy was read.
     pub(super) fn add(&mut self, entries: &[Arc<SessionEntry>]) -> Result<(), SessionError> {
         let mut lines = Vec::new();
         for entry in entries.iter().skip(self.seen).filter(|entry| !self.there.contains(&entry.id)) {
@@ -77,27 +79,27 @@ impl RelocatedLog {
         }
         self.log
             .append(&lines)
-            .map_err(|error| SessionError::from_io("go on in", &self.log.path, error.into()))
+            .map_err(|error| SessionError::from_io("continue in", &self.log.path, error.into()))
     }
 
-    /// Takes it back: the session does not go on there.
+    /// Removes the new file, because the session does not continue there.
     pub(super) fn discard(self) {
         let _ = std::fs::remove_file(&self.log.path);
     }
 }
 
-/// A session's file, as far as it was written, to be read without its lock: it only grows.
+/// The written part of a session's file, which can be read without the lock because the file only grows.
 pub(super) struct LogSnapshot {
     pub(super) file: Arc<dyn DiskFile>,
     pub(super) end: u64,
     pub(super) path: PathBuf,
-    /// Everything that is in the file is in memory, too.
+    /// True if everything in the file is also in memory.
     pub(super) known: bool,
 }
 
 impl LogSnapshot {
-    /// A header, the lines of the file as they stand, and those of the entries in memory that are not among them. Says
-    /// which entries that are.
+    /// Returns a header, the unchanged lines of the file, and the lines of entries that exist only in memory; also
+    /// returns which entries those are.
     pub(super) fn lines(
         &self,
         header: &SessionHeader,
@@ -105,19 +107,21 @@ impl LogSnapshot {
     ) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
         let old = match self.read() {
             Ok(old) => old,
-            // What is there all the same: lines that this build does not know stay as they are.
+            // Reads the available lines, so that lines of unknown types are kept.
             Err(_) if self.known => read_range(self.file.as_ref(), 0, self.end).unwrap_or_default(),
             Err(error) => return Err(SessionError::from_io("read", &self.path, error)),
         };
         merge_lines(header, &old, entries.iter().cloned().collect())
     }
 
-    /// The file; an error if somebody else took some of it away.
+    /// Reads the file; fails if another program has truncated it.
     fn read(&self) -> io::Result<Vec<u8>> {
         let bytes = read_range(self.file.as_ref(), 0, self.end)?;
         match bytes.len() as u64 == self.end {
             true => Ok(bytes),
-            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+            false => {
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was truncated by another program"))
+            }
         }
     }
 }

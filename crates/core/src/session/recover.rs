@@ -1,8 +1,8 @@
-//! Reads a session file, however damaged: bytes to entries, without any IO.
+//! Reads a session file despite damage: converts bytes to entries, without I/O.
 //!
-//! Three things go wrong with a file. Its end is torn, because the machine or the program stopped in the middle of a
-//! line. A line in the middle is damaged. An entry follows one that is not there any more. None of them costs another
-//! entry: the torn end is left out, the damaged line is passed over, and what followed it follows the entry before it.
+//! Three kinds of damage are handled. The last line is incomplete because the machine or the program stopped while
+//! writing. A line in the middle is damaged. The parent of an entry is missing. No other entry is lost: the incomplete
+//! line is ignored, the damaged line is skipped, and an entry without its parent follows the entry before it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,59 +17,59 @@ use super::line;
 /// The content of a session file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecoveredSession {
-    /// The first line; none if that is damaged or missing.
+    /// The first line; `None` if it is damaged or missing.
     pub header: Option<SessionHeader>,
-    /// The entries in the order of their lines. Each parent stands before its children.
+    /// The entries in the order of their lines. Each parent comes before its children.
     pub entries: Vec<SessionEntry>,
     /// The repairs.
     pub repairs: Vec<SessionRepair>,
-    /// The bytes up to the last newline; what is behind them is torn.
+    /// The number of bytes up to the last newline; the rest is an incomplete line.
     pub whole: usize,
 }
 
-/// Something that was wrong with a session's file, and what became of it.
+/// A repair of a session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionRepair {
-    /// The end of the file was no whole line: it was cut off.
+    /// The last line was incomplete and was cut off.
     TornTail {
         /// The number of bytes.
         bytes: u64,
-        /// Where it was saved; none where the file was only read.
+        /// The file with the cut-off bytes; `None` if the session was opened read-only.
         saved: Option<PathBuf>,
     },
-    /// The file does not begin with a header that can be read.
+    /// The file does not begin with a valid header.
     NoHeader {
-        /// The mistake.
+        /// The error.
         reason: String,
     },
-    /// A line was passed over. It stays in the file.
+    /// A line was skipped. It stays in the file.
     BadLine {
-        /// Counted from 1.
+        /// The line number, counted from 1.
         line: u64,
-        /// The mistake.
+        /// The error.
         reason: String,
     },
-    /// An entry whose parent is gone follows another one.
+    /// An entry whose parent is missing follows another one.
     Reattached {
         /// The entry.
         entry: EntryId,
-        /// The entry that it follows now.
+        /// The new parent.
         to: Option<EntryId>,
     },
-    /// The file is of a newer version of haft and can only be read.
+    /// The file has a newer format and is read-only.
     Newer {
-        /// Its version.
+        /// The format version.
         version: u32,
     },
-    /// The session goes on in another file, which holds everything.
+    /// The session continues in another file, which contains all entries.
     Moved {
-        /// The file that it was in.
+        /// The previous file.
         from: PathBuf,
-        /// The file that it is in now.
+        /// The new file.
         to: PathBuf,
-        /// The session's name from now on.
+        /// The new id of the session.
         session: SessionId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -78,29 +78,34 @@ impl fmt::Display for SessionRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { bytes, saved: Some(saved) } => {
-                write!(f, "the last line was torn: its {bytes} bytes are in {}", saved.display())
+                write!(f, "the last line was incomplete; its {bytes} bytes were moved to {}", saved.display())
             }
             Self::TornTail { bytes, saved: None } => {
-                write!(f, "the last line is torn: its {bytes} bytes were left out")
+                write!(f, "the last line is incomplete; its {bytes} bytes were ignored")
             }
-            Self::NoHeader { reason } => write!(f, "the header cannot be read: {reason}"),
-            Self::BadLine { line, reason } => write!(f, "line {line} was passed over: {reason}"),
+            Self::NoHeader { reason } => write!(f, "cannot read the session header: {reason}"),
+            Self::BadLine { line, reason } => write!(f, "line {line} was skipped: {reason}"),
             Self::Reattached { entry, to: Some(to) } => {
-                write!(f, "entry {} has lost its parent and follows {} now", short_id(*entry), short_id(*to))
+                write!(
+                    f,
+                    "entry {} lost its parent entry and now follows {}",
+                    short_id(*entry),
+                    short_id(*to)
+                )
             }
             Self::Reattached { entry, to: None } => {
-                write!(f, "entry {} has lost its parent and begins the session now", short_id(*entry))
+                write!(f, "entry {} lost its parent entry and now starts the session", short_id(*entry))
             }
             Self::Newer { version } => {
                 write!(
                     f,
-                    "the session is of format {version}, newer than {FORMAT_VERSION}: it can only be read"
+                    "the session is read-only: a newer version of haft wrote it (format {version}; this version supports {FORMAT_VERSION}); upgrade haft"
                 )
             }
             Self::Moved { from, to, reason, .. } => {
                 write!(
                     f,
-                    "{} cannot be written any more ({reason}): the session goes on in {}",
+                    "cannot write {} ({reason}); the session continues in {}",
                     from.display(),
                     to.display()
                 )
@@ -109,7 +114,7 @@ impl fmt::Display for SessionRepair {
     }
 }
 
-/// Enough of an id for people.
+/// Returns the part of an id that is shown to people.
 fn short_id(id: EntryId) -> String {
     id.to_string().chars().take(8).collect()
 }
@@ -135,7 +140,7 @@ pub fn recover(bytes: &[u8]) -> RecoveredSession {
             }
             Err(reason) => {
                 tree.repairs.push(SessionRepair::NoHeader { reason });
-                // It may be an entry all the same.
+                // The first line may be an entry.
                 if line::read(line).is_ok() {
                     tree.add(number, line);
                 }
@@ -148,12 +153,12 @@ pub fn recover(bytes: &[u8]) -> RecoveredSession {
     RecoveredSession { header, entries: tree.entries, repairs: tree.repairs, whole }
 }
 
-/// Entries as they are put together.
+/// The entries during recovery.
 #[derive(Default)]
 struct RecoveryTree<'a> {
     entries: Vec<SessionEntry>,
     known: HashMap<EntryId, usize>,
-    /// Damaged lines, and how many entries came before each.
+    /// Damaged lines, each with the number of entries before it.
     damaged: Vec<(&'a [u8], usize)>,
     repairs: Vec<SessionRepair>,
 }
@@ -168,7 +173,7 @@ impl<'a> RecoveryTree<'a> {
             }
         };
         if self.known.contains_key(&entry.id) {
-            let reason = format!("a second entry with the id {}", entry.id);
+            let reason = format!("duplicate entry id {}", entry.id);
             return self.repairs.push(SessionRepair::BadLine { line: number, reason });
         }
         self.repairs.extend(unread.map(|reason| SessionRepair::BadLine { line: number, reason }));
@@ -180,8 +185,8 @@ impl<'a> RecoveryTree<'a> {
         self.entries.push(entry);
     }
 
-    /// The entry before the line that a lost parent stood in: the damaged line that still holds its id, otherwise the
-    /// last damaged one, otherwise where the orphan itself is.
+    /// Returns the replacement for a lost parent: the entry before the damaged line that contains the parent's id, or
+    /// else before the last damaged line, or else before the orphan.
     fn replacement_parent(&self, parent: EntryId) -> Option<EntryId> {
         let id = format!("\"id\":\"{parent}\"");
         let holds = |line: &[u8]| memmem::find(line, id.as_bytes()).is_some();

@@ -1,7 +1,8 @@
-//! The branch that a session goes on with, read from the end of its file: how long the file is does not matter.
+//! Reads the current branch of a session from the end of its file, in a time that does not depend on the length of the
+//! file.
 //!
-//! A parent stands before its children, so one pass backwards meets a branch from its leaf to its root. It ends at what
-//! the last compaction kept. Anything that is not as it should be is left to [`recover`](super::recover()), which reads
+//! A parent comes before its children, so one backward pass finds a branch from its leaf to its root. The pass ends at
+//! the first entry that the last compaction kept. Damaged files are left to [`recover`](super::recover()), which reads
 //! the whole file.
 
 use std::io;
@@ -13,23 +14,23 @@ use super::id::EntryId;
 use super::line::{self, EntryHead, HEADER, ParsedEntry};
 use super::log::last_newline;
 
-/// The size of one read.
+/// The number of bytes per read.
 const STEP: u64 = 256 * 1024;
 
-/// The greatest size of the first line.
+/// The maximum size of the first line.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
-/// Reads the header; `None` if it is not as it should be.
+/// Reads the header; returns `None` if it is damaged.
 pub(super) fn read_header(file: &dyn DiskFile, end: u64) -> io::Result<Option<SessionHeader>> {
     let bytes = read_range(file, 0, end.min(LONGEST_HEADER))?;
     let line = memchr::memchr(b'\n', &bytes).and_then(|at| bytes.get(..at));
     Ok(line.and_then(|line| line::read_header(line).ok()))
 }
 
-/// Reads the branch that ends with `leaf`, or with the last entry of the file: oldest first. `None` if something is not
-/// as it should be.
+/// Reads the branch that ends with `leaf`, or with the last entry of the file; oldest entry first. Returns `None` if a
+/// line is damaged.
 ///
-/// `end` is behind the last newline.
+/// `end` is the offset after the last newline.
 pub(super) fn read_branch(
     file: &dyn DiskFile,
     end: u64,
@@ -47,7 +48,7 @@ pub(super) fn read_branch(
         if from > 0
             && memchr::memchr(b'\n', bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default()).is_none()
         {
-            // Not one whole line: all of the last one, and the newline before it.
+            // The step contains no whole line, so it is extended to all of the last line and the newline before it.
             step = to - last_newline(file, to - 1)? + 1;
             continue;
         }
@@ -71,9 +72,9 @@ pub(super) fn read_branch(
 /// A pass from the end of a file to its beginning.
 struct BackwardScan {
     wanted: ScanTarget,
-    /// The first entry that the last compaction kept; none before the pass has met one.
+    /// The first entry that the last compaction kept; `None` until the pass finds a compaction.
     kept: Option<EntryId>,
-    /// Newest first.
+    /// The branch, newest entry first.
     branch: Vec<SessionEntry>,
 }
 
@@ -84,12 +85,12 @@ enum ScanTarget {
 
 enum ScanOutcome {
     Complete,
-    /// Something is not as it should be.
+    /// A line is damaged.
     Malformed,
 }
 
 impl BackwardScan {
-    /// Whole lines, the last one first. `first`: they begin with the header.
+    /// Scans whole lines, the last one first. `first`: the lines begin with the header.
     fn scan_lines(&mut self, lines: &[u8], first: bool) -> ControlFlow<ScanOutcome> {
         let mut rest = lines;
         while let Some(before) = rest.strip_suffix(b"\n") {
@@ -97,7 +98,8 @@ impl BackwardScan {
             let line = before.get(begin..).unwrap_or_default();
             rest = before.get(..begin).unwrap_or_default();
             if first && rest.is_empty() {
-                // The header: a branch that has not met its root by now has lost it. An empty session has no last entry.
+                // The pass reached the header. A branch whose root was not found is damaged. An empty session has no
+                // last entry.
                 return ControlFlow::Break(match self.wanted {
                     ScanTarget::Last => ScanOutcome::Complete,
                     ScanTarget::Entry(_) => ScanOutcome::Malformed,

@@ -1,10 +1,10 @@
-//! A session behind its lock: entries, leaf, and where they are kept.
+//! The state of a session behind its lock: entries, leaf, and storage.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::message::Rfc3339Time;
 
 use super::SessionError;
@@ -24,19 +24,19 @@ pub(super) struct SessionState {
     pub(super) leaf: Option<EntryId>,
     kept: SessionStorage,
     pub(super) repairs: Vec<SessionRepair>,
-    /// The number of entries that were appended.
+    /// The number of appended entries.
     given: u64,
-    /// The number of them that are on the disk.
+    /// The number of appended entries that are on disk.
     safe: u64,
-    /// Nobody holds the session any more, and its file is free for others.
+    /// True if the last handle was dropped and the file was unlocked.
     closed: bool,
-    /// The name that it was last given, once that is known; an empty one if it has none.
+    /// The current name, if it has been read; an empty string if there is none.
     pub(super) name: Option<String>,
 }
 
 enum SessionStorage {
     Memory,
-    /// In a file that is made with the first entry that is worth one.
+    /// The file will be created with the first content.
     NotCreated {
         disk: Arc<dyn Disk>,
         path: PathBuf,
@@ -44,9 +44,9 @@ enum SessionStorage {
     File {
         disk: Arc<dyn Disk>,
         log: SessionLog,
-        /// Why the file is not written any more.
+        /// The reason why the file is no longer written.
         broken: Option<AbandonedFile>,
-        /// Everything that is in the file is in memory, too.
+        /// True if everything in the file is also in memory.
         known: bool,
     },
     ReadOnly {
@@ -54,7 +54,7 @@ enum SessionStorage {
     },
 }
 
-/// All of a session, to be read without its lock.
+/// The content of a session, which can be read without the lock.
 pub(super) struct SessionSnapshot {
     pub(super) header: SessionHeader,
     pub(super) leaf: Option<EntryId>,
@@ -62,10 +62,10 @@ pub(super) struct SessionSnapshot {
     pub(super) home: SnapshotStorage,
 }
 
-/// The place of the entries that are not in memory.
+/// The location of the entries that are not in memory.
 pub(super) enum SnapshotStorage {
     Memory,
-    /// None yet: the file is still to be made.
+    /// The file does not exist yet.
     NotCreated {
         disk: Arc<dyn Disk>,
         path: PathBuf,
@@ -79,32 +79,32 @@ pub(super) enum SnapshotStorage {
     },
 }
 
-/// A file that is not written any more. The next one will hold everything.
+/// A file that is no longer written. The next file will contain all entries.
 struct AbandonedFile {
     reason: String,
-    /// There are entries in memory that are in no file yet.
+    /// True if some entries exist only in memory.
     owed: bool,
-    /// The leaf when it was given up: the last entry that it has, too.
+    /// The leaf when the file was abandoned, which is also its last entry.
     leaf: Option<EntryId>,
 }
 
-/// The work that brings everything that was appended to the disk.
+/// The work that syncs all appended entries to disk.
 pub(super) enum SyncTask {
     Nothing,
     Sync { file: Arc<LogFile>, given: u64 },
     Move(Box<LogRelocation>),
 }
 
-/// Where an entry went.
+/// The destination of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AppendOutcome {
     Written,
-    /// It is in memory, until there is another file.
+    /// The entry stays in memory until there is another file.
     Deferred,
 }
 
 impl SessionState {
-    /// One with entries that are in memory only, each behind the one that it follows.
+    /// Adds entries that exist only in memory, each after the one that it follows.
     pub(super) fn with_entries(mut self, entries: Vec<Arc<SessionEntry>>) -> Self {
         self.leaf = entries.last().map(|entry| entry.id);
         self.tree = entries.into_iter().collect();
@@ -131,7 +131,7 @@ impl SessionState {
         let header =
             resume::read_header(log.disk_file().as_ref(), log.end).map_err(|error| io("read", error))?;
         if header.is_some_and(|header| header.newer_version().is_some()) {
-            // Not even its end is touched: what is torn there, only a newer build knows.
+            // The file is not changed at all, because only a newer build can interpret its incomplete end.
             return Self::open_read_only(path);
         }
         let cut = log.repair_tail().map_err(|error| io("open", error))?;
@@ -165,7 +165,7 @@ impl SessionState {
         Self { tree, leaf, repairs, ..Self::new(header, kept) }
     }
 
-    /// Adds an entry; says its name and where it went.
+    /// Appends an entry; returns its id and its destination.
     pub(super) fn append(
         &mut self,
         mut body: EntryBody,
@@ -199,9 +199,8 @@ impl SessionState {
                 for entry in self.tree.all().iter().map(Arc::as_ref).chain([entry]) {
                     lines.extend(entry.to_line()?);
                 }
-                // Made here, by who appends: there is no other place yet where the entry would outlive the program. Its
-                // name and those of the directories that are made for it are synced with the first entry that somebody
-                // waits for.
+                // Created by the caller of `append`, because no other place outlives the program yet. The names of the
+                // file and of new directories are synced with the first entry that a caller waits for.
                 let log = SessionLog::create(Arc::clone(disk), path, &lines)
                     .map_err(|error| SessionError::from_io("make", path, error))?;
                 self.kept = SessionStorage::File { disk: Arc::clone(disk), log, broken: None, known: true };
@@ -211,8 +210,8 @@ impl SessionState {
         }
     }
 
-    /// Writes a line here and now, however long it is: that an entry is handed to the system when `append` returns, and
-    /// behind the one before it, is what lets its caller go on without waiting.
+    /// Writes a line immediately, whatever its length. The caller of `append` can continue without waiting because the
+    /// entry is already written, in order.
     fn write_line(&mut self, mut line: Vec<u8>) -> Result<AppendOutcome, SessionError> {
         let SessionStorage::File { log, broken, .. } = &mut self.kept else {
             return Ok(AppendOutcome::Written);
@@ -222,7 +221,7 @@ impl SessionState {
             return Ok(AppendOutcome::Deferred);
         }
         if log.end == 0 {
-            // What was torn off was all there was.
+            // The header itself was cut off.
             line.splice(..0, self.header.to_line()?);
         }
         match log.append(&line) {
@@ -235,8 +234,8 @@ impl SessionState {
         }
     }
 
-    /// Returns the work that brings everything that was appended to the disk. A file whose sync failed is never synced
-    /// again: the session goes on in a new one, and when that fails it is tried again the next time.
+    /// Returns the work that syncs all appended entries to disk. A file whose sync failed is never synced again: the
+    /// session moves to a new file. If that fails, the move is retried at the next sync.
     pub(super) fn next_sync_task(&self) -> Result<SyncTask, SessionError> {
         let SessionStorage::File { disk, log, broken, known } = &self.kept else {
             return Ok(SyncTask::Nothing);
@@ -257,7 +256,7 @@ impl SessionState {
         })))
     }
 
-    /// All of it, to be read without the lock.
+    /// Returns the content, to be read without the lock.
     pub(super) fn snapshot(&self) -> SessionSnapshot {
         let home = match &self.kept {
             SessionStorage::Memory => SnapshotStorage::Memory,
@@ -277,8 +276,8 @@ impl SessionState {
         }
     }
 
-    /// A sync of `file` has ended. Says whether everything that was `given` before it is on the disk: it is not when the
-    /// sync failed, or when the file turned out meanwhile not to be the session's any more.
+    /// Handles the end of a sync of `file`. Returns true if all entries before `given` are on disk: the sync succeeded,
+    /// and the file is still the session's file.
     pub(super) fn finish_sync(&mut self, file: &Arc<LogFile>, given: u64, outcome: io::Result<()>) -> bool {
         let SessionStorage::File { log, broken, .. } = &mut self.kept else { return true };
         if let (Err(error), None) = (&outcome, &broken)
@@ -294,7 +293,7 @@ impl SessionState {
     }
 
     pub(super) fn finish_relocation(&mut self, mut moved: RelocatedLog) -> Result<(), SessionError> {
-        // Nearly always there is nothing to add: whoever appends while a session moves waits for that.
+        // Nearly always there is nothing to add, because callers wait while a session moves.
         if let Err(error) = moved.add(self.tree.all()) {
             moved.discard();
             return Err(error);
@@ -317,7 +316,7 @@ impl SessionState {
         }
     }
 
-    /// Lets others have the file. What is left to do is to sync it.
+    /// Unlocks the file for others. Only a sync may remain to be done.
     pub(super) fn close(&mut self) {
         self.closed = true;
         if let SessionStorage::File { log, .. } = &self.kept {
@@ -325,7 +324,7 @@ impl SessionState {
         }
     }
 
-    /// Where an entry with this body will be written; none if it stays in memory.
+    /// Returns the disk to which an entry with this body is written; `None` if it stays in memory.
     pub(super) fn disk_for(&self, body: &EntryBody) -> Option<&dyn Disk> {
         match &self.kept {
             SessionStorage::NotCreated { disk, .. } if body.is_content() => Some(disk.as_ref()),
@@ -336,7 +335,7 @@ impl SessionState {
         }
     }
 
-    /// Where the session's file is, if it has one that is written.
+    /// Returns the disk of the session's file; `None` if no file is written.
     pub(super) fn disk(&self) -> Option<&dyn Disk> {
         match &self.kept {
             SessionStorage::File { disk, .. } => Some(disk.as_ref()),
@@ -366,7 +365,7 @@ impl SessionState {
         Ok(())
     }
 
-    /// Goes on from the root. What is nowhere but in memory nothing can show again.
+    /// Moves to the root. Entries that exist only in memory are dropped, because nothing can show them again.
     pub(super) fn clear(&mut self) {
         self.leaf = None;
         if matches!(self.kept, SessionStorage::Memory) {
@@ -374,7 +373,7 @@ impl SessionState {
         }
     }
 
-    /// Reads a branch that is in the file only.
+    /// Reads a branch that is only in the file.
     fn load(&mut self, leaf: EntryId) -> Result<(), SessionError> {
         let SessionStorage::File { log, .. } = &self.kept else { return Err(SessionError::NoEntry(leaf)) };
         let io = |error| SessionError::from_io("read", &log.path, error);
@@ -403,13 +402,13 @@ fn log_snapshot(log: &SessionLog, known: bool) -> LogSnapshot {
     LogSnapshot { file: Arc::clone(log.disk_file()), end: log.end, path: log.path.clone(), known }
 }
 
-/// Reads the branch from the end of the file; all of it if something is not as it should be. Says whether every line is
-/// known then.
+/// Reads the branch from the end of the file, or the whole file if a line is damaged. Returns true if all lines were
+/// read.
 fn read_tail(log: &SessionLog) -> io::Result<(RecoveredSession, bool)> {
     let file = log.disk_file().as_ref();
     let header = resume::read_header(file, log.end)?.filter(|header| header.newer_version().is_none());
     if let Some(header) = header
-        && is_up(Defence::SessionTail)
+        && is_up(Defense::SessionTail)
         && let Some(entries) = resume::read_branch(file, log.end, None)?
     {
         return Ok((
@@ -422,7 +421,7 @@ fn read_tail(log: &SessionLog) -> io::Result<(RecoveredSession, bool)> {
     Ok((recovered, known))
 }
 
-/// The header of a file that has lost its own: what the file's name still says.
+/// Returns a header for a file without one, based on the file's name.
 fn lost_header(path: &Path) -> SessionHeader {
     let id = path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::parse);
     let lost = header(Path::new(""), None);

@@ -1,4 +1,4 @@
-//! Where sessions lie: `<sessions>/<project>/<id>.jsonl`.
+//! The location of sessions: `<sessions>/<project>/<id>.jsonl`.
 
 use std::fs::{self, File};
 use std::io;
@@ -25,64 +25,65 @@ pub struct SessionStore {
     root: PathBuf,
 }
 
-/// The file of a session. Only its name and what the directory says of it were looked at.
+/// The file of a session, known only by its name and directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFile {
-    /// The session.
+    /// The id of the session.
     pub id: SessionId,
-    /// Its file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// When something was last written to it.
+    /// The time of the last write.
     pub modified: SystemTime,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// A session in a list.
+/// The summary of a session for a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
-    /// The directory that it is about.
+    /// The working directory of the session.
     pub cwd: String,
-    /// When it began.
+    /// The time when the session began.
     pub created: Rfc3339Time,
-    /// When its last entry was written, as the entry says.
+    /// The time of the last entry.
     pub last: Option<Rfc3339Time>,
-    /// The name that it was given.
+    /// The display name.
     pub name: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
     /// The first prompt of the user.
     pub first_text: Option<String>,
-    /// Messages, on all branches.
+    /// The number of messages, on all branches.
     pub messages: usize,
     /// The usage of all answers, on all branches.
     pub usage: TokenUsage,
-    /// Where it was forked from.
+    /// The origin of a forked session.
     pub forked_from: Option<ForkOrigin>,
 }
 
 impl SessionStore {
-    /// The sessions below a directory, which need not exist.
+    /// Creates a store for a directory, which does not have to exist.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Where the sessions of a project lie: its path in readable form, and a few digits that tell it from others.
+    /// Returns the directory for the sessions of a project: a readable form of its path, with a few digits that make it
+    /// unique.
     pub fn project_dir(&self, cwd: &Path) -> PathBuf {
         let path = cwd.to_string_lossy();
         self.root.join(format!("{}-{:08x}", slug(&path), fnv1a(path.as_bytes())))
     }
 
-    /// A new session about a directory; see [`Session::create`].
+    /// Creates a session for a working directory; see [`Session::create`].
     pub fn create(&self, cwd: &Path) -> Session {
         Session::create(&self.project_dir(cwd), cwd)
     }
 
-    /// Writes a session that comes from elsewhere, below the project that its header names, and says where it is. It is
-    /// on the disk when this returns. Each entry must stand behind its parent.
+    /// Writes an imported session to the directory of the project that its header names; returns the path. The session
+    /// is on disk when this returns. Each entry must come after its parent.
     ///
     /// # Errors
-    /// [`SessionError::Unwritable`], [`SessionError::Io`]: then there is no file.
+    /// [`SessionError::Unwritable`], [`SessionError::Io`]; there is no file then.
     pub fn write(&self, header: &SessionHeader, entries: &[SessionEntry]) -> Result<PathBuf, SessionError> {
         let mut lines = header.to_line()?;
         for entry in entries {
@@ -95,7 +96,7 @@ impl SessionStore {
         Ok(path)
     }
 
-    /// The sessions of a project, the one that was written last first.
+    /// Returns the sessions of a project, most recently written first.
     ///
     /// # Errors
     /// [`SessionError::Io`].
@@ -103,7 +104,7 @@ impl SessionStore {
         sort_by_modified(session_files_in(&self.project_dir(cwd))?)
     }
 
-    /// The sessions of all projects, the one that was written last first.
+    /// Returns the sessions of all projects, most recently written first.
     ///
     /// # Errors
     /// [`SessionError::Io`].
@@ -115,7 +116,7 @@ impl SessionStore {
         sort_by_modified(all)
     }
 
-    /// The session of a project that was written last.
+    /// Returns the most recently written session of a project.
     ///
     /// # Errors
     /// [`SessionError::Io`].
@@ -123,10 +124,10 @@ impl SessionStore {
         Ok(self.list(cwd)?.into_iter().next())
     }
 
-    /// The one session, of whichever project, whose name begins so.
+    /// Finds the session of any project whose id begins with `prefix`.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`] if there is none, or more than one.
+    /// [`SessionError::NotFound`] if none or more than one matches.
     pub fn find(&self, prefix: &str) -> Result<SessionFile, SessionError> {
         let mut all = self.list_all()?;
         all.retain(|found| !prefix.is_empty() && found.id.to_string().starts_with(prefix));
@@ -141,7 +142,7 @@ impl SessionStore {
 }
 
 impl SessionFile {
-    /// Reads what a list says. One pass over the file that looks at little of it.
+    /// Reads the summary for a list, in one pass that parses little of the file.
     ///
     /// # Errors
     /// [`SessionError::Io`].
@@ -167,8 +168,8 @@ impl SessionFile {
         })
     }
 
-    /// A new session with the branch that ends with `at`, or with the last entry, beside this one. The file is a copy:
-    /// what happens to one does not happen to the other.
+    /// Creates a session from the branch that ends with `at`, or with the last entry. The new file is an independent
+    /// copy beside this one.
     ///
     /// # Errors
     /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
@@ -176,13 +177,13 @@ impl SessionFile {
         fork(&self.path, at)
     }
 
-    /// Deletes the session, what was torn off its file, and the copies of it that the end of the program left half made.
+    /// Deletes the session, its saved incomplete lines, and its unfinished copies.
     ///
     /// # Errors
-    /// [`SessionError::Locked`] when somebody has it open, [`SessionError::Io`].
+    /// [`SessionError::Locked`] if the session is open, [`SessionError::Io`].
     pub fn remove(self) -> Result<(), SessionError> {
         let io = |error| SessionError::from_io("remove", &self.path, error);
-        // Held until it is gone, so that nobody opens it meanwhile.
+        // The lock is held until the file is deleted, so that no other process opens it.
         let _log = SessionLog::open(Arc::new(RealDisk), &self.path).map_err(io)?;
         let torn = format!("{}.torn-", self.id);
         for beside in dir_entries(self.path.parent().unwrap_or(Path::new(".")))? {
@@ -195,19 +196,19 @@ impl SessionFile {
     }
 }
 
-/// True if a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
-/// that session's own file has lost.
+/// True if a file is an unfinished copy of this session that is not being written. Copies of other sessions are kept,
+/// because one may contain entries that the session's own file has lost.
 fn is_abandoned_copy(path: &Path, of: SessionId) -> bool {
     if path.extension().is_none_or(|extension| extension != MOVING) {
         return false;
     }
-    // Whoever makes one holds its lock.
+    // The writer of a copy holds its lock.
     let Ok(log) = SessionLog::open(Arc::new(RealDisk), path) else { return false };
     let header = super::resume::read_header(log.disk_file().as_ref(), log.end).ok().flatten();
     header.and_then(|header| header.forked_from).is_some_and(|origin| origin.session == of)
 }
 
-/// Reads all of a session's file, for who shows or exports it.
+/// Reads a session's whole file, for display or export.
 ///
 /// # Errors
 /// [`SessionError::Io`].
@@ -216,8 +217,8 @@ pub fn read(path: &Path) -> Result<RecoveredSession, SessionError> {
     Ok(recover(&bytes))
 }
 
-/// A new session with the branch of another one that ends with `at`, or with the last entry. Whoever has the other one
-/// open keeps it.
+/// Creates a session from the branch of another one that ends with `at`, or with the last entry. The other session can
+/// be open elsewhere.
 ///
 /// # Errors
 /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
@@ -239,7 +240,8 @@ pub(super) fn fork_state(path: &Path, at: Option<EntryId>) -> Result<SessionStat
     copy_branch(Arc::new(RealDisk), path, &bytes, &recovered, &header)
 }
 
-/// Writes the branch that ends where a header says of a session of which these are the lines, beside its file.
+/// Copies the branch that the header's origin names to a new file beside the original. `bytes` are the lines of the
+/// original.
 pub(super) fn copy_branch(
     disk: Arc<dyn Disk>,
     path: &Path,
@@ -256,7 +258,7 @@ pub(super) fn copy_branch(
         branch.insert(id);
     }
     let mut lines = header.to_line()?;
-    // As they stand: what this build does not know in them is kept.
+    // Lines are copied unchanged, so that unknown content is kept.
     for line in bytes.get(..recovered.whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
         let head = std::str::from_utf8(line).ok().and_then(|line| EntryHead::read(line.trim_end()).ok());
         if head.is_some_and(|head| branch.remove(&head.id)) {
@@ -275,7 +277,7 @@ fn session_files_in(dir: &Path) -> Result<Vec<SessionFile>, SessionError> {
     let found = |entry: fs::DirEntry| {
         let path = entry.path();
         let id = session_id_of(&path)?;
-        // One that is removed meanwhile is not there.
+        // A file that was removed meanwhile is skipped.
         let seen = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         let modified = seen.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         Some(SessionFile { id, path, modified, size: seen.len() })
@@ -288,7 +290,7 @@ fn session_id_of(path: &Path) -> Option<SessionId> {
     path.file_stem().filter(|_| jsonl)?.to_str().and_then(SessionId::parse)
 }
 
-/// Returns the entries of a directory; none if it does not exist.
+/// Returns the entries of a directory; an empty list if it does not exist.
 fn dir_entries(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries.collect(),
@@ -303,10 +305,10 @@ fn sort_by_modified(mut found: Vec<SessionFile>) -> Result<Vec<SessionFile>, Ses
     Ok(found)
 }
 
-/// The number of characters of a path in the name of its directory.
+/// The maximum characters of the path in the name of its directory.
 const SLUG: usize = 48;
 
-/// The end of a path, in letters and digits that every file system takes.
+/// Returns the end of a path, with only letters and digits that every file system supports.
 fn slug(path: &str) -> String {
     let plain: String =
         path.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
@@ -315,7 +317,7 @@ fn slug(path: &str) -> String {
     if slug.is_empty() { "root".to_owned() } else { slug.to_owned() }
 }
 
-/// FNV-1a in 32 bits: the same in every build, for ever.
+/// FNV-1a with 32 bits, which is the same in every build.
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

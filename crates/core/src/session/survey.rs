@@ -1,4 +1,4 @@
-//! The summary of a session's file for a list: one pass that reads little of each line.
+//! Summarizes a session's file for a list, in one pass that parses little of each line.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -13,21 +13,21 @@ use serde::Deserialize;
 use super::entry::EntryBody;
 use super::line::{self, EntryHead};
 
-/// The bytes that are read at a time.
+/// The number of bytes per read.
 const CHUNK: usize = 256 * 1024;
 
 const FIRST_TEXT_AMONG: usize = 20;
 
-/// The length of the end of a line in which its answer is searched.
+/// The number of bytes at the end of a line in which its answer field is searched.
 const TAIL: usize = 2048;
 
-/// The field of an answer. Inside of a text its quotes would be escaped.
+/// The answer field. Inside a string its quotes would be escaped.
 const FIELD: &[u8] = br#","answer":"#;
 
-/// Made once: this takes longer than to search a line.
+/// Created once, because this takes longer than searching a line.
 static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(FIELD));
 
-/// A summary of the entries of a file, those of all branches.
+/// A summary of the entries of a file on all branches.
 #[derive(Default)]
 pub(super) struct SessionDigest {
     pub(super) last: Option<Rfc3339Time>,
@@ -52,7 +52,7 @@ impl SessionDigest {
         Ok(survey)
     }
 
-    /// Adds a line; returns false if it is no entry.
+    /// Adds a line; returns false if it is not an entry.
     fn add(&mut self, line: &[u8]) -> bool {
         self.usage += line_usage(line).unwrap_or_default();
         let Some(kind) = line_type(line).filter(|kind| kind != line::HEADER) else { return false };
@@ -63,7 +63,7 @@ impl SessionDigest {
                     self.first_text = user_text(line);
                 }
             }
-            // The newest counts, also when it takes the name away.
+            // The newest name counts, even if it removes the name.
             "name" => self.name = parse_body(line).and_then(body_name),
             "tags" => self.tags = parse_body(line).and_then(body_tags).unwrap_or_default(),
             _ => {}
@@ -72,7 +72,7 @@ impl SessionDigest {
     }
 }
 
-/// The type of an entry, from the beginning of its line where that is as haft writes it.
+/// Returns the type of an entry, if its line begins in haft's format.
 fn line_type(line: &[u8]) -> Option<Cow<'_, str>> {
     let kind = line.strip_prefix(br#"{"type":""#).and_then(|rest| {
         let kind = rest.get(..memchr::memchr(b'"', rest)?)?;
@@ -107,7 +107,7 @@ fn user_text(line: &[u8]) -> Option<String> {
     Some(joined_text(&content))
 }
 
-/// The usage of the answer of an entry; none for an entry without one.
+/// Returns the usage of the answer of an entry; `None` for an entry without one.
 fn line_usage(line: &[u8]) -> Option<TokenUsage> {
     #[derive(Deserialize)]
     struct ResponseUsage {
@@ -118,7 +118,7 @@ fn line_usage(line: &[u8]) -> Option<TokenUsage> {
     let mut values =
         serde_json::Deserializer::from_slice(tail.get(at + FIELD.len()..)?).into_iter::<ResponseUsage>();
     let answer = values.next()?.ok()?;
-    // A tool's details may hold such a field, too, but never as the last one of the entry.
+    // A tool's details may also contain such a field, but never as the last field of the entry.
     let rest = tail.get(at + FIELD.len() + values.byte_offset()..)?;
     (rest == b"}" || rest.starts_with(br#","settings":"#)).then_some(answer.usage)
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_stands_at_the_end_of_its_line() {
+    fn finds_usage_at_the_end_of_the_line() {
         let message =
             || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
         let said = Message::Assistant(message());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says_of_answers_is_none() {
+    fn ignores_answer_fields_in_tool_details() {
         let text = serde_json::to_string(&serde_json::json!({"x": 1, "answer": answer()})).unwrap();
         let result = ToolMessage {
             call_id: ToolCallId::new("t"),

@@ -1,4 +1,4 @@
-//! The entries that are in memory, and the way from one of them to the root.
+//! The entries in memory, and the path from an entry to the root.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::entry::{EntryBody, Label, SessionEntry};
 use super::id::EntryId;
 
-/// Entries by name, in the order in which they were read or written.
+/// Entries by id, in the order in which they were read or written.
 #[derive(Debug, Default)]
 pub(super) struct SessionTree {
     entries: Vec<Arc<SessionEntry>>,
@@ -28,7 +28,7 @@ impl SessionTree {
     }
 
     pub(super) fn parents_first(&self) -> impl Iterator<Item = &Arc<SessionEntry>> {
-        // A branch that was read later may be older than what was there.
+        // A branch that was read later may be older than the existing entries.
         let mut seen = HashSet::new();
         self.entries.iter().flat_map(move |entry| {
             let mut way = Vec::new();
@@ -41,7 +41,8 @@ impl SessionTree {
         })
     }
 
-    /// The way from the root to an entry, whatever was summed up of it. An error is the id of an entry that is not in memory.
+    /// Returns the path from the root to an entry, including summarized entries. The error is the id of an entry that
+    /// is not in memory.
     pub(super) fn path_to(&self, leaf: EntryId) -> Result<Vec<Arc<SessionEntry>>, EntryId> {
         let (mut way, mut next) = (Vec::new(), Some(leaf));
         while let Some(id) = next {
@@ -53,8 +54,8 @@ impl SessionTree {
         Ok(way)
     }
 
-    /// The way to an entry, oldest first: from the root, or from what the last compaction kept. An error is the id of
-    /// an entry that is not in memory.
+    /// Returns the path to an entry, oldest first: from the root, or from the first entry that the last compaction
+    /// kept. The error is the id of an entry that is not in memory.
     pub(super) fn branch(&self, leaf: Option<EntryId>) -> Result<Vec<Arc<SessionEntry>>, EntryId> {
         let (mut branch, mut next) = (Vec::new(), leaf);
         let mut last: Option<Option<EntryId>> = None;
@@ -77,7 +78,8 @@ impl SessionTree {
     }
 }
 
-/// The marks that people have put on entries and not taken away, by the entry. `entries` in the order in which they were written.
+/// Returns the current labels by entry, without removed ones. `entries` must be in the order in which they were
+/// written.
 pub fn labels<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> HashMap<EntryId, String> {
     let mut labels = HashMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! Asking the model: its answer as events, and whole.
+//! Sends the request to the model and receives its answer, as events and as a whole.
 
 use std::time::Duration;
 
@@ -21,23 +21,23 @@ use crate::session::entry::ResponseMetadata;
 use crate::session::intervention::InterventionAction;
 use crate::transcript::PendingSave;
 
-/// The part that the user has seen of an answer that is not complete.
+/// The part of an incomplete answer that the user has seen.
 #[derive(Default)]
 pub(super) struct IncompleteResponse {
-    /// The model that was asked; the setup's, unless a hook named another.
+    /// The requested model; the agent's model unless a hook selected another.
     asked: Option<ModelInfo>,
     answering: Option<ModelInfo>,
-    /// The user was told that there is an answer.
+    /// True if the start of the answer was reported.
     begun: bool,
     text: String,
 }
 
-/// Why there is no answer.
+/// The reasons why there is no answer.
 enum RequestFailure {
     Model(ModelError),
-    /// The user's message could not be written to the disk.
+    /// The user's message could not be written to disk.
     Session(SessionError),
-    /// A hook did not want the request.
+    /// A hook refused the request.
     NotSent(TurnInput),
 }
 
@@ -56,7 +56,7 @@ impl TurnDriver {
             && !self.answer.begun
             && !cancel.is_cancelled()
         {
-            // Once: a request that is still too long is not made shorter by asking again.
+            // Only once: if the compacted request is still too long, compacting again does not help.
             if let Err(input) = self.compact_after_overflow(error.clone()).await {
                 return input;
             }
@@ -64,10 +64,10 @@ impl TurnDriver {
         }
         match asked {
             Some(Ok((response, held))) => self.accept_response(step, response, held).await,
-            // Whatever a cancelled request fails with, it is the user who ended it.
+            // Any failure of a cancelled request counts as the user's abort.
             Some(Err(_)) if self.run.cancel.is_cancelled() => self.keep_aborted().await,
             Some(Err(RequestFailure::Model(error))) => {
-                // What became of it is not why the run ends: when it cannot be written now it is later.
+                // The outcome of this save is not the reason for the end of the run. A failed write is retried later.
                 if let Ok(Some((_, saved))) = self.keep_partial(StopCause::Error) {
                     let _ = saved.wait_synced().await;
                 }
@@ -79,7 +79,7 @@ impl TurnDriver {
         }
     }
 
-    /// Returns the whole answer, and what of it the user was not told while it came.
+    /// Returns the whole answer, and the parts that were held back.
     async fn stream_response(
         &mut self,
         step: u32,
@@ -93,7 +93,7 @@ impl TurnDriver {
         let info = model.info();
         self.answer = IncompleteResponse { asked: Some(info.clone()), ..IncompleteResponse::default() };
         let mut events = model.stream(self.run.cancel.clone(), request).await?;
-        // The request is on its way while the disk writes what it is about.
+        // The request is sent while the disk writes the user's message.
         let (mut next, said) = join(events.next(), self.wait_prompts_saved()).await;
         said.map_err(RequestFailure::Session)?;
         while let Some(event) = next {
@@ -102,7 +102,7 @@ impl TurnDriver {
             }
             next = events.next().await;
         }
-        let text = format!("the answer of {info} ended without its final event; try again");
+        let text = format!("the answer from {info} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
@@ -131,7 +131,7 @@ impl TurnDriver {
         TurnInput::Answered { response, held }
     }
 
-    /// Keeps a refused answer in the log, because it was paid for, and outside of the conversation.
+    /// Records a refused answer in the log, because it cost tokens, but not in the conversation.
     async fn set_aside_response(&mut self, response: &ModelResponse, refusal: Refusal) -> TurnInput {
         let before = self.run.agent.transcript.session.leaf();
         if let Err(error) = self.record_response(response).await {
@@ -146,7 +146,7 @@ impl TurnDriver {
         }
     }
 
-    /// Puts a whole answer into the transcript; the last of a turn is on the disk before it counts as given.
+    /// Adds a whole answer to the transcript. The last answer of a turn is on disk before it is reported.
     async fn record_response(&mut self, response: &ModelResponse) -> Result<(), SessionError> {
         let by = self.answered_by();
         self.answer = IncompleteResponse::default();
@@ -167,7 +167,7 @@ impl TurnDriver {
         Ok(())
     }
 
-    /// Returns the model that answers: the one that the stream names, or else the one that was asked.
+    /// Returns the model that answers: the one that the stream names, or else the requested one.
     fn answered_by(&self) -> ModelInfo {
         let IncompleteResponse { answering, asked, .. } = &self.answer;
         answering.as_ref().or(asked.as_ref()).cloned().unwrap_or_else(|| self.setup.model.info())
@@ -188,9 +188,8 @@ impl TurnDriver {
         }
     }
 
-    /// Keeps the part of an answer that the user has seen, when it will not be complete. What was held back does not,
-    /// nor what the user was not told in words: thinking without its signature and calls without all of their arguments
-    /// are refused by servers.
+    /// Keeps the part of an incomplete answer that the user has seen. Held-back parts, thinking without its signature
+    /// and incomplete calls are dropped, because servers reject them.
     pub(super) fn keep_partial(
         &mut self,
         stop: StopCause,
@@ -210,7 +209,7 @@ impl TurnDriver {
 }
 
 impl IncompleteResponse {
-    /// Takes one event and shows it, unless it is held back; returns the answer when it is complete.
+    /// Handles one event and shows it, unless it is held back; returns the answer when it is complete.
     fn take(
         &mut self,
         event: ModelEvent,
@@ -238,7 +237,7 @@ impl IncompleteResponse {
             ModelEvent::ToolCallArgs { id, delta } => AgentEvent::ToolUseArgs { id, delta },
             ModelEvent::ToolCallEnd { id } => AgentEvent::ToolUseEnd { id },
             ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
-                // The next attempt begins anew.
+                // The next attempt starts from the beginning.
                 self.text.clear();
                 retry_event(attempt, delay, message, max_attempts, kind)
             }
@@ -261,14 +260,14 @@ fn response_metadata(by: ModelInfo, stop: StopCause, usage: TokenUsage) -> Respo
     ResponseMetadata { provider: by.provider, model: by.model, stop, usage }
 }
 
-/// An answer on its way through the hooks.
+/// An answer during the review by hooks.
 pub(super) struct ResponseReview {
     pub(super) response: ModelResponse,
     /// The hooks that changed the answer, in order.
     pub(super) edited_by: Vec<String>,
 }
 
-/// The reason why an answer does not become part of the conversation.
+/// The reasons why an answer is not added to the conversation.
 pub(super) enum ResponseRejection {
     Cancelled,
     Refused(Refusal),
@@ -279,10 +278,10 @@ impl ResponseReview {
         Self { response, edited_by: Vec::new() }
     }
 
-    /// Lets the hooks edit the answer, one after the other.
+    /// Has the hooks edit the answer, one after the other.
     ///
     /// # Errors
-    /// The first rejection; the hooks behind it are not asked.
+    /// The first rejection; later hooks are not asked.
     pub(super) async fn ask_hooks(
         &mut self,
         run: &RunContext,
@@ -309,8 +308,8 @@ impl ResponseReview {
         Ok(())
     }
 
-    /// Replaces the content. The native form goes with it: it can be read by its provider only, and would say what was
-    /// changed.
+    /// Replaces the content. The provider's native form is removed, because it would still contain the original
+    /// content.
     fn edit(&mut self, content: Vec<AssistantBlock>) {
         self.response.stop = match (tool_calls_of(&content).next(), self.response.stop) {
             (None, StopCause::ToolUse) => StopCause::End,

@@ -1,4 +1,4 @@
-//! Summing up the context: when it is full, when the provider says that it is too long, when the user wants it.
+//! Compacts the context: when it is full, when the provider rejects a request as too long, or at the user's request.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ use crate::session::SessionError;
 use crate::session::entry::{Compaction, ResponseMetadata};
 use crate::stats::text_tokens;
 
-/// Less than this is not worth asking how large the window is.
+/// The minimum context in tokens; a smaller context is not checked against the window.
 const SMALL: u64 = 2_000;
 
-/// The number of times that a request for a summary is made shorter.
+/// The number of attempts with a shorter request for a summary.
 const ATTEMPTS: u64 = 3;
 
 struct CompactionSummary {
@@ -38,21 +38,21 @@ struct CompactionSummary {
     answer: Option<ResponseMetadata>,
 }
 
-/// A compaction that is about to be carried out.
+/// A planned compaction.
 struct CompactionPlan {
     compacting: PendingCompaction,
     budget: TokenBudget,
-    /// Tokens that the system prompt and the tools take.
+    /// The tokens of the system prompt and the tools.
     fixed: u64,
 }
 
-/// Sums up because the user wants it.
+/// Compacts the context at the user's request.
 pub(crate) async fn run_manual_compaction(
     agent: Arc<AgentState>,
     cancel: CancellationToken,
     instructions: Option<String>,
 ) -> Result<CompactionOutcome, CompactError> {
-    // Nobody holds a run: only the observers are told.
+    // There is no run, so only the observers receive events.
     let (sender, _) = crate::emitter::event_channel();
     let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
     if !agent.queues.open(emitter.clone(), false) {
@@ -65,7 +65,7 @@ pub(crate) async fn run_manual_compaction(
     outcome
 }
 
-/// The work of summing up the context.
+/// The compaction of an agent's context.
 pub(super) struct ContextCompactor<'a> {
     pub(super) run: &'a RunContext,
     pub(super) setup: &'a AgentSetup,
@@ -73,7 +73,8 @@ pub(super) struct ContextCompactor<'a> {
 }
 
 impl ContextCompactor<'_> {
-    /// Sums up the context and reports the outcome; `None` if there is no need, or nothing that it would make shorter.
+    /// Compacts the context and reports the outcome; returns `None` if compaction is not needed or would not shorten
+    /// the context.
     pub(super) async fn compact(
         &self,
         reason: CompactReason,
@@ -83,7 +84,7 @@ impl ContextCompactor<'_> {
         Some(self.execute_plan(plan).await)
     }
 
-    /// Plans a compaction; `None` if there is no need, or nothing that it would make shorter.
+    /// Plans a compaction; returns `None` if compaction is not needed or would not shorten the context.
     fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<CompactionPlan> {
         let (tally, messages) = self.run.agent.transcript.tally();
         let said = tally.context_usage(&messages, None).tokens;
@@ -95,7 +96,7 @@ impl ContextCompactor<'_> {
         let tokens = if tally.is_counted() { said } else { said + fixed };
         let window = match reason {
             CompactReason::Threshold => known?,
-            // Whatever was thought of the window: it is smaller than this.
+            // The actual window is smaller than this, whatever its known size.
             CompactReason::Overflow => known.map_or(tokens, |known| known.min(tokens)),
             CompactReason::Manual => known.unwrap_or_else(|| tokens.max(UNKNOWN)),
         };
@@ -106,7 +107,7 @@ impl ContextCompactor<'_> {
         let entries = self.run.agent.transcript.session.branch();
         let all: u64 = entries.iter().map(|entry| entry_tokens(entry)).sum();
         let usual = match reason {
-            // Somebody who asks wants it shorter, however short it is.
+            // A user's request shortens the context even if it is short.
             CompactReason::Manual => budget.keep.min(all / 2),
             CompactReason::Threshold | CompactReason::Overflow => budget.keep,
         };
@@ -146,7 +147,7 @@ impl ContextCompactor<'_> {
         let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
         self.run.emitter.emit(AgentEvent::CompactionStart { reason });
         let CompactionPlan { compacting, budget, fixed } = plan;
-        // Until something is written it can be cancelled.
+        // The compaction can be cancelled until something is written.
         let outcome = match self.run.cancel.run_until_cancelled(self.summarize(compacting, &budget)).await {
             Some(Err(_)) if self.run.cancel.is_cancelled() => Err(CompactError::Aborted),
             Some(Ok((compacting, summary))) => self.apply_summary(compacting, summary, fixed).await,
@@ -188,7 +189,7 @@ impl ContextCompactor<'_> {
         Ok((compacting, summary))
     }
 
-    /// Writes the summary into the log; from here on the context is the shorter one.
+    /// Writes the summary to the log; the context is the shorter one from here on.
     async fn apply_summary(
         &self,
         compacting: PendingCompaction,
@@ -230,7 +231,7 @@ impl ContextCompactor<'_> {
         })
     }
 
-    /// Asks every hook: what is summed up, and the summary if one of them wrote it.
+    /// Asks all hooks about the kept part and for a summary.
     async fn ask_hooks(
         &self,
         compacting: PendingCompaction,
@@ -285,7 +286,7 @@ impl ContextCompactor<'_> {
             system: compact::SYSTEM.to_owned(),
             messages: Arc::new(vec![said]),
             tools: Vec::new(),
-            // To sum up is not hard, and the user waits.
+            // A summary needs no thinking, and the user waits.
             thinking: ThinkingLevel::Off,
             options: RequestOptions::default(),
         };
@@ -310,12 +311,12 @@ impl ContextCompactor<'_> {
                 | ModelEvent::ToolCallEnd { .. } => {}
             }
         }
-        let text = format!("the answer of {asked} ended without its final event; try again");
+        let text = format!("the answer from {asked} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text))
     }
 }
 
-/// The size that an unknown window is assumed to have, when the user wants less in it.
+/// The assumed window in tokens if the size is unknown.
 const UNKNOWN: u64 = 32_000;
 
 fn summary_from_response(by: ModelInfo, response: ModelResponse) -> CompactionSummary {

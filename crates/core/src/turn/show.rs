@@ -1,4 +1,4 @@
-//! Shows the user the model's answer. The transcript has the original by now.
+//! Shows the model's answer to the user. The transcript already contains the original.
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::{AgentEvent, NoteLevel};
@@ -52,7 +52,7 @@ impl ResponseDisplay<'_> {
         TurnInput::Shown
     }
 
-    /// Tells the words that were held back of what the user now sees.
+    /// Emits the held-back text that the user now sees.
     fn emit_text(&self, content: &[AssistantBlock], text: String) {
         for block in content {
             if let AssistantBlock::Thinking { text } = block {
@@ -64,7 +64,7 @@ impl ResponseDisplay<'_> {
         }
     }
 
-    /// Tells the calls, if they were held back.
+    /// Emits the calls, if they were held back.
     fn emit_calls(&self) {
         let calls = tool_calls_of(&self.response.content).filter(|_| self.held.deltas);
         for ToolCall { id, name, args } in calls.cloned() {
@@ -74,7 +74,7 @@ impl ResponseDisplay<'_> {
         }
     }
 
-    /// Asks every interceptor in turn, and notes who changed something; `None` when the run was cancelled.
+    /// Asks every interceptor in order and records the ones that changed the text; `None` if the run was cancelled.
     async fn intercept(&self, mut text: String, replaced_by: &mut Vec<String>) -> Option<InterceptedText> {
         if text.is_empty() {
             return Some(InterceptedText::Text(text));
@@ -107,13 +107,13 @@ enum InterceptedText {
     Suppressed { by: String, reason: String },
 }
 
-/// Interceptors are asked about texts only, and thinking may hold what they would have redacted: where there is
-/// one, thinking is not shown.
+/// Interceptors see only text, and thinking may contain content that they would redact. Thinking is therefore not shown
+/// while an interceptor exists.
 fn without_thinking(content: &[AssistantBlock]) -> Vec<AssistantBlock> {
     content.iter().filter(|block| !matches!(block, AssistantBlock::Thinking { .. })).cloned().collect()
 }
 
-/// The answer with one text in place of all its texts, and without thinking.
+/// Returns the answer with one text in place of all its texts, without thinking.
 fn replace_text(content: &[AssistantBlock], text: &str) -> Vec<AssistantBlock> {
     let calls = content.iter().filter(|block| matches!(block, AssistantBlock::ToolCall(_))).cloned();
     std::iter::once(AssistantBlock::Text { text: text.to_owned() }).chain(calls).collect()

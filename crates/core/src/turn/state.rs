@@ -1,4 +1,4 @@
-//! Where a prompt stands. Pure: the driver asks, this decides what comes next.
+//! The state machine of a prompt. It has no side effects: the driver acts, and this module decides the next action.
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{StopCause, tool_calls_of};
@@ -7,10 +7,10 @@ use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{Refusal, RefusalScope};
 use crate::model::{ModelError, ModelResponse};
 
-/// Where a prompt stands.
+/// The phase of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TurnPhase {
-    /// Hooks decide whether the step may begin; `last` when no other may follow.
+    /// Hooks decide whether the step can start; `last` if no other step can follow.
     Starting {
         step: u32,
         last: bool,
@@ -25,7 +25,7 @@ pub(super) enum TurnPhase {
         response: ModelResponse,
         held: SuppressedDeltas,
     },
-    /// Tools run; `cut` when the answer was cut, so that no call can be trusted to be whole.
+    /// Tools run; `cut` if the answer was truncated, so that its calls may be incomplete.
     Executing {
         step: u32,
         calls: Vec<ToolCall>,
@@ -37,7 +37,7 @@ pub(super) enum TurnPhase {
         error: Option<String>,
         then: StepContinuation,
     },
-    /// The user may have said more; `stopping` when nothing else is left to do.
+    /// Takes queued user messages; `stopping` if there is no other work.
     Between {
         step: u32,
         stopping: bool,
@@ -45,31 +45,31 @@ pub(super) enum TurnPhase {
     Done(Result<(), TurnError>),
 }
 
-/// The parts of an answer that the user is not told while it comes.
+/// The parts of an answer that are held back while it arrives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SuppressedDeltas {
-    /// Everything, until hooks have decided about the answer.
+    /// True to hold back all deltas until hooks have decided about the answer.
     pub(super) deltas: bool,
-    /// The thinking, for good, and the words until hooks have decided about them: hooks are asked about the words alone.
+    /// True to drop thinking and hold back text until hooks have decided, because hooks see only text.
     pub(super) thinking: bool,
 }
 
 impl SuppressedDeltas {
-    /// True if the words and the thinking are held.
+    /// True if text and thinking are held back.
     pub(super) fn suppresses_text(self) -> bool {
         self.deltas || self.thinking
     }
 }
 
-/// The continuation of a step.
+/// The continuation after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum StepContinuation {
     Step,
-    /// The user's messages meanwhile, if the step was good; otherwise none.
+    /// Takes queued user messages if the step succeeded; otherwise ends the run.
     Finish(Result<(), TurnErrorKind>),
-    /// Nothing, whatever the user has said meanwhile.
+    /// Ends the run and leaves user messages in the queue.
     Stop,
-    /// Nothing; what was said since the user's last message is left.
+    /// Ends the run and discards everything since the last user message.
     Discard {
         by: String,
         reason: String,
@@ -80,7 +80,7 @@ pub(super) enum StepContinuation {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TurnInput {
     Allowed,
-    /// A hook ended the turn, or more.
+    /// A hook ended the turn or the run.
     Refused(Refusal),
     Answered {
         response: ModelResponse,
@@ -88,16 +88,16 @@ pub(super) enum TurnInput {
     },
     Failed(ModelError),
     Shown,
-    /// All tool calls have results; `handled` when the user has all of them already.
+    /// All tool calls have results; `handled` if the user already has all of them.
     Executed {
         handled: bool,
     },
     EndReported,
-    /// The user's messages are in the transcript; `any` when there were some.
+    /// The user's messages are in the transcript; `any` if there were some.
     Taken {
         any: bool,
     },
-    /// The user wants an end; what the model is told is in the transcript.
+    /// The user interrupted the run; the last message for the model is in the transcript.
     Interrupted,
     /// The session could not be written.
     Unsaved(TurnErrorKind),
@@ -105,12 +105,12 @@ pub(super) enum TurnInput {
 }
 
 impl TurnPhase {
-    /// Where every prompt begins.
+    /// Returns the initial phase of a prompt.
     pub(super) fn initial() -> Self {
         Self::Starting { step: 1, last: false }
     }
 
-    /// The state after `input`. Inputs that do not belong to a state leave it as it is.
+    /// Returns the phase after `input`. An input that does not apply to a phase has no effect.
     pub(super) fn next(self, input: TurnInput, max_steps: Option<u32>) -> Self {
         match (self, input) {
             (Self::Ended { step, then, .. }, TurnInput::EndReported) => after_step(step, then, max_steps),
@@ -119,7 +119,7 @@ impl TurnPhase {
                 Self::Starting { step: if stopping { 1 } else { step + 1 }, last: true }
             }
             (Self::Done(outcome), _) => Self::Done(outcome),
-            // Its end is reported already, unless there was none.
+            // The end of the step is already reported, unless there was none.
             (Self::Ended { step, .. } | Self::Between { step, .. }, TurnInput::Unsaved(kind)) => {
                 Self::Done(Err(TurnError { step, kind }))
             }
@@ -182,7 +182,7 @@ impl TurnPhase {
 
 fn after_display(step: u32, last: bool, response: ModelResponse) -> TurnPhase {
     let calls: Vec<ToolCall> = tool_calls_of(&response.content).cloned().collect();
-    // What the last answer calls for, though no tool was offered, does not run.
+    // Calls of the last answer do not run, because no tool was offered.
     let then = match (last, calls.is_empty()) {
         (false, false) => {
             return TurnPhase::Executing { step, calls, cut: response.stop == StopCause::Length };
@@ -205,7 +205,7 @@ fn after_step(step: u32, then: StepContinuation, max_steps: Option<u32>) -> Turn
     }
 }
 
-/// Handles a message that came when the agent would stop like a prompt of its own: steps are counted anew.
+/// Handles a message that arrived when the agent would stop like a new prompt: steps count from 1 again.
 fn after_queue(step: u32, stopping: bool, any: bool) -> TurnPhase {
     match (stopping, any) {
         (false, _) => TurnPhase::Starting { step: step + 1, last: false },
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_instead_of_stopping_begins_a_new_count() {
+    fn follow_up_restarts_the_step_count() {
         let between = TurnPhase::Between { step: 2, stopping: true };
         check(between, TurnInput::Taken { any: true }, TurnPhase::initial());
     }
@@ -339,11 +339,11 @@ mod tests {
     }
 
     #[test]
-    fn results_that_the_user_has_end_the_prompt_unless_more_was_said() {
+    fn handled_results_end_the_prompt_unless_a_message_waits() {
         let executing = TurnPhase::Executing { step: 2, calls: Vec::new(), cut: false };
         let handled = ended(StopCause::ToolUse, StepContinuation::Finish(Ok(())));
         check(executing, TurnInput::Executed { handled: true }, handled.clone());
-        // Not even the limit of steps counts: the model is not asked again.
+        // Even the step limit does not apply, because there is no further request.
         check(handled, TurnInput::EndReported, TurnPhase::Between { step: 2, stopping: true });
     }
 
@@ -373,7 +373,7 @@ mod tests {
             },
             showing.clone(),
         );
-        // Its calls do not run, and what waits waits on.
+        // The calls do not run, and queued messages stay in the queue.
         check(showing, TurnInput::Shown, ended(StopCause::ToolUse, StepContinuation::Stop));
         check(
             ended(StopCause::ToolUse, StepContinuation::Stop),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discarded_turn_ends_without_an_error_wherever_it_stands() {
+    fn discarded_turn_ends_without_an_error_in_any_phase() {
         let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
         let input = || TurnInput::Refused(Refusal::for_discarded_turn(by(), reason()));
         let over = || ended(StopCause::Aborted, StepContinuation::Discard { by: by(), reason: reason() });
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_goes_wrong_ends_the_step_and_then_the_prompt() {
+    fn any_failure_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
         let input = TurnInput::Refused(Refusal::for_turn("g", "late"));
         check(

@@ -1,5 +1,5 @@
-//! The tool calls of one message: preflighted in order, executed together where the tools allow it, results in
-//! the order of the calls.
+//! Runs the tool calls of one message: checks them in order, runs them concurrently where the tools allow it, and
+//! returns the results in the order of the calls.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
 use crate::tool::{Tool, ToolConcurrency, ToolOutput};
 
-/// The number of calls of one message that run at once.
+/// The maximum number of concurrent calls of one message.
 const MAX_PARALLEL: usize = 16;
 
 pub(super) struct ToolCalls<'a> {
@@ -30,20 +30,20 @@ pub(super) struct ToolCalls<'a> {
     pub(super) setup: &'a AgentSetup,
 }
 
-/// A call of the model after its preflight.
+/// A call of the model after its checks.
 struct PlannedCall {
     call: ToolCall,
     plan: CallAction,
 }
 
 enum CallAction {
-    /// This runs: the tool and the arguments that every gate approved.
+    /// The call runs with the tool and the arguments that every gate allowed.
     Run { call: ToolCall, tool: Arc<dyn Tool> },
-    /// Nothing runs; this is the result.
+    /// The call does not run; this is the result.
     Answer { output: ToolOutput, source: ResultSource },
 }
 
-/// The source of a result; haft itself, if none is there.
+/// The source of a result; without an extension it is haft.
 #[derive(Default)]
 struct ResultSource {
     extension: Option<ExtensionName>,
@@ -51,7 +51,7 @@ struct ResultSource {
     skip: Option<CallSkipReason>,
 }
 
-/// Why calls that have not begun are passed over.
+/// The reasons why calls that have not started are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallSkipReason {
     Interrupted,
@@ -79,7 +79,7 @@ struct ToolCallOutcome {
     call: ToolCall,
     output: ToolOutput,
     source: ResultSource,
-    /// Whatever else shall be done: nothing more of this turn.
+    /// The input that ends the turn, in place of any further work.
     then: Option<TurnInput>,
 }
 
@@ -112,7 +112,7 @@ impl ToolCallOutcome {
 }
 
 impl ToolCalls<'_> {
-    /// Runs all calls of one message. `cut`: the message was cut, so no call can be trusted to be whole.
+    /// Runs all calls of one message. `cut`: the message was truncated, so its calls may be incomplete.
     pub(super) async fn execute(&self, calls: &[ToolCall], cut: bool) -> TurnInput {
         for ToolCall { id, name, args } in calls.iter().cloned() {
             self.run.emitter.emit(AgentEvent::ToolCall { id, name, args });
@@ -135,7 +135,7 @@ impl ToolCalls<'_> {
         self.run_in_batches(planned).await
     }
 
-    /// Reports the calls of a turn that ends before their time has come: the answer one has already, or none.
+    /// Reports the calls that did not run because the turn ended: with their existing result, or as not run.
     async fn report_not_run(&self, plans: impl Iterator<Item = PlannedCall>, input: TurnInput) -> TurnInput {
         for PlannedCall { call, plan } in plans {
             let (output, source) = match plan {
@@ -159,12 +159,12 @@ impl ToolCalls<'_> {
             {
                 batch.push(plan);
             }
-            // As many as run at once are begun together, and come to their tools in the order of the calls.
+            // Concurrent calls start together and reach their tools in the order of the calls.
             let mut results = self
                 .persist_in_batches(batch)
                 .map(|(plan, begun)| self.execute_planned(plan, begun))
                 .buffered(MAX_PARALLEL);
-            // A result that is not written is kept for later, and so are those behind it: the tools have run.
+            // A result that cannot be written is kept for later, like the ones after it, because the tools have run.
             let mut over = None;
             while let Some(ToolCallOutcome { call, output, source, then }) = results.next().await {
                 handled &= output.handled;
@@ -182,7 +182,7 @@ impl ToolCalls<'_> {
         TurnInput::Executed { handled }
     }
 
-    /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
+    /// Answers calls of unknown tools and invalid arguments at once; then asks the hooks.
     async fn preflight(&self, call: &ToolCall) -> Result<PlannedCall, TurnInput> {
         let mut offered = OfferedTools::new(self.run.agent.tools(), self.setup.clone());
         if offered.is_unknown(&call.name)
@@ -230,7 +230,7 @@ impl ToolCalls<'_> {
         None
     }
 
-    /// True if a hook may answer a call of a tool that nobody registered.
+    /// True if a hook can answer a call of an unregistered tool.
     fn is_taken_by_hook(&self, call: &ToolCall, offered: &OfferedTools) -> bool {
         let takes = || {
             self.run.agent.current_hooks().before_tool_execute.iter().any(|hook| hook.handles_unknown_tools())
@@ -238,7 +238,7 @@ impl ToolCalls<'_> {
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
 
-    /// Carries out a call and returns its result with its source; does nothing if the start could not be recorded.
+    /// Runs a call and returns its result with its source; does nothing if the start could not be recorded.
     async fn execute_planned(
         &self,
         PlannedCall { call, plan }: PlannedCall,
@@ -266,7 +266,7 @@ impl ToolCalls<'_> {
         }
     }
 
-    /// Returns the reason why calls that have not begun by now are passed over, if they are.
+    /// Returns the reason to skip calls that have not started; `None` if they can run.
     fn skip(&self) -> Option<CallSkipReason> {
         let agent = &self.run.agent;
         if agent.queues.is_interrupted() {
@@ -284,8 +284,8 @@ impl ToolCalls<'_> {
         batch.then(|plans| self.persist_starts(plans)).flat_map(stream::iter).boxed()
     }
 
-    /// Has it on the disk that calls are about to run, so that no later process runs one of them a second time. Says of
-    /// each whether it is. What is cancelled or skipped by now will not run.
+    /// Records on disk that calls are about to run, so that no later process runs them again. Returns the outcome for
+    /// each call. Cancelled and skipped calls will not run.
     async fn persist_starts(
         &self,
         mut plans: Vec<PlannedCall>,
@@ -318,7 +318,7 @@ impl ToolCalls<'_> {
         plans.into_iter().map(begun).collect()
     }
 
-    /// Puts a result into the transcript, under the name by which the model called the tool.
+    /// Adds a result to the transcript, under the name by which the model called the tool.
     async fn report(
         &self,
         call: ToolCall,
@@ -337,7 +337,8 @@ impl ToolCalls<'_> {
             details: details.clone(),
             time: self.run.agent.current_time(),
         };
-        // It is soon on the disk, and that the call ran is there already. Nobody is told before it is in a file.
+        // The result is synced soon, and the start of the call is already on disk. The result is reported only after it
+        // is in the file.
         self.run.agent.transcript.add_or_defer(Message::Tool(message), None)?.wait_synced().await?;
         if let Some(skip) = skip {
             let (id, name, reason) = (id.clone(), name.clone(), skip.reason().to_owned());
@@ -368,9 +369,7 @@ fn not_run_call(call: &ToolCall) -> PlannedCall {
 }
 
 fn truncated_call(call: &ToolCall) -> PlannedCall {
-    let text = format!(
-        "{} was not run: the message reached the output limit and was cut; send less at once",
-        call.name
-    );
+    let text =
+        format!("{} was not run: the message was cut at the output limit; send a shorter message", call.name);
     PlannedCall::error(call, text)
 }

@@ -1,4 +1,4 @@
-//! What the user is shown beside a result.
+//! Tests of texts that the user sees in addition to a result.
 
 use async_trait::async_trait;
 use haft_core::Agent;
@@ -17,7 +17,7 @@ fn displayed(text: &str) -> ToolOutput {
     ToolOutput { display: Some(display), ..ToolOutput::text("old") }
 }
 
-/// Answers every call, and shows something.
+/// Answers every call and shows a text.
 struct Answers;
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl BeforeToolExecute for Answers {
     }
 }
 
-/// Approves or not.
+/// Approves or denies every call.
 struct Approves(bool);
 
 #[async_trait]
@@ -40,7 +40,7 @@ impl ApproveTool for Approves {
     }
 }
 
-/// Shows something of every result, or ends the turn because of it.
+/// Shows a text for every result, or ends the turn.
 struct Edits(bool);
 
 #[async_trait]
@@ -58,7 +58,7 @@ impl AfterToolExecute for Edits {
     }
 }
 
-/// What is told from the result on, until the step is over.
+/// Returns the events from the result to the end of the step.
 async fn told(agent: Agent) -> Vec<String> {
     let told = run(&agent).await.0.into_iter().skip_while(|line| !line.starts_with("result"));
     told.take_while(|line| !line.starts_with("end")).collect()
@@ -71,7 +71,7 @@ fn script() -> Script {
 const SHOWN: &str = r#"{"type":"ext_display","extension":"cache","text":""#;
 
 #[tokio::test]
-async fn what_a_hook_shows_is_shown_behind_the_result_that_counts() {
+async fn display_text_follows_the_final_result() {
     let agent =
         |yes| script().agent().tool(tool("echo", |_| ToolOutput::text("new"))).approve_tool(Approves(yes));
     let answered = |yes| agent(yes).before_tool_execute(Answers).build().unwrap();
@@ -80,7 +80,7 @@ async fn what_a_hook_shows_is_shown_behind_the_result_that_counts() {
     let edited = agent(true).after_tool_execute(Edits(true));
     let expect = ["result t1 old".to_owned(), format!("{SHOWN}edited\"}}")];
     assert_eq!(told(edited.build().unwrap()).await, expect);
-    // What is withheld shows nothing.
+    // A withheld result shows no text.
     let ended = agent(true).after_tool_execute(Edits(true)).after_tool_execute(Edits(false));
     assert_eq!(
         told(ended.build().unwrap()).await,

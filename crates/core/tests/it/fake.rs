@@ -1,4 +1,4 @@
-//! A model that plays a script, tools that do little, and events as short lines.
+//! A scripted model, simple tools, and events as short lines.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
     pub(crate) hangs: bool,
 }
 
-/// Plays its answers in turn and keeps the requests.
+/// Replays its answers in order and records the requests.
 #[derive(Clone, Default)]
 pub(crate) struct Script {
     name: Option<&'static str>,
@@ -39,7 +39,7 @@ impl Script {
         Self { answers: Arc::new(Mutex::new(answers.into())), ..Self::default() }
     }
 
-    /// The same as another model.
+    /// Returns the same script under another model's name.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -90,7 +90,7 @@ pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: StopCause) 
     Answer { items, hangs: false }
 }
 
-/// A tool whose behaviour is a closure from its arguments.
+/// A tool that computes its result from its arguments with a closure.
 pub(crate) struct FnTool<F> {
     name: &'static str,
     concurrency: ToolConcurrency,
@@ -127,7 +127,7 @@ pub(crate) fn spec(name: &str, concurrency: ToolConcurrency) -> Arc<ToolSpec> {
     })
 }
 
-/// Has something done to the agent whenever something happens.
+/// Calls a closure with the agent at every event.
 pub(crate) struct Whenever<F> {
     agent: Arc<OnceLock<Agent>>,
     act: F,
@@ -141,7 +141,7 @@ impl<F: Fn(&Agent, &AgentEvent) + Send + Sync> Observer for Whenever<F> {
     }
 }
 
-/// An agent to which this is done whenever something happens.
+/// Builds an agent that calls the closure at every event.
 pub(crate) fn whenever(
     builder: AgentBuilder,
     act: impl Fn(&Agent, &AgentEvent) + Send + Sync + 'static,
@@ -152,7 +152,8 @@ pub(crate) fn whenever(
     agent
 }
 
-/// Runs one prompt; events as short lines, and how it ended. When tools begin and end is left out: see `starts`.
+/// Runs one prompt; returns events as short lines, and the outcome. Start and end events of tools are left out; see
+/// `starts`.
 pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     let mut run = agent.prompt("go");
     let mut lines = Vec::new();
@@ -194,7 +195,7 @@ pub(crate) fn line(event: &AgentEvent) -> String {
     }
 }
 
-/// The transcript as short lines.
+/// Returns the transcript as short lines.
 pub(crate) fn transcript(agent: &Agent) -> Vec<String> {
     agent
         .messages()

@@ -1,4 +1,4 @@
-//! What hooks did to a result, a message or a turn is in the log, for people who read it.
+//! Tests of the log's records of interventions in a result, a message or a turn.
 
 use async_trait::async_trait;
 use haft_core::Agent;
@@ -13,7 +13,7 @@ use haft_protocol::message::{Message, StopCause};
 
 use crate::fake::{Script, answer, call, run, says, tool};
 
-/// What happened in the log, from the first answer on: messages, and what was done by whom.
+/// Returns the entries of the log from the first answer on: messages, and interventions with their hooks.
 fn marks(agent: &Agent) -> Vec<String> {
     let line = |body: &EntryBody| match body {
         EntryBody::Said(said) => Some(role(&said.message).to_owned()),
@@ -35,7 +35,7 @@ fn role(message: &Message) -> &'static str {
     }
 }
 
-/// Takes a word out of results.
+/// Removes a word from results.
 struct Hides(&'static str);
 
 #[async_trait]
@@ -56,7 +56,7 @@ impl AfterToolExecute for Hides {
 }
 
 #[tokio::test]
-async fn a_result_that_was_changed_says_by_whom() {
+async fn records_hooks_that_changed_a_result() {
     let one = answer(Some("look"), vec![call("t1", "echo", "{}")], StopCause::ToolUse);
     let agent = Script::new(vec![one, says("ok")])
         .agent()
@@ -73,7 +73,7 @@ async fn a_result_that_was_changed_says_by_whom() {
     );
 }
 
-/// Has the user see something else, or nothing.
+/// Replaces or suppresses a message for the user.
 struct Censor(MessageDecision);
 
 #[async_trait]
@@ -84,12 +84,12 @@ impl BeforeAssistantMessage for Censor {
 }
 
 #[tokio::test]
-async fn a_message_that_the_user_did_not_see_says_because_of_whom() {
+async fn records_hooks_that_changed_a_message() {
     let replace = |text: &str| MessageDecision::Replace { by: "censor".into(), text: text.into() };
     let suppress = MessageDecision::Suppress { by: "censor".into(), reason: String::new() };
     for (decision, mark) in [
-        (replace("hm"), Some("shown otherwise by censor")),
-        (suppress, Some("not shown because of censor")),
+        (replace("hm"), Some("message replaced by censor")),
+        (suppress, Some("message hidden by censor")),
         (replace("ok"), None),
         (MessageDecision::Show, None),
     ] {
@@ -116,7 +116,7 @@ impl BeforeTurn for Once {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_blocked_says_by_whom() {
+async fn records_hook_that_blocked_a_turn() {
     let one = answer(None, vec![call("t1", "echo", "{}")], StopCause::ToolUse);
     let echo = tool("echo", |_| ToolOutput::text(""));
     let agent = Script::new(vec![one]).agent().tool(echo).before_turn(Once).build().unwrap();

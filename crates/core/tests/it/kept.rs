@@ -1,5 +1,5 @@
-//! The session while an agent works in it: what is on record before tools run, what is told of repairs, what is on the
-//! disk at the end, and what is kept of an answer that failed.
+//! Tests of the session during a run: records before tools start, reports of repairs, content on disk at the end, and
+//! partial answers.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ fn started(session: &Session) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_that_run_at_once_are_on_record_together_and_come_to_their_tools_in_order() {
+async fn concurrent_calls_are_recorded_together_and_start_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let ids: Vec<String> = (0..20).map(|number| format!("t{number:02}")).collect();
@@ -42,12 +42,12 @@ async fn calls_that_run_at_once_are_on_record_together_and_come_to_their_tools_i
     let seen = seen.lock().unwrap();
     let order: Vec<String> = seen.iter().map(|(args, _)| args.clone()).collect();
     assert_eq!(order, (0..20).map(|n| format!(r#"{{"n":{n}}}"#)).collect::<Vec<_>>());
-    // The first sixteen before the first of them, the rest when there is room.
+    // The first sixteen starts are recorded before the first call runs, the rest when there is room.
     assert_eq!((seen[0].1, seen[19].1, started(&session)), (16, 20, ids));
 }
 
 #[tokio::test]
-async fn a_session_that_moves_says_so_when_it_does() {
+async fn reports_moved_session_immediately() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let (old, log) = (session.path().unwrap(), session.clone());
@@ -75,7 +75,7 @@ async fn a_session_that_moves_says_so_when_it_does() {
 }
 
 #[tokio::test]
-async fn a_torn_end_is_told_by_the_run_that_goes_on() {
+async fn next_run_reports_incomplete_last_line() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let path = session.path().unwrap();
@@ -90,7 +90,7 @@ async fn a_torn_end_is_told_by_the_run_that_goes_on() {
 }
 
 #[tokio::test]
-async fn all_of_a_run_is_on_the_disk_when_it_ends() {
+async fn run_is_on_disk_when_it_ends() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")])]);
@@ -105,7 +105,7 @@ async fn all_of_a_run_is_on_the_disk_when_it_ends() {
     assert!(matches!(work.finish().await.unwrap_err().kind, TurnErrorKind::MaxSteps { .. }));
 }
 
-/// An answer that begins, and then fails.
+/// Creates an answer that starts, and then fails.
 fn fails(text: &str) -> Answer {
     let broken = ModelError::new(ModelErrorKind::Connection, "the connection broke");
     Answer { items: vec![Ok(ModelEvent::Text(text.into())), Err(broken)], hangs: false }
@@ -116,7 +116,7 @@ fn stops(session: &Session) -> Vec<StopCause> {
 }
 
 #[tokio::test]
-async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
+async fn keeps_partial_answer_of_a_failed_request() {
     let session = Session::in_memory(Path::new("/work"));
     let script = Script::new(vec![fails("half an ans"), says("ok")]);
     let agent = script.agent().session(session.clone()).build().unwrap();
@@ -130,7 +130,7 @@ async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
 }
 
 #[tokio::test]
-async fn what_the_next_attempt_says_is_kept_and_not_what_the_last_one_said() {
+async fn keeps_only_the_answer_of_the_next_attempt() {
     let retry = ModelEvent::Retry {
         attempt: 2,
         delay: std::time::Duration::ZERO,
@@ -146,7 +146,7 @@ async fn what_the_next_attempt_says_is_kept_and_not_what_the_last_one_said() {
 }
 
 #[tokio::test]
-async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
+async fn resume_replaces_a_failed_answer() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let path = session.path().unwrap();
@@ -155,7 +155,7 @@ async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
     run(&agent).await.1.unwrap_err();
     agent.resume().finish().await.unwrap_err();
     drop(agent);
-    // Another process finds it, too.
+    // Another process reads the same entries.
     let session = Session::open(&path).unwrap();
     let agent = script.agent().session(session.clone()).build().unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant again h "]);
@@ -169,7 +169,8 @@ async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
     assert_eq!(*agent.messages(), session.context().messages);
 }
 
-/// Goes on after half an answer behind which this stands; gives how that ended and what the model was sent last.
+/// Resumes after a partial answer that is followed by this entry; returns the outcome and the last message sent to the
+/// model.
 async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<String>) {
     let session = Session::in_memory(Path::new("/work"));
     let script = Script::new(vec![fails("half an ans"), says("ok")]);
@@ -183,12 +184,15 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
     let behind = session.append(body, Durability::Now).await.unwrap();
     agent.reload().unwrap();
     let outcome = agent.resume().finish().await.map_err(|error| error.kind);
-    assert!(session.branch().iter().any(|entry| entry.id == behind), "it was left with the answer");
+    assert!(
+        session.branch().iter().any(|entry| entry.id == behind),
+        "the entry was abandoned with the answer"
+    );
     (outcome, transcript(&agent))
 }
 
 #[tokio::test]
-async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
+async fn keeps_entries_after_a_failed_answer() {
     let summary = Compaction {
         summary: "notes".into(),
         first_kept: None,
@@ -211,7 +215,7 @@ async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_does_to_the_session_counts_after_a_reload() {
+async fn reload_applies_external_changes_to_the_session() {
     let session = Session::in_memory(Path::new("/work"));
     let hangs = Answer { items: vec![Ok(ModelEvent::Text("h".into()))], hangs: true };
     let script = Script::new(vec![says("one"), says("two"), hangs]);

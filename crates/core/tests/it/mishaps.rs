@@ -1,4 +1,4 @@
-//! Things that go wrong at a bad moment: what was said is not lost, and the transcript is one that servers accept.
+//! Tests of failures at critical moments: no message is lost, and servers accept the transcript.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339T
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
-/// A session below `dir` whose directory is away while the entries that `gone` names are written, the first being 0.
+/// Creates a session below `dir` whose directory is missing while the entries that `gone` selects are written, counted
+/// from 0.
 fn session(dir: &Path, gone: impl Fn(usize) -> bool + Send + Sync + 'static) -> Session {
     let (here, away) = (dir.join("sessions"), dir.join("away"));
     std::fs::create_dir(&here).unwrap();
@@ -46,7 +47,7 @@ fn said(content: Vec<AssistantBlock>) -> Message {
     Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
 }
 
-/// Some 3,000 tokens of old conversation.
+/// Creates about 3,000 tokens of old conversation.
 fn old() -> Vec<Message> {
     let text = "x".repeat(400);
     let pair = || [user(&text), said(vec![AssistantBlock::Text { text: text.clone() }])];
@@ -60,9 +61,9 @@ fn check_unsaved(outcome: Result<(), haft_core::error::TurnError>) {
 }
 
 #[tokio::test]
-async fn a_call_whose_beginning_cannot_be_written_has_a_result_in_its_place() {
+async fn call_whose_start_cannot_be_saved_has_an_error_result() {
     let dir = tempfile::tempdir().unwrap();
-    // Entry 3 says that the first call is about to run.
+    // Entry 3 is the start of the first call.
     let session = session(dir.path(), |entry| entry == 3);
     let two = || vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")];
     let script = Script::new(vec![calls(two()), says("ok")]);
@@ -79,7 +80,7 @@ async fn a_call_whose_beginning_cannot_be_written_has_a_result_in_its_place() {
 }
 
 #[tokio::test]
-async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
+async fn queued_messages_survive_unsaved_settings() {
     let dir = tempfile::tempdir().unwrap();
     let script = Script::new(vec![says("one"), says("two")]);
     let agent = script.agent().session(session(dir.path(), |entry| entry == 3)).build().unwrap();
@@ -95,7 +96,7 @@ async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_delivered_waits_on_where_it_waited() {
+async fn undelivered_messages_return_to_their_queue() {
     let dir = tempfile::tempdir().unwrap();
     let script = Script::new(vec![says("one")]);
     let gone = |entry: usize| entry == 3 || entry == 4;
@@ -118,13 +119,13 @@ async fn what_cannot_be_delivered_waits_on_where_it_waited() {
     assert_eq!(waiting.follow_up, all(["a", "b"]));
 }
 
-/// In a window that old conversation nearly fills.
+/// Sets a window that the old conversation nearly fills.
 fn small(mut script: Script) -> Script {
     script.window = Some(8_000);
     script
 }
 
-/// An answer after which the context is full.
+/// Creates an answer after which the context is full.
 fn fills() -> Answer {
     let mut full = answer(Some("long"), vec![], StopCause::End);
     let Some(Ok(ModelEvent::Done(done))) = full.items.last_mut() else { panic!("an answer ends") };
@@ -133,7 +134,7 @@ fn fills() -> Answer {
 }
 
 #[tokio::test]
-async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
+async fn queued_messages_survive_cancelled_final_compaction() {
     for waits in [true, false] {
         let hangs = Answer { items: vec![], hangs: true };
         let script = small(Script::new(vec![fills(), hangs]));
@@ -149,11 +150,7 @@ async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
         let queued = agent.take_queued();
         assert_eq!(transcript(&agent).last().unwrap(), "assistant long ");
         if waits {
-            assert_eq!(
-                outcome,
-                Err(TurnErrorKind::Aborted),
-                "who was told that it is taken is told otherwise"
-            );
+            assert_eq!(outcome, Err(TurnErrorKind::Aborted), "the reported delivery changed");
             assert_eq!((queued.steering, queued.follow_up), (vec!["now".into()], vec!["later".into()]));
         } else {
             assert_eq!(outcome, Ok(()), "the work was done");
@@ -161,7 +158,7 @@ async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
     }
 }
 
-/// Writes the summary, and then the user stops it.
+/// Writes the summary; then the user aborts.
 struct Last(Arc<AtomicBool>);
 
 #[async_trait]
@@ -173,7 +170,7 @@ impl BeforeCompact for Last {
 }
 
 #[tokio::test]
-async fn a_compaction_that_is_written_is_not_cancelled_any_more() {
+async fn written_compaction_cannot_be_cancelled() {
     let dir = tempfile::tempdir().unwrap();
     let (written, cancel) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
     let (now, stop) = (written.clone(), cancel.clone());
@@ -205,7 +202,7 @@ fn answers(agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_answer_after_an_overflow_is_that_of_the_model_that_gave_it() {
+async fn answer_after_an_overflow_names_its_model() {
     let info = |model: &str| ModelInfo { provider: "script".into(), model: model.into() };
     let fallback =
         ModelEvent::Fallback { from: info("test"), to: info("other"), message: "overloaded".into() };
@@ -218,7 +215,7 @@ async fn the_answer_after_an_overflow_is_that_of_the_model_that_gave_it() {
 }
 
 #[tokio::test]
-async fn the_answer_is_booked_on_the_model_that_the_stream_names() {
+async fn answer_is_recorded_for_the_model_named_by_the_stream() {
     let who = ModelInfo { provider: "script".into(), model: "other".into() };
     let mut answer = says("ok");
     answer.items.insert(0, Ok(ModelEvent::Answering(who)));
@@ -230,7 +227,7 @@ async fn the_answer_is_booked_on_the_model_that_the_stream_names() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_begun_is_not_asked_for_again() {
+async fn does_not_retry_after_the_first_piece() {
     let begun = Answer { items: vec![Ok(ModelEvent::Text("half".into())), overflow()], hangs: false };
     let script = small(Script::new(vec![begun, says("notes"), says("ok")]));
     let agent = script.agent().messages(old()).build().unwrap();
@@ -241,7 +238,7 @@ async fn an_answer_that_was_begun_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_given_transcript_is_made_one_that_servers_accept() {
+async fn completes_calls_of_an_initial_transcript() {
     let two = [call("t1", "echo", "{}"), call("t2", "echo", "{}")];
     let asks = || said(two.iter().cloned().map(AssistantBlock::ToolCall).collect());
     let result = |id: &str| {

@@ -1,4 +1,4 @@
-//! A long conversation in a window that is much too small for it.
+//! Tests of a long conversation in a window that is much too small.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,13 +24,13 @@ use haft_core::tool::ToolConcurrency;
 
 const WINDOW: u64 = 8_192;
 
-/// Turns of one run of the tests; `HAFT_COMPACT_TURNS` sets another count.
+/// Turns per test run; `HAFT_COMPACT_TURNS` sets another count.
 const TURNS: usize = 40;
 
-/// A server in small: it counts tokens, refuses what is too long, and answers a question with two steps of tools.
+/// A small server: it counts tokens, rejects requests that are too long, and answers a prompt with two steps of tools.
 #[derive(Clone, Default)]
 struct Small {
-    /// What it knows of its own window.
+    /// The window that the model reports.
     known: Option<u64>,
     refused: Arc<AtomicUsize>,
     summaries: Arc<AtomicUsize>,
@@ -39,7 +39,7 @@ struct Small {
 }
 
 impl Small {
-    /// Counts more than a fourth of the bytes, as real ones do with code.
+    /// Counts more than a quarter of the bytes, as real providers do for code.
     fn count(request: &ModelRequest) -> u64 {
         let tools: usize = request.tools.iter().map(|tool| tool.schema.as_str().len()).sum();
         let fixed = ((request.system.len() + tools) / 4) as u64;
@@ -47,7 +47,7 @@ impl Small {
         (fixed + said) * 11 / 10
     }
 
-    /// Each call has exactly one result, directly behind it.
+    /// Checks that each call has exactly one result, directly after it.
     fn check(&self, messages: &[Message]) {
         let mut open: Vec<String> = Vec::new();
         for message in messages {
@@ -182,7 +182,7 @@ async fn a_long_conversation_in_a_small_window_never_overflows() {
     let model = Small { known: Some(WINDOW), ..Small::default() };
     let agent = converse(&model).await;
     assert!(model.summaries.load(Ordering::Relaxed) >= turns() / 10);
-    // Every file that was edited is still known: all thirty, after enough turns.
+    // Every edited file is still listed: all thirty after enough turns.
     let files = last(&agent).files_modified;
     assert!(files.len() >= 25, "{files:?}");
     let Some(Message::User { content, .. }) = agent.messages().first().cloned() else { panic!("no summary") };
@@ -191,7 +191,7 @@ async fn a_long_conversation_in_a_small_window_never_overflows() {
 }
 
 #[tokio::test]
-async fn a_window_that_nobody_knows_is_found_out_by_the_refusals() {
+async fn unknown_window_is_found_by_rejections() {
     let model = Small::default();
     let agent = converse(&model).await;
     assert!(model.refused.load(Ordering::Relaxed) >= turns() / 10);

@@ -1,4 +1,4 @@
-//! When tools begin and end, as it is told.
+//! Tests of the events for the start and the end of tools.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Script, call, calls, run, says, spec, tool};
 
-/// Keeps what is told of calls, in a line each.
+/// Records the events of calls, one per line.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<String>>>);
 
@@ -32,7 +32,7 @@ impl Observer for Calls {
     }
 }
 
-/// Takes so many seconds as the arguments say.
+/// Takes as many seconds as the arguments specify.
 struct Slow;
 
 #[async_trait]
@@ -49,7 +49,7 @@ impl Tool for Slow {
     }
 }
 
-/// Decides late: about one call that it is rewritten, about one that it is refused, and answers another one.
+/// Decides after a delay: rewrites one call, refuses one, and answers another one.
 struct Gate;
 
 #[async_trait]
@@ -82,7 +82,7 @@ impl ApproveTool for Gate {
     }
 }
 
-/// Takes its time to look at results.
+/// Reviews results after a delay.
 #[async_trait]
 impl AfterToolExecute for Gate {
     async fn after_tool_execute(
@@ -115,7 +115,7 @@ async fn told(made: Vec<ToolCall>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_begins_when_everybody_has_let_it_pass_and_its_time_is_its_own() {
+async fn tool_start_is_reported_after_all_gates_allow() {
     let made = vec![call("a", "slow", r#"{"n":3}"#), call("b", "slow", r#"{"n":2}"#)];
     assert_eq!(
         told(made).await,
@@ -131,7 +131,7 @@ async fn a_tool_begins_when_everybody_has_let_it_pass_and_its_time_is_its_own() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_runs_is_told_and_what_does_not_run_does_not_begin() {
+async fn only_running_calls_report_a_start() {
     let made = vec![
         call("rewritten", "slow", r#"{"n":3}"#),
         call("refused", "echo", "{}"),

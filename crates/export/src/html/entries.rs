@@ -1,4 +1,4 @@
-//! Entries as they stand on a page.
+//! HTML of the entries of a session.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -15,13 +15,13 @@ use super::text::{html_text, markdown, short_text, time_element};
 use super::thread::{EntryThread, Step, ThreadItem};
 use super::tool;
 
-/// Writes threads, and remembers what the table of contents needs.
+/// Writes threads and collects the table of contents.
 pub(super) struct ThreadWriter<'a> {
     pub(super) out: String,
-    /// The prompts of the main thread: their anchors, and how they begin.
+    /// The prompts of the main thread: their anchors and the beginning of their text.
     pub(super) prompts: Vec<(usize, String)>,
     labels: HashMap<EntryId, &'a str>,
-    /// Inside a branch that is not the main one.
+    /// The nesting depth of side branches.
     aside: usize,
     anchors: usize,
 }
@@ -47,11 +47,11 @@ impl<'a> ThreadWriter<'a> {
                 ThreadItem::Step(step) => self.write_step(step),
                 ThreadItem::Branches(sides) => self.write_branches(sides),
                 ThreadItem::Hidden(1) => {
-                    self.write_row("Another branch begins here; it is not in this page.")
+                    self.write_row("Another branch begins here; it is not included in this page.")
                 }
-                ThreadItem::Hidden(many) => {
-                    self.write_row(&format!("{many} other branches begin here; they are not in this page."))
-                }
+                ThreadItem::Hidden(many) => self.write_row(&format!(
+                    "{many} other branches begin here; they are not included in this page."
+                )),
             }
         }
     }
@@ -100,7 +100,7 @@ impl<'a> ThreadWriter<'a> {
             }
             EntryBody::Compaction(compaction) => self.write_compaction(entry, compaction),
             EntryBody::BranchSummary(branch) => {
-                self.write_summary(entry, "A branch that was left, summed up", &branch.summary, "");
+                self.write_summary(entry, "Summary of an abandoned branch", &branch.summary, "");
             }
             EntryBody::Custom(custom) => match HookIntervention::from_custom(custom) {
                 Some(it) => self.write_intervention(&it),
@@ -109,12 +109,12 @@ impl<'a> ThreadWriter<'a> {
             EntryBody::CustomMessage(custom) => self.write_custom_message(entry, custom),
             EntryBody::Unknown(unknown) => {
                 let line = format!(
-                    "An entry of the type <code>{}</code>, which this page cannot show",
+                    "An entry of type <code>{}</code>, which this page cannot show",
                     html_text(&unknown.kind)
                 );
                 self.write_row(&line);
             }
-            // Shown elsewhere: with their calls, as the page's head, as marks.
+            // Shown elsewhere: with their tool calls, in the page's header, or as labels.
             EntryBody::Said(_)
             | EntryBody::ToolStart(_)
             | EntryBody::Label(_)
@@ -140,8 +140,8 @@ impl<'a> ThreadWriter<'a> {
         self.write_label(entry);
         for block in content {
             match block {
-                ContentBlock::Text { text: said } => {
-                    let _ = write!(self.out, "<div class=\"said\">{}</div>", html_text(said.trim_end()));
+                ContentBlock::Text { text } => {
+                    let _ = write!(self.out, "<div class=\"said\">{}</div>", html_text(text.trim_end()));
                 }
                 ContentBlock::Image(image) => write_image(&mut self.out, image),
             }
@@ -191,7 +191,8 @@ impl<'a> ThreadWriter<'a> {
 
     fn write_compaction(&mut self, entry: &SessionEntry, compaction: &Compaction) {
         let by = compaction.by.as_deref().map(|by| format!(" by {}", html_text(by))).unwrap_or_default();
-        let title = format!("Compacted{by}: {} tokens summed up", token_count_text(compaction.tokens_before));
+        let title =
+            format!("Compacted{by}: {} tokens summarized", token_count_text(compaction.tokens_before));
         let mut files = String::new();
         for (what, names) in [("Read", &compaction.files_read), ("Changed", &compaction.files_modified)] {
             if !names.is_empty() {
@@ -221,7 +222,7 @@ impl<'a> ThreadWriter<'a> {
         );
     }
 
-    /// State of an extension; what haft keeps itself is no extension's.
+    /// Writes the state of an extension, or of haft itself.
     fn write_custom_entry(&mut self, custom: &Custom) {
         let whose = if custom.owner == OWNER {
             "haft".to_owned()
@@ -230,7 +231,7 @@ impl<'a> ThreadWriter<'a> {
         };
         let _ = write!(
             self.out,
-            "<details class=\"row\"><summary>{} kept by {whose}</summary><div class=\"inside\">",
+            "<details class=\"row\"><summary>{} stored by {whose}</summary><div class=\"inside\">",
             html_text(&custom.kind)
         );
         write_pre(&mut self.out, "", custom.data.as_str());
@@ -238,7 +239,7 @@ impl<'a> ThreadWriter<'a> {
     }
 
     fn write_custom_message(&mut self, entry: &SessionEntry, custom: &CustomMessage) {
-        let hidden = if custom.display { "" } else { " · the user was not shown this" };
+        let hidden = if custom.display { "" } else { " · not shown to the user" };
         let _ = write!(
             self.out,
             "<section class=\"told\"><h2 class=\"who\">Extension {} <span class=\"soft\">{} · {}{hidden}</span></h2>",

@@ -1,4 +1,4 @@
-//! Facts about a session for a reader.
+//! Facts about a session for readers of its page.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
 use super::text::{html_text, short_text, time_element};
 
-/// The facts of a session, over all of its branches.
+/// The facts of a session, counted over all branches.
 #[derive(Default)]
 pub(super) struct SessionFacts {
     name: Option<String>,
@@ -48,8 +48,8 @@ impl SessionFacts {
         facts
     }
 
-    fn add_message(&mut self, said: &Said) {
-        match &said.message {
+    fn add_message(&mut self, entry: &Said) {
+        match &entry.message {
             Message::User { content, .. } => {
                 self.prompts += 1;
                 self.first_text.get_or_insert_with(|| joined_text(content));
@@ -58,9 +58,9 @@ impl SessionFacts {
                 self.answers += 1;
                 self.calls += message.tool_calls().count();
                 let model =
-                    said.answer.as_ref().map(|answer| format!("{}/{}", answer.provider, answer.model));
+                    entry.answer.as_ref().map(|answer| format!("{}/{}", answer.provider, answer.model));
                 self.models.extend(model.filter(|model| !self.models.contains(model)));
-                self.add_usage(said.answer.as_ref());
+                self.add_usage(entry.answer.as_ref());
             }
             Message::Tool(result) => self.failed += usize::from(result.is_error),
         }
@@ -95,7 +95,7 @@ impl SessionFacts {
         fact("Last entry", self.last.as_ref().map(time_element).unwrap_or_default());
         let models: Vec<String> = self.models.iter().map(|model| html_text(model)).collect();
         fact(if models.len() == 1 { "Model" } else { "Models" }, models.join("<br>"));
-        fact("Messages", format!("{} of the user, {} of the model", self.prompts, self.answers));
+        fact("Messages", format!("{} from the user, {} from the model", self.prompts, self.answers));
         fact(
             "Tool calls",
             match self.failed {
@@ -117,7 +117,7 @@ impl SessionFacts {
                 token_count_text(output)
             ),
         );
-        fact("Cost", if cost_usd > 0.0 { dollar_text(cost_usd) } else { "not known".to_owned() });
+        fact("Cost", if cost_usd > 0.0 { dollar_text(cost_usd) } else { "unknown".to_owned() });
         fact("Tags", self.tags.iter().map(|tag| html_text(tag)).collect::<Vec<_>>().join(", "));
         let fork = session.header.as_ref().and_then(|header| header.forked_from);
         fact("Forked from", fork.map(|fork| format!("<code>{}</code>", fork.session)).unwrap_or_default());
@@ -125,7 +125,7 @@ impl SessionFacts {
     }
 }
 
-/// A number of tokens for people: `812`, `12.3k`, `1.2M`.
+/// Formats a number of tokens for readers: `812`, `12.3k`, `1.2M`.
 pub(super) fn token_count_text(tokens: u64) -> String {
     let scaled = |unit: f64, sign: &str| {
         let number = tokens as f64 / unit;
@@ -139,7 +139,7 @@ pub(super) fn token_count_text(tokens: u64) -> String {
     }
 }
 
-/// Dollars for people: two significant digits below a cent.
+/// Formats dollars for readers: four decimals below a cent, three below a dollar, otherwise two.
 pub(super) fn dollar_text(usd: f64) -> String {
     match usd {
         0.0 => "$0".to_owned(),
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
+    fn formats_token_counts_and_dollars() {
         let counts = [0, 999, 1_000, 12_345, 99_960, 999_949, 999_950, 1_250_000].map(token_count_text);
         assert_eq!(counts, ["0", "999", "1k", "12.3k", "100k", "1000k", "1M", "1.2M"]);
         assert_eq!([0.0, 0.00123, 0.123, 12.3].map(dollar_text), ["$0", "$0.0012", "$0.123", "$12.30"]);

@@ -1,4 +1,4 @@
-//! Tokens and cost over the turns: three small charts above one another, drawn as SVG without a script.
+//! Charts of tokens and cost per turn, drawn as SVG without scripts.
 
 use std::fmt::Write as _;
 
@@ -6,27 +6,27 @@ use haft_protocol::message::TokenUsage;
 
 use super::facts::{dollar_text, token_count_text};
 
-/// All in the units of the drawing.
+/// Lengths in units of the drawing.
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 708.0;
 const TOP: f64 = 30.0;
 const PLOT: f64 = 88.0;
 const PANEL: f64 = 150.0;
-/// The room for text below the last chart.
+/// The height of the text below the last chart.
 const FOOT: f64 = 20.0;
 
 /// One chart.
 struct UsageChart {
     title: &'static str,
-    /// The series from the bottom to the top, each with its class and its name.
+    /// The series from bottom to top, each with its CSS class and its name.
     series: Vec<(&'static str, &'static str, Vec<f64>)>,
-    /// A line instead of bars.
+    /// True for a line chart, false for a bar chart.
     line: bool,
     show: fn(f64) -> String,
 }
 
-/// The charts; nothing where there are less than two answers that say what they used.
+/// Writes the charts if at least two answers have a known usage.
 pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
     if turns.len() < 2 {
         return;
@@ -35,8 +35,8 @@ pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
     let height = panels.len() as f64 * PANEL + FOOT;
     let _ = write!(
         out,
-        "<section class=\"plot\" aria-labelledby=\"usage\"><h2 id=\"usage\">Tokens and cost over the turns</h2>\
-         <div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"usage\">"
+        "<section class=\"plot\" aria-labeledby=\"usage\"><h2 id=\"usage\">Tokens and cost over the turns</h2>\
+         <div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labeledby=\"usage\">"
     );
     for (at, panel) in panels.iter().enumerate() {
         let _ = write!(out, "<g transform=\"translate(0 {})\">", at as f64 * PANEL);
@@ -63,7 +63,7 @@ fn usage_charts(turns: &[TokenUsage]) -> Vec<UsageChart> {
             show: tokens,
         },
         UsageChart {
-            title: "Tokens answered",
+            title: "Tokens received",
             series: vec![("first", "", of(|usage| usage.output))],
             line: false,
             show: tokens,
@@ -127,7 +127,7 @@ fn draw_legend(out: &mut String, panel: &UsageChart) {
 
 fn draw_bars(out: &mut String, panel: &UsageChart, turns: usize, y: impl Fn(f64) -> f64) {
     let slot = slot_width(turns);
-    // A gap between bars as long as they are wide enough to have one.
+    // Leaves a gap between bars that are wide enough.
     let width = (slot * 0.72).clamp(slot.min(1.0), 26.0);
     for at in 0..turns {
         let mut below = 0.0;
@@ -164,7 +164,7 @@ fn draw_line(out: &mut String, values: &[f64], y: impl Fn(f64) -> f64) {
     );
 }
 
-/// The numbers of the turns, as many as there is room for.
+/// Writes the turn numbers, as many as fit.
 fn draw_turn_axis(out: &mut String, turns: usize, height: f64) {
     let slot = slot_width(turns);
     let every = tick_step((turns as f64 / 4.0).max(1.0)).max(1.0) as usize;
@@ -193,7 +193,7 @@ fn draw_tooltips(out: &mut String, turns: &[TokenUsage], height: f64) {
         let _ = write!(
             out,
             "<rect class=\"hover\" x=\"{:.1}\" y=\"0\" width=\"{slot:.1}\" height=\"{:.1}\"><title>Turn {}\n\
-             sent {}: {} new, {} from the cache\nanswered {}",
+             sent {}: {} new, {} from the cache\nreceived {}",
             LEFT + at as f64 * slot,
             height - FOOT,
             at + 1,
@@ -217,7 +217,7 @@ fn slot_center(at: usize, slot: f64) -> f64 {
     LEFT + (at as f64 + 0.5) * slot
 }
 
-/// A round distance between ticks, so that there are two to five of them.
+/// Returns a round distance for two to five ticks.
 fn tick_step(most: f64) -> f64 {
     if most <= 0.0 || !most.is_finite() {
         return 1.0;
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_compare_is_no_plot() {
+    fn draws_no_chart_for_a_single_answer() {
         let mut out = String::new();
         write_charts(&mut out, &[TokenUsage::default()]);
         assert_eq!(out, "");

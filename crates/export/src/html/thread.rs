@@ -1,4 +1,4 @@
-//! A session as it is read: one branch from its beginning to its end, with what belongs together put together.
+//! A session in reading order: one branch from beginning to end, with results attached to their calls.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantMessage, Message, ToolMessage};
 
-/// Branches of branches are shown this deep.
+/// The maximum nesting of branches.
 const DEPTH: usize = 16;
 
 /// One branch, or the rest of one.
@@ -16,12 +16,12 @@ pub(super) struct EntryThread<'a> {
     pub(super) items: Vec<ThreadItem<'a>>,
 }
 
-/// A part that is shown in one piece.
+/// An item that is shown as one block.
 pub(super) enum ThreadItem<'a> {
     Entry(&'a SessionEntry),
     Step(Box<Step<'a>>),
     Branches(Vec<EntryThread<'a>>),
-    /// So many other branches begin here, and are not shown.
+    /// The number of branches that begin here and are not shown.
     Hidden(usize),
 }
 
@@ -41,11 +41,11 @@ pub(super) struct ToolCallItem<'a> {
     pub(super) interventions: Vec<HookIntervention>,
 }
 
-/// All entries, and who follows whom.
+/// All entries and their children.
 pub(super) struct BranchTree<'a> {
     entries: &'a [SessionEntry],
     children: HashMap<Option<EntryId>, Vec<usize>>,
-    /// The last entry of the file that follows each one, and whether anything was said in between.
+    /// The position of the last descendant of each entry, and whether the entry or a descendant is a message.
     last: Vec<(usize, bool)>,
 }
 
@@ -54,23 +54,24 @@ impl<'a> BranchTree<'a> {
         let places: HashMap<EntryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut children: HashMap<Option<EntryId>, Vec<usize>> = HashMap::new();
-        let said = |entry: &SessionEntry| matches!(entry.body, EntryBody::Said(_));
-        let mut last: Vec<_> = entries.iter().enumerate().map(|(at, entry)| (at, said(entry))).collect();
+        let is_message = |entry: &SessionEntry| matches!(entry.body, EntryBody::Said(_));
+        let mut last: Vec<_> =
+            entries.iter().enumerate().map(|(at, entry)| (at, is_message(entry))).collect();
         for (at, entry) in entries.iter().enumerate() {
             children.entry(entry.parent).or_default().push(at);
         }
         for (at, entry) in entries.iter().enumerate().rev() {
             let below = last.get(at).copied().unwrap_or_default();
             let parent = entry.parent.and_then(|parent| places.get(&parent)).and_then(|at| last.get_mut(*at));
-            if let Some((last, said)) = parent {
+            if let Some((last, is_message)) = parent {
                 *last = below.0.max(*last);
-                *said |= below.1;
+                *is_message |= below.1;
             }
         }
         Self { entries, children, last }
     }
 
-    /// The thread along a branch. `all`: with the others that begin on its way.
+    /// Returns the thread along a branch; with `all`, including the branches that begin on it.
     pub(super) fn thread_along(&self, branch: &[usize], all: bool) -> EntryThread<'a> {
         let depth = if all { DEPTH } else { 0 };
         let mut thread = EntryThread { items: Vec::new() };
@@ -87,7 +88,7 @@ impl<'a> BranchTree<'a> {
         }
     }
 
-    /// Adds the branches that follow an entry beside `next`.
+    /// Adds the branches that follow an entry, except the one through `next`.
     fn append_forks(
         &self,
         thread: &mut EntryThread<'a>,
@@ -96,8 +97,9 @@ impl<'a> BranchTree<'a> {
         depth: usize,
     ) {
         let children = self.children.get(&at).into_iter().flatten().copied();
-        let said = |at: usize| self.last.get(at).is_some_and(|(_, said)| *said);
-        let others: Vec<usize> = children.filter(|child| Some(*child) != next && said(*child)).collect();
+        let is_message = |at: usize| self.last.get(at).is_some_and(|(_, is_message)| *is_message);
+        let others: Vec<usize> =
+            children.filter(|child| Some(*child) != next && is_message(*child)).collect();
         if others.is_empty() {
             return;
         }
@@ -175,7 +177,8 @@ impl<'a> EntryThread<'a> {
         }
     }
 
-    /// Where an intervention belongs: to a call, or to the last answer. One in a turn stands for itself.
+    /// Returns the interventions of the call or answer that an intervention belongs to; `None` for one that concerns
+    /// the turn.
     fn intervention_target(&mut self, it: &HookIntervention) -> Option<&mut Vec<HookIntervention>> {
         match (&it.call_id, it.action) {
             (Some(id), _) => self.open_call(|call| call.call.id == *id).map(|call| &mut call.interventions),
@@ -198,7 +201,7 @@ impl<'a> EntryThread<'a> {
         }
     }
 
-    /// A call of the last answer.
+    /// Returns a call of the last answer.
     fn open_call(&mut self, which: impl Fn(&ToolCallItem<'a>) -> bool) -> Option<&mut ToolCallItem<'a>> {
         self.last_step()?.calls.iter_mut().find(|call| which(call))
     }
@@ -210,7 +213,7 @@ impl<'a> EntryThread<'a> {
         })
     }
 
-    /// The answers of this thread, without those of other branches.
+    /// The answers of this thread, without those of its branches.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step<'a>> {
         self.items.iter().filter_map(|item| match item {
             ThreadItem::Step(step) => Some(step.as_ref()),

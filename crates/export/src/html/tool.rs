@@ -1,4 +1,4 @@
-//! A call of a tool: folded, with its arguments, its result, and who came in between.
+//! HTML of a tool call: folded, with its arguments, its result, and interventions.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::blocks::{write_arguments, write_content_blocks, write_diff, write_pre
 use super::text::{html_text, short_text};
 use super::thread::ToolCallItem;
 
-/// Arguments that say most about a call.
+/// The arguments that describe a call best, in order of preference.
 const TELLING: &[&str] = &["command", "pattern", "query", "url", "path", "file_path", "name"];
 
 pub(super) fn write_call(out: &mut String, call: &ToolCallItem<'_>) {
@@ -37,33 +37,35 @@ pub(super) fn write_call(out: &mut String, call: &ToolCallItem<'_>) {
     match call.result {
         Some(message) => write_result(out, message, shown_diff),
         None if call.start.is_some() => {
-            out.push_str("<p class=\"left-out\">It was started and has no result: it was interrupted.</p>");
+            out.push_str(
+                "<p class=\"left-out\">The tool was started and then interrupted, so there is no result.</p>",
+            );
         }
-        None => out.push_str("<p class=\"left-out\">It was not run.</p>"),
+        None => out.push_str("<p class=\"left-out\">The tool did not run.</p>"),
     }
     out.push_str("</div></details>");
 }
 
-/// A result without its call.
+/// Writes a result whose call is missing.
 pub(super) fn write_orphan_result(out: &mut String, message: &ToolMessage) {
     let class = if message.is_error { "tool failed" } else { "tool" };
     let _ = write!(
         out,
-        "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <span class=\"soft\">a result whose call \
-         is not here</span></summary><div class=\"inside\">",
+        "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <span class=\"soft\">a result whose call is \
+         missing</span></summary><div class=\"inside\">",
         html_text(&message.name)
     );
     write_result(out, message, diff_of(message));
     out.push_str("</div></details>");
 }
 
-/// Returns the subject of a call, in one line.
+/// Returns the most descriptive argument of a call.
 fn call_subject(call: &ToolCallItem<'_>) -> String {
     let Ok(args) = call.call.args.read::<serde_json::Map<String, serde_json::Value>>() else {
         return String::new();
     };
-    let telling = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
-    telling.or_else(|| args.values().find_map(|value| value.as_str())).unwrap_or_default().to_owned()
+    let subject = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
+    subject.or_else(|| args.values().find_map(|value| value.as_str())).unwrap_or_default().to_owned()
 }
 
 fn write_badges(out: &mut String, call: &ToolCallItem<'_>, failed: bool) {
@@ -97,16 +99,16 @@ fn is_rewritten(call: &ToolCallItem<'_>) -> bool {
     call.start.is_some_and(|start| start.args != call.call.args)
 }
 
-/// Writes the arguments that the tool ran with, and those of the model if they differ.
+/// Writes the arguments that the tool ran with, and the model's if they differ.
 fn write_call_arguments(out: &mut String, call: &ToolCallItem<'_>, folded: bool) {
     if folded {
         out.push_str("<details class=\"more\"><summary>arguments</summary>");
     }
     match call.start.filter(|_| is_rewritten(call)) {
         Some(start) => {
-            out.push_str("<p class=\"soft\">The model called it with</p>");
+            out.push_str("<p class=\"soft\">Arguments of the model</p>");
             write_arguments(out, &call.call.args);
-            out.push_str("<p class=\"soft\">and it ran with</p>");
+            out.push_str("<p class=\"soft\">Arguments after rewriting</p>");
             write_arguments(out, &start.args);
         }
         None => write_arguments(out, &call.call.args),
@@ -118,13 +120,13 @@ fn write_call_arguments(out: &mut String, call: &ToolCallItem<'_>, folded: bool)
 
 fn write_result(out: &mut String, message: &ToolMessage, shown: Option<ToolDiff>) {
     let Some(shown) = shown else { return write_content_blocks(out, &message.content) };
-    // The diff is in what the model was told, too.
-    let told = joined_text(&message.content);
-    let told = told.split("\n--- ").next().unwrap_or_default();
-    write_pre(out, "", told);
+    // The model's text also contains the diff.
+    let text = joined_text(&message.content);
+    let text = text.split("\n--- ").next().unwrap_or_default();
+    write_pre(out, "", text);
     write_diff(out, &shown.unified);
     if shown.cut {
-        out.push_str("<p class=\"left-out\">The diff is longer; this is its beginning.</p>");
+        out.push_str("<p class=\"left-out\">The diff was truncated.</p>");
     }
     let images: Vec<ContentBlock> =
         message.content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
@@ -168,20 +170,18 @@ pub(super) fn intervention_sentence(it: &HookIntervention) -> String {
         InterventionAction::TurnEnded if it.call_id.is_some() => {
             format!("{names} ended the turn with this call: the tool did not run.")
         }
-        InterventionAction::TurnEnded => format!("{names} ended the turn before the model was asked."),
+        InterventionAction::TurnEnded => format!("{names} ended the turn before the model request."),
         InterventionAction::Edited => {
-            format!("{names} changed the result: the model was not told what the tool gave.")
+            format!("{names} changed the result: the model did not receive the original result.")
         }
-        InterventionAction::Replaced => format!("{names} changed the text: the user was shown another one."),
-        InterventionAction::Suppressed => format!("The user was not shown this message because of {names}."),
+        InterventionAction::Replaced => format!("{names} changed the text that was shown to the user."),
+        InterventionAction::Suppressed => format!("{names} hid this message from the user."),
         InterventionAction::AnswerEdited => {
-            format!("{names} changed this message: the model wrote another one.")
+            format!("{names} changed this message: the model's own text was different.")
         }
         InterventionAction::AnswerDropped => {
-            format!("{names} ended the turn: the model's answer is not part of this.")
+            format!("{names} ended the turn and dropped the model's answer.")
         }
-        InterventionAction::Discarded => {
-            format!("{names} discarded a turn: what was said in it is not part of this.")
-        }
+        InterventionAction::Discarded => format!("{names} discarded a turn: its messages are not included."),
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions of haft, exported or copied.
+//! Import of haft's own sessions, exported or copied.
 
 use haft_core::session::entry::{EntryBody, ForkOrigin, SessionEntry, Unknown};
 use haft_core::session::{EntryId, RecoveredSession, SessionRepair, recover};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ImportError, ImportProblem, ParsedSession};
 
-/// Entries keep their names, as in a fork.
+/// Reads a session. Entries keep their ids, as in a fork.
 pub(super) fn read(bytes: &[u8]) -> Result<ParsedSession, ImportError> {
     let RecoveredSession { header, mut entries, repairs, .. } = recover(bytes);
     if let Some(SessionRepair::Newer { version }) =
@@ -34,7 +34,7 @@ fn repair_problem(repair: SessionRepair) -> ImportProblem {
     }
 }
 
-/// A line that is kept as it stands names the parent that its entry had; after a repair that may be another one now.
+/// Corrects the parent in the line of an unknown entry, because a repair may have changed the entry's parent.
 fn update_kept_line(entry: &mut SessionEntry, problems: &mut Vec<ImportProblem>) {
     let EntryBody::Unknown(Unknown { kind, line }) = &mut entry.body else { return };
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else { return };
@@ -46,6 +46,6 @@ fn update_kept_line(entry: &mut SessionEntry, problems: &mut Vec<ImportProblem>)
     }
     problems.push(ImportProblem {
         line: None,
-        what: format!("an entry of the type {kind:?} is kept, and not understood"),
+        what: format!("an entry of type {kind:?} was not recognized and is kept unchanged"),
     });
 }

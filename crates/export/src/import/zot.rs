@@ -1,4 +1,4 @@
-//! Sessions of zot: rows without ids, in the order of the conversation.
+//! Import of sessions of zot: rows without ids, in the order of the conversation.
 
 use std::collections::HashMap;
 
@@ -14,11 +14,11 @@ use haft_protocol::message::{
 use serde::Deserialize;
 
 use super::ParsedSession;
-use super::maker::{EntryBuilder, parse_time};
+use super::builder::{EntryBuilder, parse_time};
 
 const OWNER: &str = "zot";
 
-/// The fields of every kind of row.
+/// The fields of all kinds of rows.
 #[derive(Deserialize)]
 struct ZotRow {
     #[serde(rename = "type")]
@@ -50,7 +50,7 @@ struct ZotMessage {
     time: Option<String>,
 }
 
-/// A block has no type: its fields tell what it is.
+/// A content block. Blocks have no type field; the fields present determine the type.
 #[derive(Deserialize)]
 struct ZotBlock {
     text: Option<String>,
@@ -83,7 +83,7 @@ struct ZotUsage {
 
 pub(super) fn read(bytes: &[u8]) -> ParsedSession {
     let mut reader = ZotReader {
-        maker: EntryBuilder::new(),
+        builder: EntryBuilder::new(),
         model: ModelChange { provider: OWNER.to_owned(), model: String::new() },
         created: None,
         tools: HashMap::new(),
@@ -91,23 +91,23 @@ pub(super) fn read(bytes: &[u8]) -> ParsedSession {
         pending: None,
     };
     for (number, row) in super::parse_rows(bytes) {
-        reader.maker.line = number;
+        reader.builder.line = number;
         match row {
             Ok((line, row)) => reader.read_row(line, row),
-            Err(why) => reader.maker.add_problem(format!("passed over: {why}")),
+            Err(why) => reader.builder.add_problem(format!("skipped: {why}")),
         }
     }
-    ParsedSession::from_builder(reader.maker, reader.created)
+    ParsedSession::from_builder(reader.builder, reader.created)
 }
 
 struct ZotReader {
-    maker: EntryBuilder,
+    builder: EntryBuilder,
     model: ModelChange,
     created: Option<Rfc3339Time>,
-    /// The tools of the calls, which results do not name.
+    /// The tool names of the calls, which results do not contain.
     tools: HashMap<String, String>,
     total: ZotUsage,
-    /// The usage of an answer that comes behind it.
+    /// A usage row that precedes its answer.
     pending: Option<TokenUsage>,
 }
 
@@ -118,44 +118,44 @@ impl ZotReader {
             ("meta", Some(meta), ..) => self.read_meta(meta),
             ("message", _, Some(message), ..) => self.add_message(message),
             ("compaction", _, _, Some(messages), _) => self.add_compaction(messages),
-            ("rename", .., Some(name)) => _ = self.maker.add(Name { name }),
+            ("rename", .., Some(name)) => _ = self.builder.add(Name { name }),
             ("usage", ..) => self.add_usage(usage.unwrap_or_default(), cumulative),
             _ => self.keep_unknown(&kind, line),
         }
     }
 
     fn keep_unknown(&mut self, kind: &str, line: &str) {
-        self.maker.add_problem(format!("a row of the type {kind:?} is kept, and not understood"));
+        self.builder.add_problem(format!("a row of type {kind:?} was not recognized and is kept unchanged"));
         if let Ok(data) = RawJson::parse(line) {
-            self.maker.add_custom(OWNER, kind, data);
+            self.builder.add_custom(OWNER, kind, data);
         }
     }
 
     fn read_meta(&mut self, raw: RawJson) {
         let Ok(ZotMeta { model, provider, started, title }) = raw.read::<ZotMeta>() else {
-            return self.maker.add_problem("the session's description cannot be read");
+            return self.builder.add_problem("cannot read the session's metadata");
         };
         let first = self.created.is_none();
         if let Some(started) = started.as_deref().and_then(parse_time).filter(|_| first) {
-            self.maker.time = started.clone();
+            self.builder.time = started.clone();
             self.created = Some(started);
-            self.maker.add_import_record(OWNER, raw);
+            self.builder.add_import_record(OWNER, raw);
         }
         let change = ModelChange { provider, model };
         if change != self.model && !change.model.is_empty() {
             self.model = change.clone();
-            self.maker.add(change);
+            self.builder.add(change);
         }
         if first && !title.is_empty() {
-            self.maker.add(Name { name: title });
+            self.builder.add(Name { name: title });
         }
     }
 
     fn add_message(&mut self, ZotMessage { role, content, time }: ZotMessage) {
         if let Some(time) = time.as_deref().and_then(parse_time) {
-            self.maker.time = time;
+            self.builder.time = time;
         }
-        // A result can stand in a message of whatever role.
+        // A result may be in a message of any role.
         let (results, content): (Vec<ZotBlock>, Vec<ZotBlock>) =
             content.into_iter().partition(|block| is_filled(block.call_id.as_deref()));
         results.into_iter().for_each(|result| self.add_result(result));
@@ -165,10 +165,10 @@ impl ZotReader {
             "user" => {
                 let content: Vec<ContentBlock> =
                     content.into_iter().filter_map(|block| self.content_block(block)).collect();
-                let time = self.maker.time.clone();
-                self.maker.add(Message::User { content, time });
+                let time = self.builder.time.clone();
+                self.builder.add(Message::User { content, time });
             }
-            role => self.maker.add_problem(format!("a part of a message of the role {role:?} is left out")),
+            role => self.builder.add_problem(format!("left out a part of a message with role {role:?}")),
         }
     }
 
@@ -185,8 +185,8 @@ impl ZotReader {
             stop: if calls { StopCause::ToolUse } else { StopCause::End },
             usage: self.pending.take().unwrap_or_default(),
         };
-        let message = AssistantMessage { content, time: self.maker.time.clone(), native: None };
-        self.maker.add(Said { message: Message::Assistant(message), answer: Some(answer) });
+        let message = AssistantMessage { content, time: self.builder.time.clone(), native: None };
+        self.builder.add(Said { message: Message::Assistant(message), answer: Some(answer) });
     }
 
     fn assistant_block(&mut self, block: ZotBlock) -> Option<AssistantBlock> {
@@ -199,7 +199,7 @@ impl ZotReader {
         }
         if let (Some(id), Some(name)) = (block.id, block.name) {
             if block.server {
-                self.maker.add_problem(format!("the provider's own call of {name:?} is left out"));
+                self.builder.add_problem(format!("left out the provider's own call of {name:?}"));
                 return None;
             }
             self.tools.insert(id.clone(), name.clone());
@@ -207,7 +207,7 @@ impl ZotReader {
             return Some(AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name, args }));
         }
         if is_filled(block.mime_type.as_deref()) {
-            self.maker.add_problem("an image that the model made is left out");
+            self.builder.add_problem("left out an image made by the model");
             return None;
         }
         block.text.map(|text| AssistantBlock::Text { text })
@@ -224,9 +224,9 @@ impl ZotReader {
             is_error: block.is_error,
             extension: None,
             details: None,
-            time: self.maker.time.clone(),
+            time: self.builder.time.clone(),
         };
-        self.maker.add(Message::Tool(message));
+        self.builder.add(Message::Tool(message));
     }
 
     fn content_block(&mut self, block: ZotBlock) -> Option<ContentBlock> {
@@ -236,13 +236,13 @@ impl ZotReader {
             }
             (None, _, Some(text)) => Some(ContentBlock::Text { text }),
             _ => {
-                self.maker.add_problem("a part of a message is of no known kind, and left out");
+                self.builder.add_problem("left out a message part of unknown type");
                 None
             }
         }
     }
 
-    /// The messages with which zot goes on: the summary, and what it kept.
+    /// Adds a compaction from the messages with which zot continues: the summary and the kept messages.
     fn add_compaction(&mut self, messages: Vec<ZotMessage>) {
         let mut messages = messages.into_iter();
         let text = |message: ZotMessage| {
@@ -250,7 +250,7 @@ impl ZotReader {
             texts.collect::<Vec<_>>().join("\n")
         };
         let summary = messages.next().map(text).unwrap_or_default();
-        self.maker.add(Compaction {
+        self.builder.add(Compaction {
             summary,
             first_kept: None,
             tokens_before: 0,
@@ -264,10 +264,10 @@ impl ZotReader {
         messages.for_each(|message| self.add_message(message));
     }
 
-    /// Some versions write what an answer used before it, some behind the turn.
+    /// Some versions write the usage of an answer before it, others after the turn.
     fn add_usage(&mut self, usage: ZotUsage, cumulative: Option<ZotUsage>) {
         let usage = match cumulative {
-            // Some versions write the sum as the usage of the turn, too.
+            // Some versions write the cumulative sum also as the usage of the turn.
             Some(total) => {
                 let before = std::mem::replace(&mut self.total, total);
                 total.increase_over(before).unwrap_or(usage)
@@ -281,7 +281,7 @@ impl ZotReader {
             cache_write: usage.cache_write_tokens,
             cost_usd: usage.cost_usd,
         };
-        match self.maker.last_entry() {
+        match self.builder.last_entry() {
             Some(SessionEntry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
                 if answer.usage == TokenUsage::default() =>
             {
@@ -293,7 +293,7 @@ impl ZotReader {
 }
 
 impl ZotUsage {
-    /// Returns the increase over an earlier sum; none if it is less.
+    /// Returns the increase over an earlier sum; `None` if a value decreased.
     fn increase_over(self, before: Self) -> Option<Self> {
         Some(Self {
             input_tokens: self.input_tokens.checked_sub(before.input_tokens)?,

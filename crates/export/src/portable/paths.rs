@@ -1,15 +1,15 @@
-//! Taking the sender's paths out of texts.
+//! Removal of the sender's paths from texts.
 
 use std::borrow::Cow;
 
-/// Strings at least this long that are nothing but base64 are data, not text.
+/// The minimum length of a base64 string that is treated as data instead of text.
 const DATA: usize = 256;
 
-/// Paths, and what stands for each; longer ones first.
+/// Paths and their replacements, longest first.
 pub(super) struct PathStripper(Vec<(String, &'static str)>);
 
 impl PathStripper {
-    /// `cwd` becomes `.`, `home` becomes `~`. A root directory is in every path and stays.
+    /// Replaces `cwd` by `.` and `home` by `~`. A root directory is part of every path and is kept.
     pub(super) fn new(cwd: &str, home: Option<&str>) -> Self {
         let places = [(Some(cwd), "."), (home, "~")].into_iter();
         let named = places.filter_map(|(path, sign)| {
@@ -18,12 +18,12 @@ impl PathStripper {
             is_path.then(|| (path.to_owned(), sign))
         });
         let mut paths: Vec<_> = named.collect();
-        // Stable: where both are one directory, it is the session's.
+        // The sort is stable, so the session's directory wins if both are the same.
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         Self(paths)
     }
 
-    /// A line of JSON with the paths taken out of its strings. Everything else stays as it stands, byte for byte.
+    /// Returns a line of JSON with the paths in its strings replaced. Everything else is unchanged, byte for byte.
     pub(super) fn strip_json(&self, line: &str) -> String {
         let mut out = String::with_capacity(line.len());
         let mut rest = line;
@@ -38,7 +38,7 @@ impl PathStripper {
         out
     }
 
-    /// Adds what stands between two quotes, and the quotes.
+    /// Writes a string literal, given the text between its quotes.
     fn push_string(&self, out: &mut String, string: &str) {
         let literal = format!("\"{string}\"");
         let decoded = match string.contains(['/', '\\']) && !is_data(string) {
@@ -54,7 +54,7 @@ impl PathStripper {
         }
     }
 
-    /// A text with the paths taken out where they are whole directories at the beginning of a path.
+    /// Replaces the paths in a text where they are complete directories at the beginning of a path.
     fn strip_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for (path, sign) in &self.0 {
@@ -83,8 +83,8 @@ fn replace_path(text: &str, path: &str, sign: &str) -> String {
     out
 }
 
-/// True if a path that comes here is the end of a longer one: `/mnt` before `/u/ann`. Slashes alone are not, as
-/// in `file://`, and neither is a flag, as in `-I/u/ann`.
+/// True if a path at this position is the end of a longer path: `/mnt` before `/u/ann`. Slashes alone, as in `file://`,
+/// and flags, as in `-I/u/ann`, do not count.
 fn is_inside_path(before: &str) -> bool {
     let is_part = |c: char| is_name(c) || matches!(c, '/' | '\\');
     let begin = before.trim_end_matches(is_part).len();
@@ -92,9 +92,9 @@ fn is_inside_path(before: &str) -> bool {
     part.contains(['/', '\\']) && part.contains(is_name)
 }
 
-/// True if a directory's name is longer than the path: `/u/anna`.
+/// True if the directory name continues after the path: `/u/anna`.
 fn continues_name(behind: &str) -> bool {
-    // A full stop may end a sentence.
+    // A period may end a sentence.
     let dots = behind.trim_start_matches('.');
     dots.chars().next().is_some_and(|c| is_name(c) && c != '.')
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_directories_at_the_beginning_of_a_path() {
+    fn replaces_complete_directories_at_the_beginning_of_a_path() {
         check(
             r#"["/u/ann/code/a.rs","/u/ann/.ssh","/u/ann/code","/u/ann"]"#,
             r#"["./a.rs","~/.ssh",".","~"]"#,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_string_is_written_like() {
+    fn handles_escaped_and_unterminated_strings() {
         check(
             r#"{"a\\":"\"/u/ann\"\n","n":9007199254740993.10,"u":"\u002fu/ann\/x"}"#,
             r#"{"a\\":"\"~\"\n","n":9007199254740993.10,"u":"~/x"}"#,
@@ -156,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn data_is_no_text() {
+    fn keeps_base64_data() {
         let data = format!("\"{}+/u/ann\"", "A".repeat(DATA));
         check(&data, &data);
     }
 
     #[test]
-    fn other_systems_and_roots() {
+    fn handles_windows_paths_roots_and_equal_directories() {
         let windows = PathStripper::new(r"C:\work", Some(r"C:\Users\ann"));
         assert_eq!(windows.strip_json(r#""C:\\Users\\ann\\x C:\\work\\y""#), r#""~\\x .\\y""#);
         let root = PathStripper::new("/", Some("/"));

@@ -1,4 +1,4 @@
-//! Files of zot and pi, and files that are none.
+//! Tests of importing files of zot and pi, and invalid files.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ fn import(text: &str) -> ImportedSession {
     import_session(text.as_bytes(), "/here", &ImportLimits::default()).unwrap()
 }
 
-/// The entries by number instead of by id, then the problems.
+/// Lists the entries with numbers instead of ids, then the problems.
 fn listing(imported: &ImportedSession) -> String {
     let mut lines = Vec::new();
     let mut numbers = HashMap::new();
@@ -33,7 +33,7 @@ fn listing(imported: &ImportedSession) -> String {
     text
 }
 
-/// What was imported is a whole session of haft: it is read without repairs, and has a valid transcript.
+/// Checks that the result is a complete session of haft: no repairs are needed, and the transcript is valid.
 #[track_caller]
 fn check_whole(imported: &ImportedSession) {
     let mut file = imported.header.to_line().unwrap();
@@ -46,7 +46,7 @@ fn check_whole(imported: &ImportedSession) {
 }
 
 #[test]
-fn a_session_of_zot() {
+fn imports_zot_session() {
     let imported = import(ZOT);
     assert_eq!(
         (imported.format, imported.header.created.0.as_str()),
@@ -57,7 +57,7 @@ fn a_session_of_zot() {
 }
 
 #[test]
-fn a_session_of_pi() {
+fn imports_pi_session() {
     let imported = import(PI_3);
     assert_eq!((imported.format, imported.header.cwd.as_str()), (SessionFormat::Pi, "/here"));
     check_whole(&imported);
@@ -65,7 +65,7 @@ fn a_session_of_pi() {
 }
 
 #[test]
-fn a_session_of_pi_from_before_there_were_branches() {
+fn imports_pi_session_of_version_1() {
     let imported = import(PI_1);
     check_whole(&imported);
     insta::assert_snapshot!(listing(&imported));
@@ -77,7 +77,7 @@ fn check_refused(text: &str, limits: &ImportLimits, expect: &ImportError) {
 }
 
 #[test]
-fn what_is_no_session_is_refused() {
+fn rejects_files_that_are_not_sessions() {
     let any = ImportLimits::default();
     for text in ["", "\n\n", "hello", "{}", "[1]", "{\"type\":\"user\",\"text\":\"a\"}\n", "\u{0}\u{1}"] {
         check_refused(text, &any, &ImportError::UnknownFormat);
@@ -93,9 +93,9 @@ fn what_is_no_session_is_refused() {
     check_refused(ZOT, &narrow, &ImportError::TooLarge { what: "bytes in one line", most: 50 });
 }
 
-/// Whatever stands in a file, it ends, and what comes out is a session.
+/// A damaged byte anywhere in a file leads to an error or to a valid session.
 #[test]
-fn a_file_may_be_damaged_anywhere() {
+fn damaged_files_become_valid_sessions_or_errors() {
     for text in [ZOT, PI_3, PI_1] {
         for cut in (0..text.len()).step_by(7) {
             let mut bytes = text.as_bytes().to_vec();
@@ -105,7 +105,7 @@ fn a_file_may_be_damaged_anywhere() {
             for SessionEntry { id, parent, .. } in &imported.entries {
                 assert!(
                     parent.is_none_or(|parent| seen.contains(&parent)),
-                    "a parent behind its child: {cut}"
+                    "the parent is missing or follows its child: {cut}"
                 );
                 assert!(seen.insert(*id));
             }
@@ -114,7 +114,7 @@ fn a_file_may_be_damaged_anywhere() {
 }
 
 #[test]
-fn deep_nesting_is_a_problem_and_no_crash() {
+fn deep_nesting_is_reported_as_a_problem() {
     let deep = format!(
         "{}\n{{\"type\":\"custom\",\"id\":\"x\",\"parentId\":null,\"data\":{}{}}}\n",
         PI_1.lines().next().unwrap(),
@@ -125,14 +125,14 @@ fn deep_nesting_is_a_problem_and_no_crash() {
     assert_eq!(imported.problems.len(), 1, "{:?}", imported.problems);
 }
 
-/// Arguments reach haft as they stand in the file.
+/// Arguments are imported byte for byte.
 #[test]
-fn numbers_keep_their_digits() {
+fn tool_arguments_keep_their_digits() {
     let imported = import(ZOT);
-    let said = imported.entries.iter().find_map(|entry| {
+    let call = imported.entries.iter().find_map(|entry| {
         let EntryBody::Said(said) = &entry.body else { return None };
         let Message::Assistant(message) = &said.message else { return None };
         message.tool_calls().next().cloned()
     });
-    assert_eq!(said.unwrap().args.as_str(), r#"{"command":"make","n":9007199254740993}"#);
+    assert_eq!(call.unwrap().args.as_str(), r#"{"command":"make","n":9007199254740993}"#);
 }

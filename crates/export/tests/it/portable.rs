@@ -1,4 +1,4 @@
-//! A session that is given away and taken in.
+//! Tests of exporting a session and importing it again.
 
 use haft_core::session::entry::{EntryBody, ForkOrigin};
 use haft_core::session::{EntryId, recover};
@@ -7,7 +7,7 @@ use haft_export::{
     export_portable, import_session,
 };
 
-/// A branch of 1, 2, 3 and a side branch of 1, 4; with paths, and with what only a provider can read.
+/// A branch of entries 1, 2, 3 and a side branch of 1, 4, with paths and with provider-specific data.
 pub(crate) const SESSION: &str = concat!(
     r#"{"type":"session","id":"000000000000000000000000000000ff","parent":null,"format_version":1,"cwd":"/u/ann/code","created":"2026-01-02T03:04:05.678Z"}"#,
     "\n",
@@ -28,7 +28,7 @@ fn exported(selection: &EntrySelection) -> String {
 }
 
 #[test]
-fn paths_and_what_nobody_can_read_are_taken_out() {
+fn removes_paths_and_provider_data() {
     insta::assert_snapshot!(exported(&EntrySelection::default()));
     for all in [false, true] {
         let file = exported(&EntrySelection { at: None, all });
@@ -38,7 +38,7 @@ fn paths_and_what_nobody_can_read_are_taken_out() {
 }
 
 #[test]
-fn a_branch_ends_where_it_is_told_to() {
+fn exports_branch_up_to_the_selected_entry() {
     let at = |id: u128| EntrySelection { at: Some(EntryId::from(id)), all: false };
     let ids = |file: &str| -> Vec<u8> {
         recover(file.as_bytes())
@@ -56,7 +56,7 @@ fn a_branch_ends_where_it_is_told_to() {
 }
 
 #[test]
-fn it_comes_back_as_a_session_of_another_directory() {
+fn exported_session_imports_into_another_directory() {
     let file = exported(&EntrySelection { at: None, all: true });
     let imported = import_session(file.as_bytes(), "/there", &ImportLimits::default()).unwrap();
     let session = recover(SESSION.as_bytes());
@@ -68,25 +68,25 @@ fn it_comes_back_as_a_session_of_another_directory() {
         entries.iter().map(|entry| (entry.id, entry.parent)).collect()
     };
     assert_eq!(shape(&imported.entries), shape(&session.entries));
-    let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["an entry of the type \"vote\" is kept, and not understood"]);
+    let problems: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, ["an entry of type \"vote\" was not recognized and is kept unchanged"]);
 }
 
-/// The line that is kept names the parent that its entry has after the repair.
+/// The line of the unknown entry contains its parent after the repair.
 #[test]
-fn damage_is_told_and_mended() {
+fn damage_is_reported_and_repaired() {
     let damaged = exported(&EntrySelection { at: None, all: true })
         .replace(r#""role":"assistant""#, r#""role":"assistant"#);
     let imported = import_session(damaged.as_bytes(), "/there", &ImportLimits::default()).unwrap();
-    let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[0].starts_with("line 4: "), "{told:?}");
+    let problems: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(problems[0].starts_with("line 4: "), "{problems:?}");
     let EntryBody::Unknown(vote) = &imported.entries.last().unwrap().body else { panic!() };
     assert!(vote.line.contains(r#""parent":"00000000000000000000000000000004""#), "{}", vote.line);
 }
 
 #[test]
-fn a_name_is_the_last_entry() {
+fn set_name_appends_a_name_entry() {
     let mut imported = import_session(SESSION.as_bytes(), "/there", &ImportLimits::default()).unwrap();
     imported.set_name("mine");
     let last = imported.entries.last().unwrap();

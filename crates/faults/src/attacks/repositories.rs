@@ -1,4 +1,4 @@
-//! Repositories, settings and variables that have git run something, or write where nothing belongs.
+//! Repositories, settings and variables that make git run programs or write outside of the target directory.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +80,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
              git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),s; git commit -m s; mkdir s",
         )
     }),
-    harmless_attack("programs of git's own from elsewhere", |scene| {
+    harmless_attack("git's own programs from another directory", |scene| {
         for name in ["git-upload-pack", "git-index-pack", "git-checkout", "git-remote-https"] {
             scene.write_hook(&format!("programs/{name}"))?;
         }
@@ -113,13 +113,13 @@ pub(crate) const ATTACKS: &[Attack] = &[
             .make_repository("ln -s /etc/passwd out; ln -s / root; ln -s ../../.. up; ln -s .git/hooks hooks")
     }),
     Attack {
-        name: "a link and files behind it in other letters",
+        name: "a link and files below a name that differs in case",
         make: behind_a_link,
         expect: ExpectedOutcome::Rejected("lower case only"),
     },
     refused_attack("a tree with a hook in .git", |scene| tree_named(scene, ".git")),
     refused_attack("a tree with a hook in .GIT", |scene| tree_named(scene, ".GIT")),
-    refused_attack("a tree that leads up", |scene| tree_named(scene, "..")),
+    refused_attack("a tree with a path that leads up", |scene| tree_named(scene, "..")),
     refused_attack("a command for ssh in the environment", |scene| {
         let payload = scene.payload();
         scene.set("GIT_SSH_COMMAND", &payload);
@@ -145,9 +145,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
 ];
 
-/// Small ones that are large once they are checked out. Git by itself would not stop.
+/// Small repositories that are large when checked out. Git has no limit for this.
 pub(crate) const BOMBS: &[Attack] = &[refused_attack(
-    "a repository that is a hundred thousand files",
+    "a repository with a hundred thousand files",
     |scene| {
         scene.make_repository(
             "t=$(git hash-object -w extension.json); k='100644 blob'; for level in 1 2 3 4 5; do \
@@ -157,18 +157,18 @@ pub(crate) const BOMBS: &[Attack] = &[refused_attack(
     },
 )];
 
-/// The files of the commit and nothing else: no links, and nothing of git.
+/// Checks that only the files of the commit were installed: no links, and nothing of git.
 fn plain_files(dir: &Path) -> Result<()> {
-    ensure!(dir.join("extension.json").is_file(), "its manifest is not there");
-    for entry in fs::read_dir(dir).context("what is installed")?.flatten() {
-        let kind = entry.file_type().context("a file")?;
+    ensure!(dir.join("extension.json").is_file(), "the manifest is missing");
+    for entry in fs::read_dir(dir).context("list the installed files")?.flatten() {
+        let kind = entry.file_type().context("read the type of a file")?;
         ensure!(!kind.is_symlink(), "{} is a link", entry.path().display());
-        ensure!(entry.file_name() != ".git", "it has a repository");
+        ensure!(entry.file_name() != ".git", "the installed extension has a .git entry");
     }
     Ok(())
 }
 
-/// On a disk without upper and lower case the link would be made first, and the file written through it.
+/// On a case-insensitive disk, git would create the link first and write the file through it.
 fn behind_a_link(scene: &mut Scene) -> Result<String> {
     scene.make_repository(
         "b=$(git hash-object -w extension.json); l=$(printf .git/hooks | git hash-object -w --stdin); \
@@ -178,7 +178,7 @@ fn behind_a_link(scene: &mut Scene) -> Result<String> {
     )
 }
 
-/// A commit whose tree has a directory of this name with a hook in it; `git mktree` would not make it.
+/// Creates a commit whose tree has a directory of this name with a hook in it; `git mktree` rejects such names.
 fn tree_named(scene: &mut Scene, name: &str) -> Result<String> {
     scene.make_repository(&format!(
         "octets() {{ printf \"$(printf %s $1 | sed 's/../\\\\\\\\x&/g')\"; }}; \

@@ -1,4 +1,4 @@
-//! Where an attack is tried.
+//! The environment of an attack.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::installer::{self, Installer};
 
-/// The manifest of what is installed.
+/// The manifest of the installed extension.
 pub(super) const MANIFEST: &str = r#"{"name":"gift","exec":"./run"}"#;
 
-/// A home, a place to work, and a program that leaves a mark.
+/// A home directory, a working directory, and a payload that leaves a mark.
 pub(crate) struct Scene {
     dir: PathBuf,
     env: Vec<(String, String)>,
@@ -20,7 +20,7 @@ pub(crate) struct Scene {
 impl Scene {
     pub(super) fn new(dir: &Path) -> Result<Self> {
         for part in ["home", "haft", "work"] {
-            fs::create_dir_all(dir.join(part)).with_context(|| format!("make {part}"))?;
+            fs::create_dir_all(dir.join(part)).with_context(|| format!("create {part}"))?;
         }
         let scene = Self { dir: dir.into(), env: Vec::new() };
         let marker = scene.dir.join("fired");
@@ -33,62 +33,63 @@ impl Scene {
         &self.dir
     }
 
-    /// The program that leaves a mark.
+    /// Returns the path of the payload, which leaves a mark.
     pub(super) fn payload(&self) -> String {
         self.dir.join("payload").display().to_string()
     }
 
-    /// With one more variable.
+    /// Adds a variable.
     fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
         self
     }
 
-    /// Sets a variable of whoever installs.
+    /// Sets a variable in the environment of the installation.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Writes a file below the scene.
+    /// Writes a file in the scene.
     pub(super) fn write(&self, path: &str, text: &str) -> Result<()> {
         let path = self.dir.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(&path)).context("make a directory")?;
+        fs::create_dir_all(path.parent().unwrap_or(&path)).context("create a directory")?;
         fs::write(&path, text).with_context(|| format!("write {}", path.display()))
     }
 
-    /// Writes an executable file.
+    /// Writes an executable file in the scene.
     pub(super) fn write_program(&self, path: &str, text: &str) -> Result<()> {
         self.write(path, text)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             fs::set_permissions(self.dir.join(path), fs::Permissions::from_mode(0o755))
-                .context("executable")?;
+                .context("create the file executable")?;
         }
         Ok(())
     }
 
-    /// A hook that leaves a mark.
+    /// Copies the payload to a hook's path.
     pub(super) fn write_hook(&self, path: &str) -> Result<()> {
-        fs::create_dir_all(self.dir.join(path).parent().unwrap_or(&self.dir)).context("make a directory")?;
+        fs::create_dir_all(self.dir.join(path).parent().unwrap_or(&self.dir))
+            .context("create a directory")?;
         fs::copy(self.dir.join("payload"), self.dir.join(path)).context("copy the payload")?;
         Ok(())
     }
 
-    /// Settings of the user's git.
+    /// Writes the user's git settings.
     pub(super) fn write_git_settings(&self, text: &str) -> Result<()> {
         self.write("home/.gitconfig", text)
     }
 
-    /// A directory with a manifest in it.
+    /// Returns a directory with a manifest in it.
     pub(super) fn tree(&self) -> Result<PathBuf> {
         self.write("tree/extension.json", MANIFEST)?;
         self.write_program("tree/run", "#!/bin/sh\n")?;
         Ok(self.dir.join("tree"))
     }
 
-    /// Commits the tree and the changes that a shell makes in it. Returns the address of the repository: the `ssh` of
-    /// this scene, first in its `PATH`, serves it whatever the address says.
+    /// Commits the tree and the changes that a shell makes in it. Returns the address of the repository. The `ssh` of
+    /// this scene, first in its `PATH`, serves the repository at any address.
     pub(super) fn make_repository(&mut self, script: &str) -> Result<String> {
         let tree = self.tree()?;
         let script = format!(
@@ -102,14 +103,14 @@ impl Scene {
         Ok("ssh://git@localhost/gift".to_owned())
     }
 
-    /// Puts a directory first in the `PATH` of the person who installs.
+    /// Puts a directory first in the `PATH` of the installation.
     pub(super) fn search_first(&mut self, dir: &str) {
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = own.or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
         self.set("PATH", &format!("{dir}:{path}"));
     }
 
-    /// A shell that is no part of the attack, with settings of its own.
+    /// Runs a shell that prepares the attack, with its own settings.
     pub(super) fn shell(&self, dir: &Path, script: &str) -> Result<()> {
         let maker = Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker_environment() };
         let words = ["-c", script, "sh", &self.payload()].map(str::to_owned);
@@ -119,7 +120,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Whoever installs.
+    /// Returns the installer of this scene.
     pub(crate) fn installer(&self) -> Installer {
         Installer { home: self.dir.join("haft"), cwd: self.dir.join("work"), env: self.env.clone() }
     }
@@ -129,12 +130,12 @@ impl Scene {
         std::env::split_paths(&path).map(|dir| dir.join("git")).find(|file| file.is_file())
     }
 
-    /// True if the payload was run.
+    /// True if the payload ran.
     pub(super) fn payload_ran(&self) -> bool {
         self.dir.join("fired").exists()
     }
 
-    /// Checks that nothing is installed, and nothing of an attempt is left.
+    /// Checks that no extension and no leftovers exist.
     pub(super) fn check_empty(&self) -> Result<()> {
         let mut left = Vec::new();
         for place in ["haft/extensions", "haft/extensions/.scraps", "haft/store", "haft/store/.scraps"] {
@@ -147,13 +148,13 @@ impl Scene {
         Ok(())
     }
 
-    /// Takes it down; some are large.
+    /// Removes the scene, because some are large.
     pub(super) fn remove(self) -> Result<()> {
         installer::clear(&self.dir)
     }
 }
 
-/// The environment of whoever makes a repository.
+/// Returns the environment for creating a repository.
 fn maker_environment() -> Vec<(String, String)> {
     let person = |role: &str| {
         [("NAME", "t"), ("EMAIL", "t@example.invalid")]

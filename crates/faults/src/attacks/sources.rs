@@ -1,4 +1,4 @@
-//! Sources that git, ssh or curl would take for something else.
+//! Sources that git, ssh or curl would interpret as something other than an address.
 
 use anyhow::Result;
 
@@ -16,7 +16,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "a helper program as the address",
         |scene| {
-            // The user's own repositories may need it.
+            // The user's own repositories may need this protocol.
             scene.write_git_settings("[protocol \"ext\"]\n\tallow = always\n")?;
             Ok(format!("ext::{}", scene.payload()))
         },
@@ -43,14 +43,14 @@ pub(crate) const ATTACKS: &[Attack] = &[
         "use a directory",
     ),
     rejected_attack("a repository by its file address", by_file, "write the directory itself"),
-    rejected_attack("a bare repository by its path", bare_repository, "without its files"),
+    rejected_attack("a bare repository by its path", bare_repository, "it is a bare repository"),
     rejected_attack(
         "an option of ssh as the host",
         |scene| Ok(format!("ssh://-oProxyCommand={}/x", scene.payload().replace('/', "%2f"))),
         "begins with `-`",
     ),
     rejected_attack(
-        "an option of ssh behind a user",
+        "an option of ssh after a user",
         |_| Ok("ssh://git@-oProxyCommand=x/y".into()),
         "begins with `-`",
     ),
@@ -98,7 +98,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
 ];
 
-/// `git clone --depth 1 -ccore.sshCommand=… ssh://…` runs it; here it stands where the address does.
+/// `git clone --depth 1 -ccore.sshCommand=… ssh://…` would run the command; here the option replaces the address.
 fn setting(scene: &mut Scene) -> Result<String> {
     Ok(format!("-ccore.sshCommand={}", scene.payload()))
 }

@@ -1,4 +1,4 @@
-//! G11, the pure half: random chains of hooks. Nothing is executed with arguments that some hook did not see last.
+//! G11, simulated: random chains of hooks. Nothing is executed with arguments that a hook did not see last.
 
 use anyhow::{Result, bail, ensure};
 use haft_core::chain::{ChainStep, InvalidRewrite, ToolChain, Verdict};
@@ -9,13 +9,13 @@ use serde_json::json;
 
 use super::{GoalContext, GoalFigure};
 
-/// Chains.
+/// The number of chains.
 const CHAINS: (u32, u32) = (10_000, 1_000_000);
 
-/// Hooks of one chain at most.
+/// The largest number of hooks in a chain.
 const HOOKS: u64 = 8;
 
-/// Of every so many checks of rewritten arguments one says no.
+/// One of this many checks of rewritten arguments fails.
 const UNFIT: u64 = 16;
 
 pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
@@ -31,7 +31,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
             refused_and_run += u32::from(play.refused);
         }
     }
-    ensure!(executed > chains / 20, "only {executed} of {chains} chains executed anything");
+    ensure!(executed > chains / 20, "only {executed} of {chains} chains executed the tool");
     let of = format!("of {chains} random chains, {executed} of which execute");
     Ok(vec![
         GoalFigure::new(
@@ -44,10 +44,10 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     ])
 }
 
-/// One chain being driven, and what its hooks know.
+/// One run of a chain, with the state of its hooks.
 struct ChainRun {
     roles: Vec<HookRole>,
-    /// The arguments that each was asked about, or wrote, last.
+    /// The arguments that each hook last saw or wrote.
     saw: Vec<Option<RawJson>>,
     refused: bool,
 }
@@ -63,23 +63,23 @@ impl ChainRun {
 
     fn run(&mut self, dice: &mut RandomSource) -> Result<Verdict> {
         let mut chain = ToolChain::new("a", RawJson::empty_object(), self.roles.iter().copied());
-        // Every hook is asked at most twice, and every rewrite checked once.
+        // Each hook is asked at most twice, and each rewrite is checked once.
         for _ in 0..=4 * self.roles.len() {
             match chain.step() {
                 ChainStep::Ask(index) => self.ask(&mut chain, index, dice)?,
                 ChainStep::AskAll(indices) => {
                     let picked = usize::try_from(dice.random_below(indices.len() as u64))?;
-                    let Some(&index) = indices.get(picked) else { bail!("nobody is asked") };
+                    let Some(&index) = indices.get(picked) else { bail!("the chain asks no hook") };
                     self.ask(&mut chain, index, dice)?;
                 }
-                ChainStep::Check { renamed: true, .. } => bail!("nobody has another tool called"),
+                ChainStep::Check { renamed: true, .. } => bail!("the chain renames a tool without a request"),
                 ChainStep::Check { renamed: false, .. } => {
                     let fits = dice.random_below(UNFIT) != 0;
                     self.refused |= !fits;
                     chain.resolve_check(if fits {
                         Ok(Vec::new())
                     } else {
-                        Err(InvalidRewrite::Args("it does not fit".to_owned()))
+                        Err(InvalidRewrite::Args("invalid arguments".to_owned()))
                     });
                 }
                 ChainStep::Done(outcome) => return Ok(outcome.verdict),
@@ -88,7 +88,7 @@ impl ChainRun {
         bail!("a chain of {} hooks does not end", self.roles.len())
     }
 
-    /// Asks one hook. What it writes in the last phase counts for nothing, so it has not seen that.
+    /// Asks one hook. A rewrite in the last phase is ignored, so the hook has not seen its result.
     fn ask(&mut self, chain: &mut ToolChain, index: usize, dice: &mut RandomSource) -> Result<()> {
         let decision = dice.random_decision(index)?;
         let asked_again = self.saw.get(index).is_some_and(Option::is_some);
@@ -111,7 +111,7 @@ impl ChainRun {
     }
 }
 
-/// Xorshift, 64 bits: the same chains in every run.
+/// Xorshift with 64 bits: the same chains in every run.
 struct RandomSource(u64);
 
 impl RandomSource {

@@ -1,4 +1,4 @@
-//! G10: what is executed of a project that nobody trusts.
+//! G10: programs that an untrusted project executes.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     GoalContext::runtime()?.block_on(async {
         let control = CanaryControl::new(setup.dir.join("control")).into();
         let mut world = World::start(setup, &[], control).await;
-        // One that was executed is an error that names it.
+        // An executed program of the project is an error with its name.
         let calls = hostile_runs(&mut world).await;
         let World { host, canary, .. } = world;
         let _ = canary.finish().await;

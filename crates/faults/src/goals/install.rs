@@ -1,4 +1,4 @@
-//! G13: attacks on an installation, and what is left of one that is killed.
+//! G13: attacks on an installation, and the state after a killed installation.
 
 use anyhow::Result;
 
@@ -7,11 +7,11 @@ use crate::attacks::{ARCHIVES, AttackOutcome, BOMBS, REPOSITORIES, SOURCES, TREE
 use crate::crash::StoreChange;
 use crate::strace;
 
-/// As many have to be tried.
+/// The smallest number of attacks.
 const LEAST: usize = 25;
 
-/// So many of the programs that git could be made to run must be run by a call that expects no evil; otherwise they
-/// show nothing.
+/// The smallest number of attacks that must succeed against an unprotected git call; otherwise the attacks prove
+/// nothing.
 const LEAST_NAIVE: usize = 3;
 
 pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
@@ -23,14 +23,13 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
             naive.push(attack.name);
         }
     }
-    let what =
-        format!("run code when git is called as one would without evil in mind ({})", naive.join("; "));
+    let what = format!("attacks that run code with an unprotected git call ({})", naive.join("; "));
     figures.push(GoalFigure::new(what, naive.len(), "at least 3", naive.len() >= LEAST_NAIVE));
     Ok(figures)
 }
 
 fn measure_kills(place: &GoalContext) -> GoalFigure {
-    let what = "killed before a change of the disk by installing, updating, going back, removing";
+    let what = "killed before each disk change of install, update, rollback and removal";
     if !strace::can_trace() {
         return GoalFigure::note(format!("SKIP {what}"), format!("needs {}", strace::NEEDED));
     }
@@ -40,7 +39,9 @@ fn measure_kills(place: &GoalContext) -> GoalFigure {
         counts.iter().filter_map(|count| Some(format!("{:#}", count.as_ref().err()?))).collect();
     let measured = match wrong.as_slice() {
         [] => {
-            format!("{calls} of {calls} left it absent or complete, and nothing behind after the next change")
+            format!(
+                "{calls} of {calls} left the extension absent or complete, without leftovers after the next change"
+            )
         }
         wrong => wrong.join("; "),
     };
@@ -59,7 +60,7 @@ fn measure_attacks(place: &GoalContext) -> GoalFigure {
         }
     }
     let measured = match wrong.as_slice() {
-        [] => format!("{refused} refused, {harmless} installed without anything that they tried, 0 ran code"),
+        [] => format!("{refused} refused, {harmless} installed without effect, 0 ran code"),
         wrong => wrong.join("; "),
     };
     let met = wrong.is_empty() && refused >= LEAST;

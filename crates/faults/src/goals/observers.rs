@@ -1,4 +1,4 @@
-//! G8, later: what an observer costs that does not read, and by how much a gate's deadline is overshot.
+//! G8, later: the cost of an observer that does not read, and the overshoot of a gate's deadline.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,25 +14,25 @@ use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::{World, last_word};
 
-/// Prompts of each kind, in turn.
+/// The number of prompts of each kind, alternately.
 const PROMPTS: (usize, usize) = (3, 41);
 
-/// Tool calls of one prompt.
+/// The tool calls of one prompt.
 const CALLS: usize = 20;
 
 /// The additional cost of one event, in milliseconds.
 const PER_EVENT: f64 = 1.0;
 
-/// Hosts with a gate that does not answer, and calls for each: three failures end a run.
+/// The number of hosts with a gate that does not answer, and the calls for each: three failures end a run.
 const GATES: (usize, usize) = (1, 10);
 const ASKED: usize = 2;
 
 const DEADLINE: Duration = Duration::from_millis(500);
 
-/// The time by which a deadline may be overshot, everything else of a prompt included.
+/// The allowed overshoot of a deadline, including everything else in a prompt.
 const OVERSHOOT: Duration = Duration::from_millis(100);
 
-/// Limits for a busy machine: far less than the delay when an extension is waited for.
+/// Limits for a busy machine: far less than the delay if the host waited for the extension.
 const BUSY_EVENT: f64 = 50.0;
 const BUSY_OVERSHOOT: Duration = Duration::from_secs(10);
 
@@ -47,7 +47,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     })
 }
 
-/// The same prompts without and with one that watches and does not read.
+/// Measures the same prompts without and with an observer that does not read.
 async fn measure_observer(place: &GoalContext, fault: &str) -> Result<GoalFigure> {
     let (few, many) = PROMPTS;
     let quiet = start(place, &format!("{fault}-without"), None).await?;
@@ -66,7 +66,7 @@ async fn measure_observer(place: &GoalContext, fault: &str) -> Result<GoalFigure
     Ok(GoalFigure::latency(what, measured, "at most 1 ms", met, cost <= BUSY_EVENT))
 }
 
-/// Milliseconds for an event of a prompt.
+/// Returns the milliseconds for an event of a prompt.
 async fn per_event(world: &World) -> Result<f64> {
     let call = json!({"say": [{"call": {"name": "probe", "args": {}}}]});
     let steps: Vec<Value> = std::iter::repeat_n(call, CALLS).chain([last_word()]).collect();
@@ -102,7 +102,7 @@ async fn measure_gate(place: &GoalContext) -> Result<GoalFigure> {
 async fn start(place: &GoalContext, name: &str, fault: Option<&str>) -> Result<World> {
     let mut setup = place.setup(name)?;
     setup.config.timeouts.intercept = DEADLINE;
-    // The gate has to be there when it is asked.
+    // The gate must be ready when it is asked.
     setup.config.timeouts.start_patience = PATIENCE;
     if let Some(fault) = fault {
         setup.add(misbehaving_spec(&setup, fault, EVIL));

@@ -1,4 +1,4 @@
-//! G11, with real processes: a gate that fails, in whatever way, blocks.
+//! G11, with real processes: a gate that fails in any way blocks.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::World;
 
-/// Gates that fail.
+/// The number of failing gates.
 const FAILURES: (usize, usize) = (60, 2_000);
 
-/// Hosts at the same time. Most of them wait for a deadline.
+/// The number of hosts at the same time. Most of them wait for a deadline.
 const AT_ONCE: usize = 8;
 
-/// For gates that do not answer.
+/// The deadline for gates that do not answer.
 const DEADLINE: Duration = Duration::from_millis(500);
 
-/// For those that do not leave.
+/// The deadline for gates that do not exit.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Ways to fail.
+/// The ways to fail.
 const KINDS: &[(&str, Misbehavior)] = &[
     ("no answer", Misbehavior::Fault("hang-intercept")),
     ("exit", Misbehavior::Fault("exit-in-call")),
@@ -33,23 +33,20 @@ const KINDS: &[(&str, Misbehavior)] = &[
     ("half a line, then exit", Misbehavior::Fault("half-line")),
     ("the answer to another question", Misbehavior::Fault("wrong-kind")),
     ("an answer of wrong types", Misbehavior::Fault("bad-types")),
-    ("no JSON", inject_instead(InjectionMoment::Gate, || b"yes\n".to_vec())),
-    ("no text", inject_instead(InjectionMoment::Gate, || b"\xff\xfe\n".to_vec())),
+    ("not JSON", inject_instead(InjectionMoment::Gate, || b"yes\n".to_vec())),
+    ("not UTF-8", inject_instead(InjectionMoment::Gate, || b"\xff\xfe\n".to_vec())),
     (
         "an array",
         inject_instead(InjectionMoment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec()),
     ),
     ("truncated JSON", inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
+    ("an unknown id", inject_instead(InjectionMoment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
     (
-        "an id nobody gave",
-        inject_instead(InjectionMoment::Gate, || answer(r#""id":"other","block":false"#, "}")),
-    ),
-    (
-        "a key that stands twice",
+        "a duplicate key",
         inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
     ),
     (
-        "arguments that are no object",
+        "arguments that are not an object",
         inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","modified_args":7"#, "}")),
     ),
 ];
@@ -61,7 +58,7 @@ fn answer(fields: &str, end: &str) -> Vec<u8> {
 /// The failure of one guarded call.
 struct GateFailure {
     executed: bool,
-    /// The gate did what it is here for.
+    /// True if the fault happened.
     happened: bool,
 }
 
@@ -81,14 +78,15 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let happened = failures.iter().filter(|failure| failure.happened).count();
     ensure!(happened == count, "only {happened} of {count} gates failed");
     let executed = failures.iter().filter(|failure| failure.executed).count();
-    let what = format!("executed behind a gate that failed, of {count} calls, {} ways to fail", KINDS.len());
+    let what =
+        format!("calls executed despite a failed gate, of {count} calls, {} ways to fail", KINDS.len());
     Ok(vec![GoalFigure::new(what, executed, "0", executed == 0)])
 }
 
 async fn run_guarded_call(place: &GoalContext, number: usize, evil: &Misbehavior) -> Result<GateFailure> {
     let mut setup = place.setup(&format!("gate-{number}"))?;
     setup.config.timeouts.intercept = DEADLINE;
-    // The gate has to be there when it is asked.
+    // The gate must be ready when it is asked.
     setup.config.timeouts.start_patience = PATIENCE;
     setup.config.timeouts.shutdown_grace = GRACE;
     setup.config.timeouts.kill_grace = GRACE;
@@ -99,7 +97,7 @@ async fn run_guarded_call(place: &GoalContext, number: usize, evil: &Misbehavior
     let happened = world.marks().iter().any(|mark| Some(mark.as_str()) == evil.marker());
     let World { host, canary, dir, .. } = world;
     let health = canary.finish().await?;
-    ensure!(health.told == health.seen, "the canary missed an event");
+    ensure!(health.told == health.seen, "the canary lost an event");
     host.shutdown().await;
     let executed = gated.ran_with.is_some();
     match gated.blocked {
@@ -108,7 +106,7 @@ async fn run_guarded_call(place: &GoalContext, number: usize, evil: &Misbehavior
         None => ensure!(executed, "neither blocked nor executed: {}", gated.result),
     }
     if !executed && happened {
-        std::fs::remove_dir_all(dir).context("remove what is of no use any more")?;
+        std::fs::remove_dir_all(dir).context("remove the directory of the call")?;
     }
     Ok(GateFailure { executed, happened })
 }

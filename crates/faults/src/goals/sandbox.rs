@@ -1,4 +1,4 @@
-//! G9: what a program in a sandbox can do, tried one by one, as this user and as nobody.
+//! G9: the actions of a program in a sandbox, one by one, as the current user and as the user `nobody`.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,10 +14,10 @@ use rustix::process::geteuid;
 use super::{GoalContext, GoalFigure};
 use crate::world::sibling_binary;
 
-/// The first argument of a process that has the probes run.
+/// The first argument of a process that runs the probes.
 pub(crate) const PROBE: &str = "probe";
 
-/// The programs that are started for it, which must lie beside this program.
+/// The programs of the measurement, which must be next to this program.
 const PROGRAMS: [&str; 3] = ["haft-faults", "haft-launcher", "sandbox-probe"];
 
 /// The arguments of `setpriv` for a user without rights.
@@ -27,9 +27,9 @@ const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "
 struct ProbeRun {
     name: &'static str,
     column: ProbeConfinement,
-    /// None: without a sandbox.
+    /// `None` runs without a sandbox.
     sandbox: Option<(ConfinementLevel, NetworkAccess)>,
-    /// The least number of them that are refused or absent.
+    /// The smallest number of probes that are refused or absent.
     least: usize,
 }
 
@@ -70,7 +70,7 @@ const WAYS: &[ProbeRun] = &[
     ),
 ];
 
-#[expect(clippy::disallowed_methods, reason = "this program again")]
+#[expect(clippy::disallowed_methods, reason = "starts this program")]
 pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let own = place.dir.join("own");
     let mut figures = vec![];
@@ -80,7 +80,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     if !geteuid().is_root() {
         return Ok(figures);
     }
-    // Nobody is let into the directory where they were built, perhaps.
+    // The user `nobody` may have no access to the build directory.
     let shared = std::env::temp_dir().join(format!("haft-{}", place.tag));
     std::fs::create_dir_all(&shared)?;
     std::fs::set_permissions(&shared, Permissions::from_mode(0o777))?;
@@ -90,7 +90,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     Ok(figures)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this program again, by another user")]
+#[expect(clippy::disallowed_methods, reason = "starts this program as another user")]
 fn probed_by_nobody(shared: &Path) -> Result<Vec<GoalFigure>> {
     if Command::new("setpriv").arg("--version").output().is_err() {
         return Ok(vec![GoalFigure::note("SKIP as nobody", "setpriv is not installed")]);
@@ -106,9 +106,9 @@ fn probed_by_nobody(shared: &Path) -> Result<Vec<GoalFigure>> {
     (0..WAYS.len()).map(probed_at).collect()
 }
 
-/// One way, by a process that is this program again.
+/// Measures one way in a separate process of this program.
 fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<GoalFigure> {
-    let ProbeRun { name, column, least, .. } = WAYS.get(at).context("a way")?;
+    let ProbeRun { name, column, least, .. } = WAYS.get(at).context("unknown way to run the probes")?;
     let what = format!("{name}{who}");
     command.args([PROBE, &at.to_string()]).arg(dir.join(at.to_string())).current_dir("/");
     let output = command.output().with_context(|| format!("start the probes of {what}"))?;
@@ -142,9 +142,9 @@ fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Res
     ))
 }
 
-/// The process that has the probes run, and prints what they print.
+/// Runs the probes in a separate process and returns their output.
 pub(crate) fn run_probes(at: &str, dir: &Path) -> Result<String> {
-    let ProbeRun { sandbox, .. } = WAYS.get(at.parse::<usize>()?).context("a way")?;
+    let ProbeRun { sandbox, .. } = WAYS.get(at.parse::<usize>()?).context("unknown way to run the probes")?;
     std::fs::create_dir_all(dir)?;
     let scene = SandboxScene::new(dir)?;
     let mut spec = SpawnOptions::new(sibling_binary("sandbox-probe"), scene.data_dir()).args([scene.facts()]);
@@ -162,12 +162,14 @@ pub(crate) fn run_probes(at: &str, dir: &Path) -> Result<String> {
     let started = GroupChild::spawn(spec);
     let mut child = match (checked, started) {
         (Ok(()), child) => child?,
-        // What cannot be had must be refused.
-        (Err(error), Err(_)) => return Ok(format!("SKIP refused, as it must be: {error}\n")),
-        (Err(error), Ok(_)) => bail!("started although {error}"),
+        // An unavailable sandbox must be rejected.
+        (Err(error), Err(_)) => {
+            return Ok(format!("SKIP the sandbox is unavailable, and the start was rejected: {error}\n"));
+        }
+        (Err(error), Ok(_)) => bail!("the program started although the sandbox is unavailable: {error}"),
     };
     let mut out = String::new();
-    let stdout = child.take_stdout().context("its output")?;
+    let stdout = child.take_stdout().context("the probes have no output pipe")?;
     runtime.block_on(async {
         use tokio::io::AsyncReadExt as _;
         let mut stdout = stdout;
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_long_enough() {
+    fn list_has_enough_probes() {
         for ProbeRun { name, column, least, .. } in WAYS {
             let kept = PROBES.iter().filter(|probe| {
                 matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent)

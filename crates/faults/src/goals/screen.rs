@@ -1,10 +1,10 @@
-//! Every way by which text from outside gets onto the screen of the interactive mode, and to its terminal.
+//! All paths on which external text reaches the screen of the interactive mode and its terminal.
 //!
-//! A [`Scene`] is the whole interface with something open, and has sinks: ways for texts into it. One frame takes
-//! random texts for each of them, is drawn, and goes through the program's own painter. Then no cell may hold what a
-//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. The same where images are shown, at
-//! the end of the terminal's own screen, and where lines are printed, which hold no function at all. That a sink leads to the screen at all is seen by harmless
-//! words, which have to be read there.
+//! A [`ScreenScene`] is the whole interface with something open, and has sinks: paths for texts into the interface. One
+//! frame takes random texts for each sink, is drawn, and passes through the program's own painter. Then no cell may
+//! contain terminal commands, and the bytes may contain only the painter's own commands. The same is checked for
+//! terminals with images, for the inline mode, and for line output, which has no commands at all. Harmless words, which
+//! must be readable on the screen, prove that every sink reaches the screen.
 
 mod around;
 mod dialogs;
@@ -29,18 +29,18 @@ use ratatui_core::layout::Rect;
 use hand::{RenderTarget, hostile_cell};
 use stage::HeadlessInterface;
 
-/// Frames on one stage: what is said there is kept, as in a session.
+/// The number of frames on one stage; a stage keeps its texts, like a session.
 const FRAMES: u64 = 100;
 
-/// The frames that one thread takes at a time.
+/// The number of frames that a thread takes at a time.
 const CHUNK: u64 = 1_000;
 
-/// A way for texts into the interface.
+/// A path for texts into the interface.
 struct ScreenSink {
     what: &'static str,
-    /// The number of texts it takes for a frame.
+    /// The number of texts for a frame.
     texts: usize,
-    /// Has the interface take them.
+    /// Passes the texts to the interface.
     put: fn(&mut HeadlessInterface, &[String]) -> Result<()>,
 }
 
@@ -79,13 +79,13 @@ pub(super) struct ScreenReport {
     pub(super) sinks: usize,
     pub(super) frames: u64,
     pub(super) texts: u64,
-    /// Frames, or single texts where one is to blame, with something in them.
+    /// The number of failing frames, or of single texts if one text is the cause.
     pub(super) failures: u64,
-    /// The first few.
+    /// The first few findings.
     pub(super) broken: Vec<String>,
 }
 
-/// The most that a report quotes.
+/// The largest number of findings in a report.
 const QUOTED: usize = 10;
 
 impl ScreenReport {
@@ -140,7 +140,7 @@ pub(super) fn survey(each: u64, seed: u64) -> Result<ScreenReport> {
     Ok(all)
 }
 
-/// A sink and the texts that it is given for a frame.
+/// A sink and its texts for a frame.
 type SinkTexts<'s> = (&'s ScreenSink, Vec<String>);
 
 impl ScreenScene {
@@ -178,7 +178,7 @@ impl ScreenScene {
         Ok(report)
     }
 
-    /// The size of a stage: now and then one on which not everything fits, or nearly nothing.
+    /// Returns the size of a stage; some stages are too small for the whole interface.
     fn size_of(&self, stage: u64) -> (u16, u16) {
         let (columns, rows) = self.size;
         match stage % 8 {
@@ -194,7 +194,7 @@ impl ScreenScene {
         self.sinks.iter().map(|sink| (sink, texts(sink))).collect()
     }
 
-    /// One frame: what was wrong with it.
+    /// Draws one frame and returns its defects.
     fn play_frame(&self, stage: &mut HeadlessInterface, given: &[SinkTexts<'_>]) -> Result<Vec<String>> {
         for (sink, texts) in given {
             (sink.put)(stage, texts).with_context(|| format!("{}: {texts:?}", sink.what))?;
@@ -204,7 +204,7 @@ impl ScreenScene {
         Ok(stage.take_found())
     }
 
-    /// Which of the texts it is, each alone on a new stage, or all of them.
+    /// Finds the text that causes the failure, each alone on a new stage, or reports all of them.
     fn find_culprit(
         &self,
         size: (u16, u16),
@@ -239,7 +239,7 @@ impl ScreenScene {
         Ok(())
     }
 
-    /// The sinks by which nothing is seen: harmless words are read again where they lead.
+    /// Returns the sinks that lead to no visible text: harmless words must be readable where they lead.
     fn find_unseen_sinks(&self) -> Result<Vec<String>> {
         let mut stage = HeadlessInterface::new(self.place, self.size, true)?;
         let mut number = 0;
@@ -249,7 +249,7 @@ impl ScreenScene {
         });
         let found = self.play_frame(&mut stage, &given)?;
         if !found.is_empty() {
-            bail!("{} is not as it should be with harmless texts: {}", self.what, found.join(", "));
+            bail!("{} has defects with harmless texts: {}", self.what, found.join(", "));
         }
         let shown = stage.drawn.clone() + &stage.take_said();
         let shown = shown.to_lowercase();
@@ -264,14 +264,14 @@ impl ScreenScene {
     }
 }
 
-/// The sinks by which nothing gets onto the screen: they would say nothing.
+/// Returns the sinks whose texts do not reach the screen, and which would prove nothing.
 pub(super) fn unseen_sinks() -> Result<Vec<String>> {
     let unseen: Result<Vec<_>> = all_scenes().iter().map(ScreenScene::find_unseen_sinks).collect();
     Ok(unseen?.concat())
 }
 
-/// Of so many texts that nobody cleaned, those that the oracle finds in a cell, in what is written for a screen, and for
-/// the end of the terminal's own.
+/// Counts the unsanitized texts that the oracles find in a cell, in the output for a screen, and in the output for the
+/// inline mode.
 pub(super) fn count_control_findings(texts: u64, seed: u64) -> [u64; 3] {
     const PLACE: &str = "PLACE";
     let area = Rect::new(0, 0, 60, 8);
@@ -286,7 +286,7 @@ pub(super) fn count_control_findings(texts: u64, seed: u64) -> [u64; 3] {
         if let Some(cell) = raw.cell_mut((0, 1)) {
             cell.set_symbol(&text);
         }
-        // A painter is never given such a cell, so its bytes get the text afterwards.
+        // The painter never gets such a cell, so the text is inserted into its bytes.
         let frame =
             ScreenPainter::default().render_frame(area, |_, buffer| place(buffer)).replace(PLACE, &text);
         let size = (area.width, area.height);

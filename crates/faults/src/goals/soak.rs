@@ -15,26 +15,26 @@ use crate::canary::{STEPS, call};
 use crate::evil::misbehaving_spec;
 use crate::oracle::{live_bytes, open_files, tagged_processes};
 
-/// Reloads: one every half minute for a day.
+/// The number of reloads: one every half minute for a day.
 const RELOADS: (usize, usize) = (29, 2_880);
 
-/// Reloads of one hour.
+/// The number of reloads in an hour.
 const HOUR: usize = 120;
 
-/// Extensions, the canary included.
+/// The number of extensions, including the canary.
 const EXTENSIONS: usize = 10;
 
-/// Calls between two reloads, and events before each call: 100,000 and 1,000,000 in a day.
+/// The calls between two reloads, and the events before each call: 100,000 and 1,000,000 in a day.
 const CALLS: usize = 35;
 const EVENTS: usize = 10;
 
-/// A run that takes longer ends early and says so.
+/// The longest run; a longer run ends early and reports it.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// Most bytes that the heap may grow by within an hour.
+/// The allowed growth of the heap in an hour, in bytes.
 const SLOPE: f64 = 1024.0 * 1024.0;
 
-/// The size of all logs together, in bytes: two files of 1 MiB an extension, and a last line each.
+/// The size of all logs in bytes: two files of 1 MiB for each extension, and one more line each.
 const LOGS: u64 = EXTENSIONS as u64 * 2 * (1024 + 64) * 1024;
 
 /// The history of a run.
@@ -44,7 +44,7 @@ struct SoakHistory {
     calls: usize,
     events: usize,
     lost: u64,
-    /// Bytes on the heap after each reload.
+    /// The bytes on the heap after each reload.
     heap: Vec<f64>,
     took: Duration,
 }
@@ -53,9 +53,9 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = RELOADS;
     let reloads = place.amount(reduced, full);
     let runtime = GoalContext::runtime()?;
-    // What a runtime opens for itself stays open.
+    // Files that a runtime opens for itself stay open.
     let before = runtime.block_on(async {
-        // sleep: makes the runtime open what it opens for itself
+        // sleep: makes the runtime open its own files
         tokio::time::sleep(Duration::from_millis(1)).await;
         open_files()
     })?;
@@ -78,7 +78,7 @@ pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
         GoalFigure::new("processes left", left, "0", left == 0),
         GoalFigure::new("descriptors left", open.saturating_sub(before), "0", open <= before),
         GoalFigure::new("events lost", lost, "0", lost == 0),
-        // A few minutes say nothing about an hour.
+        // A few minutes are too short for a statement about an hour.
         match heap.len() > 2 * HOUR {
             true => GoalFigure::new("heap growth per hour", slope_text, "less than 1 MiB", slope < SLOPE),
             false => GoalFigure::note("heap growth per hour", slope_text),
@@ -92,7 +92,7 @@ async fn run_day(place: &GoalContext, reloads: usize) -> Result<(SoakHistory, st
     setup.set_env("HAFT_BARE", "1");
     (1..EXTENSIONS)
         .for_each(|number| setup.add(misbehaving_spec(&setup, "chatty", &format!("chatty-{number}"))));
-    // One file for ever longer, which no product has.
+    // The marker file would grow without limit; the product has no such file.
     setup.config.env.set.retain(|(variable, _)| variable != "HAFT_MARKER");
     let dir = setup.dir.clone();
     let host = Host::builder(setup.config).specs(setup.specs).start().await;
@@ -100,7 +100,7 @@ async fn run_day(place: &GoalContext, reloads: usize) -> Result<(SoakHistory, st
     let (mut day, start) = (SoakHistory::default(), Instant::now());
     while day.heap.len() < reloads && start.elapsed() < LONGEST {
         let stats = host.reload().await;
-        ensure!(stats.ready == EXTENSIONS, "a reload went wrong: {stats:?}");
+        ensure!(stats.ready == EXTENSIONS, "a reload failed: {stats:?}");
         day.cycles += stats.ready;
         run_cycle(&host, &mut day).await?;
         day.heap.push(live_bytes() as f64);
@@ -110,7 +110,7 @@ async fn run_day(place: &GoalContext, reloads: usize) -> Result<(SoakHistory, st
     Ok((day, dir))
 }
 
-/// Works between two reloads.
+/// Sends events and calls between two reloads.
 async fn run_cycle(host: &Host, day: &mut SoakHistory) -> Result<()> {
     let hooks = Arc::new(host.clone()).hooks();
     let mut told = 0;
@@ -130,7 +130,7 @@ async fn run_cycle(host: &Host, day: &mut SoakHistory) -> Result<()> {
     Ok(())
 }
 
-/// By how much it grows from one to the next, by least squares.
+/// Returns the slope of the values by least squares.
 fn slope(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;
@@ -140,7 +140,7 @@ fn slope(values: &[f64]) -> f64 {
     points().map(|(x, y)| x * y).sum::<f64>() / spread.max(f64::MIN_POSITIVE)
 }
 
-/// Bytes of all files of a directory.
+/// Returns the bytes of all files in a directory.
 fn size(dir: &Path) -> Result<u64> {
     let entries = fs::read_dir(dir).with_context(|| format!("list {}", dir.display()))?;
     Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum())
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slope_is_that_of_the_line() {
+    fn computes_slope_of_line() {
         assert_eq!(slope(&[1.0, 3.0, 5.0, 7.0]).to_string(), "2");
         assert_eq!(slope(&[4.0, 4.0, 4.0]).to_string(), "0");
         assert!(slope(&[]).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Group H: process hooks, in PicoClaw's dialect, that misbehave.
+//! Group H: process hooks in PicoClaw's dialect that misbehave.
 
 pub(super) mod gates;
 pub(super) mod pipes;
@@ -13,14 +13,14 @@ use crate::evil::{self, Misbehavior};
 use crate::row::{CASE, CaseScript, ExpectedFaults, FaultCase};
 use crate::world::WorldSetup;
 
-/// Where a hook is asked whether a tool may be called, and what its refusal begins with.
+/// The questions before a tool call.
 const BEFORE: &str = "hook.before_tool";
 const APPROVE: &str = "hook.approve_tool";
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// A hook with this fault at this point.
+/// Returns the case of a hook with this fault at this point.
 const fn hook_case(
     fault: &'static str,
     point: &'static str,
@@ -30,7 +30,7 @@ const fn hook_case(
     FaultCase { evil: Misbehavior::Hook { fault, point }, expect, play, ..CASE }
 }
 
-/// The same, which may take half a second to answer.
+/// Returns the same case with a deadline of half a second.
 const fn hurried_case(
     fault: &'static str,
     point: &'static str,
@@ -53,13 +53,13 @@ fn change_hooks(setup: &mut WorldSetup, change: impl Fn(&mut HookSpec)) {
     }
 }
 
-/// One more variable for every process hook.
+/// Sets a variable for every process hook.
 fn set(setup: &mut WorldSetup, name: &str, value: &str) {
     change_hooks(setup, |hook| hook.env.extend([(name.to_owned(), value.to_owned())]));
 }
 
-/// One more hook beside the one that misbehaves, asked after it.
+/// Adds another hook, which is asked after the one that misbehaves.
 fn add_hook(setup: &mut WorldSetup, fault: &str, point: &str, name: &str) {
     let spec = evil::faulty_hook_spec(setup, fault, point, name);
-    setup.add(spec.expect("what it is asked has names"));
+    setup.add(spec.expect("the hook's questions are known"));
 }

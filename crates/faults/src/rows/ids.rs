@@ -1,4 +1,4 @@
-//! Group I: ids, and which question an answer belongs to.
+//! Group I: ids, and the questions that answers belong to.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use futures::future::join_all;
 use serde_json::json;
 
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::frames::refused_answer_case;
@@ -16,23 +16,23 @@ use crate::world::{World, WorldSetup};
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// A deadline that must pass, but not before the wrong answer is there.
+/// A deadline that must pass, but only after the wrong answer.
 const ANSWERED: Duration = Duration::from_secs(5);
 
-/// Calls that are open at the same time.
+/// The number of calls that are open at the same time.
 const AT_ONCE: usize = 64;
 
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "I-01",
-        title: "answers a question that nobody asked",
+        title: "answers an unknown question",
         cases: &[FaultCase {
             evil: inject(InjectionMoment::Tool, || line(r#"{"type":"tool_result","id":"nobody-asked"}"#)),
             expect: &[(EVIL, "unknown_id")],
             play: |world| Box::pin(world.expect_answer("ok")),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-02",
@@ -56,7 +56,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-03",
@@ -72,7 +72,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "I-04",
-        title: "answers another extension's question, whose id it knows",
+        title: "answers another extension's question with a known id",
         cases: &[FaultCase {
             evil: Misbehavior::Fault("answer-others"),
             expect: &[(EVIL, "unknown_id")],
@@ -80,7 +80,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(cannot_answer_for_others(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-05",
@@ -90,7 +90,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(gets_its_own_answer(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::UniqueIds)),
+        undefend: Some(|_| take_down(Defense::UniqueIds)),
     },
     FaultRow {
         id: "I-06",
@@ -111,11 +111,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::AnswerKinds)),
+        undefend: Some(|_| take_down(Defense::AnswerKinds)),
     },
     FaultRow {
         id: "I-07",
-        title: "an answer with two verdicts, or with none that counts",
+        title: "an answer with two verdicts, or without a valid one",
         cases: &[
             refused_answer_case(|| line(r#"{"type":"event_intercept_response","id":"$ID","error":"boom"}"#)),
             FaultCase {
@@ -136,7 +136,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+        undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
     FaultRow {
         id: "I-08",
@@ -149,7 +149,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(world.expect_working()),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
     FaultRow {
         id: "I-09",
@@ -164,11 +164,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
             forged_frame_case(|| line(r#"{"type":"event_intercept","id":"1","event":"tool_call"}"#)),
             forged_frame_case(|| line(r#"{"type":"shutdown"}"#)),
         ],
-        undefend: Some(|_| take_down(Defence::UnknownTypes)),
+        undefend: Some(|_| take_down(Defense::UnknownTypes)),
     },
     FaultRow {
         id: "I-10",
-        title: "a verdict that is almost one",
+        title: "an almost valid verdict",
         cases: &[
             verdict_case(|| verdict_of(r#""block":"false""#)),
             verdict_case(|| verdict_of(r#""block":"true""#)),
@@ -183,7 +183,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             verdict_case(|| verdict_of(r#""block":"Allow""#)),
             verdict_case(|| verdict_of(r#""block":false,"modified_args":null"#)),
         ],
-        undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+        undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
 ];
 
@@ -200,7 +200,7 @@ fn verdict_of(fields: &str) -> Vec<u8> {
     line(format_args!(r#"{{"type":"event_intercept_response","id":"$ID",{fields}}}"#))
 }
 
-/// Beside it stands one whose ids it knows, because they are written to a file.
+/// Adds an extension that writes its question ids to a file.
 fn with_victim(setup: &mut WorldSetup) {
     setup.set_env("HAFT_LEAK", setup.dir.join("leak").display().to_string());
     setup.add(misbehaving_spec(setup, "leak", "victim"));
@@ -210,7 +210,7 @@ async fn comes_too_late(world: &mut World) -> Result<()> {
     let asked = world.in_time("the call", world.call(json!({}))).await??;
     ensure!(
         asked.is_error && asked.text.contains("did not answer within 0.5 s"),
-        "the tool says {:?}",
+        "the tool answered {:?}",
         asked.text
     );
     world.release()?;
@@ -227,8 +227,8 @@ async fn cannot_answer_for_others(world: &mut World) -> Result<()> {
     };
     let (victim, evil) = tokio::join!(world.call_tool("victim_tool", json!({})), forge);
     let (victim, evil) = (victim?, evil?);
-    ensure!(victim.text == "the truth", "the victim's call says {:?}", victim.text);
-    ensure!(evil.text == "ok", "its own call says {:?}", evil.text);
+    ensure!(victim.text == "the truth", "the victim's call returned {:?}", victim.text);
+    ensure!(evil.text == "ok", "the extension's own call returned {:?}", evil.text);
     world.settle().await
 }
 
@@ -236,13 +236,13 @@ async fn gets_its_own_answer(world: &mut World) -> Result<()> {
     let calls = (0..AT_ONCE).map(|number| world.call(json!({"of": AT_ONCE, "number": number})));
     for (number, asked) in join_all(calls).await.into_iter().enumerate() {
         let asked = asked?;
-        ensure!(asked.text == number.to_string(), "call {number} says {:?}", asked.text);
+        ensure!(asked.text == number.to_string(), "call {number} returned {:?}", asked.text);
     }
     world.settle().await
 }
 
 async fn command_fails(world: &mut World) -> Result<()> {
     let outcome = world.command("evil", "").await;
-    ensure!(outcome.is_err(), "the command did {outcome:?}");
+    ensure!(outcome.is_err(), "the command returned {outcome:?}");
     world.settle().await
 }

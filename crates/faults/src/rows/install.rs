@@ -1,4 +1,4 @@
-//! Group T, as far as it is about installing: what somebody tries who wants more than to be installed.
+//! Group T, installation: attacks by extensions during their installation.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::attacks::{ARCHIVES, Attack, AttackOutcome, BOMBS, REPOSITORIES, SOURCES, TREES};
 use crate::crash::StoreChange;
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
@@ -14,30 +14,30 @@ use crate::world::World;
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "T-13",
-        title: "an address or a repository that would have git run something is installed",
+        title: "installs an address or a repository that makes git run programs",
         cases: &[FaultCase { play: |world| Box::pin(try_all(world, &[SOURCES, REPOSITORIES])), ..CASE }],
         undefend: Some(|_| {
-            take_down(Defence::SourceRules);
-            take_down(Defence::HardenedGit);
+            take_down(Defense::SourceRules);
+            take_down(Defense::HardenedGit);
         }),
     },
     FaultRow {
         id: "T-14",
-        title: "a directory with links out of it, pipes, odd names, too many or too large files is installed",
+        title: "installs a directory with outside links, pipes, odd names, too many or too large files",
         cases: &[FaultCase { play: |world| Box::pin(try_trees(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TreeRules)),
+        undefend: Some(|_| take_down(Defense::TreeRules)),
     },
     FaultRow {
         id: "T-15",
-        title: "archives are installed that unpack to too much, or elsewhere",
+        title: "installs archives that unpack to too much data or to other directories",
         cases: &[FaultCase { play: |world| Box::pin(try_all(world, &[ARCHIVES])), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SourceRules)),
+        undefend: Some(|_| take_down(Defense::SourceRules)),
     },
     FaultRow {
         id: "T-18",
-        title: "haft is killed before each change of the disk by installing, updating, going back and removing",
+        title: "haft is killed before each disk change of install, update, rollback and removal",
         cases: &[FaultCase { play: |world| Box::pin(survives_kills(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::WholeInstalls)),
+        undefend: Some(|_| take_down(Defense::WholeInstalls)),
     },
 ];
 
@@ -46,7 +46,7 @@ async fn survives_kills(world: &mut World) -> Result<()> {
         return skip(strace::NEEDED);
     }
     world.mark("killed")?;
-    // Side by side: most of the time is spent waiting for the disk.
+    // The changes run in parallel, because most of the time is spent waiting for the disk.
     let runs = StoreChange::ALL.map(|change| {
         let dir = world.dir.join("homes");
         tokio::task::spawn_blocking(move || change.at_every_call(&dir))
@@ -62,7 +62,7 @@ async fn survives_kills(world: &mut World) -> Result<()> {
 }
 
 async fn try_trees(world: &mut World) -> Result<()> {
-    // Those take half a minute on a busy machine.
+    // These attacks take half a minute on a busy machine.
     let full = world.mode.full;
     try_all(world, if full { &[TREES, BOMBS] } else { &[TREES] }).await
 }
@@ -70,7 +70,7 @@ async fn try_trees(world: &mut World) -> Result<()> {
 async fn try_all(world: &mut World, groups: &'static [&'static [Attack]]) -> Result<()> {
     world.mark("attacks")?;
     let dir = world.dir.join("attacks");
-    // The host goes on meanwhile.
+    // The attacks run in another thread, so that the host continues.
     let found = tokio::task::spawn_blocking(move || try_attacks(groups, &dir)).await??;
     world.report_finding(&found);
     Ok(())
@@ -85,7 +85,7 @@ fn try_attacks(groups: &[&[Attack]], dir: &Path) -> Result<String> {
             AttackOutcome::NotMade => absent += 1,
         }
     }
-    ensure!(refused > 0, "none was refused");
-    let absent = if absent > 0 { format!(", {absent} cannot be had here") } else { String::new() };
+    ensure!(refused > 0, "no attack was rejected");
+    let absent = if absent > 0 { format!(", {absent} not available on this machine") } else { String::new() };
     Ok(format!("{refused} refused, {harmless} installed and harmless{absent}"))
 }

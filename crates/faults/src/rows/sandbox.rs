@@ -1,4 +1,4 @@
-//! Group T, as far as it is about sandboxes: what an extension tries, confined and free.
+//! Group T, sandboxes: actions of an extension with and without a sandbox.
 
 use std::fs;
 
@@ -15,7 +15,8 @@ use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
 use crate::world::{HaftHome, World, WorldSetup, sibling_binary};
 
-/// An extension whose tool runs `sandbox-probe`, its first argument, with what is in the file of the second.
+/// An extension whose tool runs the program of its first argument, `sandbox-probe`, with the content of the file of its
+/// second argument.
 const SCRIPT: &str = include_str!("../scripts/confined.sh");
 
 const REFUSED: ExpectedFaults = &[(EVIL, "sandbox_unavailable")];
@@ -33,7 +34,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "T-21",
-        title: "writes beyond what it is granted",
+        title: "writes outside of its grant",
         cases: &[
             free_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Free, WRITES))),
             standard_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Standard, WRITES))),
@@ -43,7 +44,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "T-22",
-        title: "talks to the network and to other programs' sockets",
+        title: "connects to the network and to other programs' sockets",
         cases: &[
             free_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Free, SOCKETS))),
             standard_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Standard, SOCKETS))),
@@ -63,7 +64,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "T-28",
-        title: "is to run in a sandbox that cannot be had",
+        title: "must run in a sandbox that is not available",
         cases: &[
             FaultCase {
                 expect: REFUSED,
@@ -148,10 +149,10 @@ fn without_sandbox(setup: &mut WorldSetup) {
     setup.config.sandbox.clear();
 }
 
-/// The extension, and what it is granted: what the scene lets be read and written, and the program that tries.
+/// Adds the extension with its grant: the files that the scene allows to read and write, and the probe program.
 fn add_confined(setup: &mut WorldSetup, level: Option<ConfinementLevel>) {
     let (dir, scene) = (setup.dir.join("confined"), setup.dir.join("scene"));
-    // What cannot be made fails the row: then there is nothing to start.
+    // If this fails, the extension cannot start, and the row fails.
     let made = [&dir, &scene.join("data"), &scene.join("granted")].map(fs::create_dir_all);
     drop((made, fs::write(dir.join("confined.sh"), SCRIPT)));
     let facts = scene.join("granted/facts");
@@ -172,7 +173,7 @@ fn path_text(path: &std::path::Path) -> String {
     path.display().to_string()
 }
 
-/// Checks that its attempts come out as they should, or that the level is missing and it was not started.
+/// Checks the outcomes of its attempts, or that the extension was not started because the level is unavailable.
 async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&str]) -> Result<()> {
     let support = detect_support();
     let missing = match column {
@@ -185,14 +186,14 @@ async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&
     };
     if let Some(why) = missing {
         world.also.push((EVIL.to_owned(), "sandbox_unavailable"));
-        world.report_finding(&format!("SKIP {column:?}, and it was refused: {why}"));
+        world.report_finding(&format!("SKIP {column:?}: not available, and the start was rejected: {why}"));
         return is_not_started(world).await;
     }
-    let scene = SandboxScene::new(&world.dir.join("scene")).context("make the scene")?;
+    let scene = SandboxScene::new(&world.dir.join("scene")).context("create the scene")?;
     fs::write(scene.granted_dir().join("facts"), scene.facts()).context("write the facts")?;
     let asked = world.call(json!({})).await?;
     world.mark("tried")?;
-    ensure!(!asked.is_error, "the probes do not run: {}", asked.text);
+    ensure!(!asked.is_error, "the probes failed: {}", asked.text);
     let output = asked.text.replace(';', "\n");
     let verdicts = SandboxScene::judge_output(&output, column);
     let chosen: Vec<&ProbeVerdict> =
@@ -203,12 +204,13 @@ async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&
         .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
         .collect();
     ensure!(wrong.is_empty(), "{column:?}: {}", wrong.join("; "));
-    let kept = chosen.iter().filter(|verdict| verdict.skipped.is_none() && is_kept(verdict.name, column));
-    world.report_finding(&format!("{column:?}: {} tried, {} kept away", chosen.len(), kept.count()));
+    let kept =
+        chosen.iter().filter(|verdict| verdict.skipped.is_none() && is_prevented(verdict.name, column));
+    world.report_finding(&format!("{column:?}: {} tried, {} prevented", chosen.len(), kept.count()));
     Ok(())
 }
 
-fn is_kept(name: &str, column: ProbeConfinement) -> bool {
+fn is_prevented(name: &str, column: ProbeConfinement) -> bool {
     let probe = PROBES.iter().find(|probe| probe.name == name);
     probe.is_some_and(|probe| matches!(probe.expected(column), ProbeOutcome::Refused | ProbeOutcome::Absent))
 }
@@ -217,18 +219,21 @@ async fn is_not_started(world: &mut World) -> Result<()> {
     world.mark("tried")?;
     world.wait_for_fault("sandbox_unavailable").await?;
     let ExtensionState::Failed { code, message } = world.state(EVIL)? else {
-        bail!("it is {:?}", world.state(EVIL)?)
+        bail!("the extension is {:?}", world.state(EVIL)?)
     };
-    ensure!(code.as_str() == "sandbox_unavailable", "it fails with {code}");
-    ensure!(message.contains("was not started") && message.contains("No other level"), "it says {message:?}");
+    ensure!(code.as_str() == "sandbox_unavailable", "the extension failed with {code}");
+    ensure!(
+        message.contains("was not started") && message.contains("No other level"),
+        "the message is {message:?}"
+    );
     Ok(())
 }
 
-/// The program itself where the kernel lacks what a sandbox rests on.
+/// Runs the whole program on a simulated kernel without the parts that a sandbox needs.
 async fn older_kernels(world: &mut World) -> Result<()> {
     let steps = call_steps(&[("bash", json!({"command": "touch ran"}))]);
     let level = if world.mode.undefended { "none" } else { "standard" };
-    // That no filter can be put on although there are filters is found out by the launcher, which starts nothing then.
+    // The launcher detects that filters exist but cannot be installed, and then starts nothing.
     for lacking in ["landlock", "seccomp", "new filters"] {
         let probe = path_text(&sibling_binary("sandbox-probe"));
         let home = HaftHome::new(world, lacking, "good", &steps)?.with_wrapper(&[
@@ -242,9 +247,9 @@ async fn older_kernels(world: &mut World) -> Result<()> {
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
         ensure!(
             said.contains("sandbox_unavailable"),
-            "without {lacking} nobody says that it cannot be had: {said}"
+            "without {lacking}, the missing sandbox is not reported: {said}"
         );
-        ensure!(world.marks().is_empty(), "without {lacking} it runs all the same: {:?}", world.marks());
+        ensure!(world.marks().is_empty(), "without {lacking}, the extension ran: {:?}", world.marks());
     }
     world.mark("tried")?;
     Ok(())

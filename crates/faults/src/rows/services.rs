@@ -1,4 +1,4 @@
-//! Services that extensions call: T-29, S-15, and the parts of S-14 and T-24 that are about it.
+//! Host services for extensions: T-29, S-15, and the parts of S-14 and T-24 about them.
 
 mod asker;
 
@@ -17,7 +17,7 @@ use haft_providers::ScriptedModel;
 use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::{EventLog, World, WorldSetup};
@@ -26,28 +26,28 @@ pub(crate) use asker::{ASKER, run_asker};
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "T-29",
-        title: "asks the host to do what it may not: no permission, outside of its reach, over a link that leads out",
-        cases: &[FaultCase { play: |world| Box::pin(beyond_its_grant(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ServiceGrants)),
+        title: "asks the host for forbidden actions: without permission, outside of its grant, through a link",
+        cases: &[FaultCase { play: |world| Box::pin(denies_calls_outside_grant(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::ServiceGrants)),
     },
     FaultRow {
         id: "S-15",
-        title: "has its place in the queue for a file, and crashes or hangs",
+        title: "waits in the queue for a file, and crashes or hangs",
         cases: &[
             FaultCase { play: |world| Box::pin(crashed_waiter(world)), notices_alone: true, ..CASE },
             FaultCase { play: |world| Box::pin(stuck_waiter(world)), notices_alone: true, ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::Leases)),
+        undefend: Some(|_| take_down(Defense::Leases)),
     },
 ];
 
-/// The file that they all change.
+/// The file that all of them change.
 const FILE: &str = "file";
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// A host with services, beside the one of the world.
+/// A host with services, in addition to the host of the world.
 pub(super) struct ServiceHost {
     pub(super) host: Host,
     pub(super) events: EventLog,
@@ -85,7 +85,7 @@ impl ServiceHost {
     }
 }
 
-/// An extension that makes these calls when it is let go.
+/// Describes an extension that makes these calls after a signal.
 pub(super) fn asker_spec(world: &World, name: &str, calls: &[Value]) -> Result<ExtensionSpec> {
     let dir = asker_dir(world, name);
     fs::create_dir_all(&dir)?;
@@ -104,10 +104,10 @@ fn signal_asker(world: &World, name: &str, what: &str) -> Result<()> {
     Ok(fs::write(asker_dir(world, name).join(what), "")?)
 }
 
-/// The answers, in the order of the calls.
+/// Returns the answers in the order of the calls.
 pub(super) async fn read_answers(world: &World, name: &str) -> Result<Vec<Value>> {
     let file = asker_dir(world, name).join("results");
-    world.wait_until(&format!("{name} has its answers"), || file.exists()).await?;
+    world.wait_until(&format!("{name} has received its answers"), || file.exists()).await?;
     let mut answers: Vec<Value> =
         fs::read_to_string(file)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     answers.sort_by_key(|answer| {
@@ -120,13 +120,13 @@ fn call_request(call: &str, args: Value) -> Value {
     json!({"call": call, "args": args})
 }
 
-/// A change that is tried until the file is the one that was read.
+/// Returns an edit that is retried until the file matches the read version.
 fn edit_request(path: &str, n: usize) -> Value {
     let edits = json!([{"old_text": format!("old-{n};"), "new_text": format!("new-{n};")}]);
     json!({"call": "edit", "args": {"path": path, "edits": edits}, "insist": true})
 }
 
-async fn beyond_its_grant(world: &mut World) -> Result<()> {
+async fn denies_calls_outside_grant(world: &mut World) -> Result<()> {
     let (work, outside) = (world.dir.join("work"), world.dir.join("outside"));
     for dir in [work.join("sub"), outside.clone(), world.dir.join("home/data/asker")] {
         fs::create_dir_all(dir)?;
@@ -159,7 +159,7 @@ async fn beyond_its_grant(world: &mut World) -> Result<()> {
     let spec = ExtensionSpec { permissions: Some(permissions), ..asker_spec(world, "asker", &wanted)? };
     let served = ServiceHost::start(world, vec![spec], |_| {}).await?;
     signal_asker(world, "asker", "go")?;
-    world.mark("it asks for more than it may")?;
+    world.mark("the extension asks for forbidden actions")?;
     let answers = read_answers(world, "asker").await?;
     served.host.shutdown().await;
     for ((call, denied), answer) in calls.iter().zip(&answers) {
@@ -168,14 +168,14 @@ async fn beyond_its_grant(world: &mut World) -> Result<()> {
         ensure!(found == expect, "{call} was answered with {answer}");
     }
     ensure!(answers.len() == calls.len(), "{} of {} answers", answers.len(), calls.len());
-    ensure!(fs::read_dir(&outside)?.count() == 1, "something was written outside");
-    ensure!(fs::read_to_string(outside.join("secret"))? == "secret", "what lies outside was changed");
+    ensure!(fs::read_dir(&outside)?.count() == 1, "a file was created outside");
+    ensure!(fs::read_to_string(outside.join("secret"))? == "secret", "a file outside was changed");
     let codes: Vec<String> = served.events.faults().into_iter().map(|fault| fault.code).collect();
-    ensure!(codes == ["permission_denied"], "reported were {codes:?}");
+    ensure!(codes == ["permission_denied"], "the reported faults are {codes:?}");
     Ok(())
 }
 
-/// One that waits in the queue crashes: it is out of the way, and what it wanted is not done.
+/// A waiting extension crashes: it leaves the queue, and its edit is not made.
 async fn crashed_waiter(world: &mut World) -> Result<()> {
     let file = world.dir.join("work").join(FILE);
     fs::write(&file, "old-1;\nold-2;\n")?;
@@ -183,28 +183,28 @@ async fn crashed_waiter(world: &mut World) -> Result<()> {
         asker_spec(world, "crashes", &[call_request("read", json!({"path": FILE})), edit_request(FILE, 1)])?,
         asker_spec(world, "next", &[edit_request(FILE, 2)])?,
     ];
-    // It must not come back and ask again.
+    // The extension must not restart and ask again.
     let once = |config: &mut HostConfig| config.timeouts.restarts.first_pause = Duration::from_secs(600);
     let served = ServiceHost::start(world, specs, once).await?;
     let guard = served.queue.lock(&file).await?;
     signal_asker(world, "crashes", "go")?;
-    world.wait_until("it waits for the file", || served.has_begun("crashes")).await?;
+    world.wait_until("the first extension waits for the file", || served.has_begun("crashes")).await?;
     signal_asker(world, "next", "go")?;
-    world.wait_until("the other waits, too", || served.has_begun("next")).await?;
-    world.mark("it crashes with a place in the queue")?;
+    world.wait_until("the second extension waits, too", || served.has_begun("next")).await?;
+    world.mark("the waiting extension crashes")?;
     signal_asker(world, "crashes", "crash")?;
     let exited = || served.events.faults().iter().any(|fault| fault.code == "exited");
-    world.wait_until("its end is reported", exited).await?;
+    world.wait_until("the crash is reported", exited).await?;
     drop(guard);
     let answers = read_answers(world, "next").await?;
     served.host.shutdown().await;
     ensure!(answers.iter().all(|answer| answer.get("code").is_none()), "{answers:?}");
     let found = fs::read_to_string(&file)?;
-    ensure!(found == "old-1;\nnew-2;\n", "the file is {found:?}");
+    ensure!(found == "old-1;\nnew-2;\n", "the file contains {found:?}");
     Ok(())
 }
 
-/// One whose turn does not come for too long gives up its place.
+/// An extension that waits too long leaves the queue.
 async fn stuck_waiter(world: &mut World) -> Result<()> {
     let file = world.dir.join("work").join(FILE);
     fs::write(&file, "old-1;\n")?;
@@ -212,17 +212,17 @@ async fn stuck_waiter(world: &mut World) -> Result<()> {
     let served = ServiceHost::start(world, specs, |config| config.timeouts.host_call = SHORT).await?;
     let guard = served.queue.lock(&file).await?;
     signal_asker(world, "waits", "go")?;
-    world.mark("it waits for a file that is not freed")?;
+    world.mark("the extension waits for a locked file")?;
     let answers = read_answers(world, "waits").await?;
     drop(guard);
     served.host.shutdown().await;
-    let code = answers.first().context("an answer")?["code"].clone();
-    ensure!(code == "timed_out", "it was told {code}");
+    let code = answers.first().context("the extension received no answer")?["code"].clone();
+    ensure!(code == "timed_out", "the answer is {code}");
     ensure!(fs::read_to_string(&file)? == "old-1;\n", "the file was changed");
     Ok(())
 }
 
-/// Three extensions and the built-in tools change one file at once, each by another name of it.
+/// Three extensions and the built-in tools change one file at the same time, each under another name.
 pub(super) async fn many_edits(
     world: &mut World,
     built_in: impl AsyncFnOnce(&ServiceHost, std::ops::Range<usize>) -> Result<()>,
@@ -242,12 +242,12 @@ pub(super) async fn many_edits(
     for (name, _) in WRITERS {
         signal_asker(world, name, "go")?;
     }
-    world.mark("edits by everybody at once")?;
+    world.mark("concurrent edits")?;
     built_in(&served, 0..each).await?;
     for (name, _) in WRITERS {
         let answers = read_answers(world, name).await?;
         let failed = answers.iter().find(|answer| answer.get("code").is_some());
-        ensure!(failed.is_none() && answers.len() == each, "{name} was told {failed:?}");
+        ensure!(failed.is_none() && answers.len() == each, "{name} received {failed:?}");
     }
     served.host.shutdown().await;
     let expect: String = (0..4 * each).map(|n| format!("new-{n};\n")).collect();
@@ -257,11 +257,11 @@ pub(super) async fn many_edits(
     Ok(())
 }
 
-/// The writers beside the built-in tools, and the name of the file that each uses.
+/// The writers in addition to the built-in tools, with the name of the file that each uses.
 const WRITERS: [(&str, &str); 3] = [("by-path", FILE), ("by-link", "link"), ("by-hard-link", "other")];
 
-/// Checks that a guard refuses an extension's calls as it refuses the model's.
-pub(super) async fn is_guarded_the_same(world: &mut World) -> Result<()> {
+/// Checks that a guard blocks an extension's calls like those of the model.
+pub(super) async fn guard_applies_to_services(world: &mut World) -> Result<()> {
     let command = |text: &str| call_request("exec", json!({"command": text}));
     let mut specs = vec![asker_spec(world, "asker", &[command("echo DENIED > made"), command("echo fine")])?];
     if world.state("guard").is_ok() {
@@ -270,12 +270,12 @@ pub(super) async fn is_guarded_the_same(world: &mut World) -> Result<()> {
     }
     let served = ServiceHost::start(world, specs, |_| {}).await?;
     signal_asker(world, "asker", "go")?;
-    world.mark("it has the host run what is refused")?;
+    world.mark("the extension asks for a blocked command")?;
     let answers = read_answers(world, "asker").await?;
     served.host.shutdown().await;
     let codes: Vec<&str> = answers.iter().map(|answer| answer["code"].as_str().unwrap_or("done")).collect();
-    ensure!(codes == ["blocked", "done"], "it was told {codes:?}");
+    ensure!(codes == ["blocked", "done"], "the extension received {codes:?}");
     ensure!(answers.first().is_some_and(|answer| answer["by"] == "guard"), "{answers:?}");
-    ensure!(!world.dir.join("work/made").exists(), "it ran");
+    ensure!(!world.dir.join("work/made").exists(), "the blocked command ran");
     Ok(())
 }

@@ -19,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 use super::World;
 use crate::timeouts::LOOK;
 
-/// The tools of the agent itself, which no extension may have.
+/// The built-in tools of the agent, whose names are reserved.
 pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
 
-/// Questions that were asked and that came to an end.
+/// The numbers of started and ended questions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QuestionTally(Arc<(AtomicU64, AtomicU64)>);
 
@@ -35,7 +35,7 @@ impl QuestionTally {
         self.0.1.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Asked, and ended.
+    /// Returns the numbers of started and ended questions.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.0.0.load(Ordering::Relaxed), self.0.1.load(Ordering::Relaxed))
     }
@@ -52,9 +52,9 @@ pub(crate) struct ToolAnswer {
 /// The outcome of a guarded tool call.
 #[derive(Debug, Clone)]
 pub(crate) struct GatedCall {
-    /// The text of the arguments the tool ran with, if it did.
+    /// The text of the arguments with which the tool ran, if it ran.
     pub(crate) ran_with: Option<String>,
-    /// The extension that blocked it, and its reason.
+    /// The extension that blocked the call, and its reason.
     pub(crate) blocked: Option<(String, String)>,
     /// The text for the model.
     pub(crate) result: String,
@@ -68,13 +68,13 @@ pub(crate) struct PromptOutcome {
     pub(crate) ran: Vec<String>,
     /// The extensions that blocked a call, and their reasons.
     pub(crate) blocked: Vec<(String, String)>,
-    /// The texts for the model, call by call.
+    /// The texts for the model, one for each call.
     pub(crate) results: Vec<String>,
-    /// The extensions that gave results in place of a tool.
+    /// The extensions that gave results instead of a tool.
     pub(crate) synthetic: Vec<String>,
     /// The system prompt of the last step.
     pub(crate) system: String,
-    /// The model's words that the user saw.
+    /// The model's text that the user saw.
     pub(crate) said: Vec<String>,
     /// The end of the prompt.
     pub(crate) outcome: Result<(), String>,
@@ -95,25 +95,25 @@ impl Default for PromptOutcome {
 }
 
 impl PromptOutcome {
-    /// Works on a prompt with a model that plays these steps, until it ends or `stop` holds.
+    /// Runs a prompt with a model that plays these steps, until it ends or `stop` holds.
     pub(super) async fn run_prompt(
         world: &World,
         steps: &Value,
         with: impl FnOnce(AgentBuilder) -> AgentBuilder,
         stop: impl Fn() -> bool,
     ) -> Result<Self> {
-        let model =
-            ScriptedModel::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
+        let model = ScriptedModel::from_json(&json!({ "steps": steps }).to_string())
+            .context("parse the model's script")?;
         let probe = ProbeTool::default();
         let mut tools = ToolSet::default();
-        tools.add(Arc::new(probe.clone())).context("offer the tools")?;
+        tools.add(Arc::new(probe.clone())).context("add the probe tool")?;
         for tool in world.host.tools() {
-            tools.add(tool).context("offer the tools")?;
+            tools.add(tool).context("add the tools of the host")?;
         }
         let model = RecordingModel { model, system: Arc::default() };
         let system = Arc::clone(&model.system);
         let agent = Agent::builder(model).tools(tools).hook_source(world.host.hook_source());
-        let agent = with(agent).build().context("make an agent")?;
+        let agent = with(agent).build().context("create an agent")?;
         world.tally.count_asked();
         let mut run = agent.prompt(Prompt::from("go"));
         let mut played = Self::default();
@@ -121,7 +121,7 @@ impl PromptOutcome {
         loop {
             let event = tokio::select! {
                 event = run.next() => event,
-                // sleep: between two looks
+                // sleep: between two checks
                 () = tokio::time::sleep(LOOK) => {
                     if stop() {
                         cancel.cancel();
@@ -141,7 +141,7 @@ impl PromptOutcome {
     }
 
     fn take(&mut self, event: &AgentEvent) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is for the oracle")]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "the oracle checks the other events")]
         match event {
             AgentEvent::ToolBlocked { by, reason, .. } => self.blocked.push((by.clone(), reason.clone())),
             AgentEvent::ToolResult { content, synthetic_by, .. } => {
@@ -156,12 +156,12 @@ impl PromptOutcome {
     }
 }
 
-/// A step with which a scripted model ends.
+/// Returns the final step of a scripted model.
 pub(crate) fn last_word() -> Value {
     json!({"say": [{"text": "The last word."}]})
 }
 
-/// A tool that writes down what it ran with.
+/// A tool that records its arguments.
 #[derive(Debug, Clone, Default)]
 struct ProbeTool(Arc<Mutex<Vec<String>>>);
 
@@ -171,7 +171,7 @@ impl Tool for ProbeTool {
         let schema =
             RawJson::from_value(&json!({"type": "object", "properties": {"number": {"type": "integer"}}}))
                 .unwrap_or_else(|_| RawJson::empty_object());
-        Arc::new(ToolSpec::new("probe", "Writes down what it is called with.").with_schema(schema))
+        Arc::new(ToolSpec::new("probe", "Records its arguments.").with_schema(schema))
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
@@ -180,7 +180,7 @@ impl Tool for ProbeTool {
     }
 }
 
-/// A model that writes down what it is told about itself.
+/// A model that records its system prompt.
 struct RecordingModel {
     model: ScriptedModel,
     system: Arc<Mutex<String>>,

@@ -16,13 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{EVIL, sibling_binary};
 
-/// A deadline that must not pass, also on a busy machine: several times of what counts as "at once".
+/// A deadline that must not pass, even on a busy machine: several times the limit for "at once".
 const LONG: Duration = Duration::from_secs(180);
 
-/// Drawing a panel of this title panics.
+/// Drawing a panel with this title panics.
 pub(crate) const FATAL_TITLE: &str = "fatal";
 
-/// The depth of a run, and the state of the defences.
+/// The depth of a run, and the state of the defenses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunMode {
     pub(crate) full: bool,
@@ -30,30 +30,30 @@ pub(crate) struct RunMode {
 }
 
 impl RunMode {
-    /// As options of this program.
+    /// Returns the options of this program for the mode.
     pub(crate) fn flags(self) -> Vec<String> {
         let flags = [(self.full, "--full"), (self.undefended, "--undefended")];
         flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned()).collect()
     }
 }
 
-/// A world that is not started yet.
+/// The setup of a world.
 pub(crate) struct WorldSetup {
     pub(crate) config: HostConfig,
-    /// The canary is the first.
+    /// The extensions; the canary is first.
     pub(crate) specs: Vec<ExtensionSpec>,
     pub(crate) mode: RunMode,
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) screen: Arc<RecordingFrontend>,
-    /// True if nobody looks at the screen, as in a run without one.
+    /// True for a run without a user interface.
     pub(crate) headless: bool,
 }
 
 impl WorldSetup {
-    /// A home with a canary, below `dir`.
+    /// Creates a home with a canary below `dir`.
     pub(crate) fn new(mode: RunMode, tag: &str, dir: PathBuf) -> Result<Self> {
-        fs::create_dir_all(dir.join("work")).with_context(|| format!("make {}", dir.display()))?;
+        fs::create_dir_all(dir.join("work")).with_context(|| format!("create {}", dir.display()))?;
         let model = ModelInfo { provider: "scripted".into(), model: "faults".into() };
         let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
         config.logs = Some(dir.join("logs"));
@@ -72,18 +72,18 @@ impl WorldSetup {
         Ok(setup)
     }
 
-    /// Adds an extension behind those that are there.
+    /// Adds an extension after the existing ones.
     pub(crate) fn add(&mut self, spec: ExtensionSpec) {
         self.specs.push(spec);
     }
 
-    /// The extension that misbehaves has to say hello within this time; the canary has the time that it needs.
+    /// Sets the deadline for `hello` of the misbehaving extension; the canary gets enough time.
     pub(crate) fn hello_within(&mut self, time: Duration) {
         let evil = self.specs.iter_mut().filter(|spec| spec.name.as_str() == EVIL);
         evil.for_each(|spec| spec.lifecycle.hello = Some(time));
     }
 
-    /// The start waits for silent extensions as long as in the product.
+    /// Makes the start wait for silent extensions as long as in the product.
     pub(crate) fn start_impatiently(&mut self) {
         self.config.timeouts.start_patience = Timeouts::default().start_patience;
     }
@@ -94,13 +94,13 @@ impl WorldSetup {
     }
 }
 
-/// `misbehave` with one fault under a name.
+/// Describes `misbehave` with one fault under this name.
 pub(crate) fn misbehaving_spec(setup: &WorldSetup, fault: &str, name: &str) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
     extension_spec(setup, name, sibling_binary("misbehave"), args)
 }
 
-/// An extension that is this program.
+/// Describes an extension that runs this program.
 pub(crate) fn extension_spec(
     setup: &WorldSetup,
     name: &str,
@@ -123,7 +123,8 @@ pub(crate) fn extension_spec(
     }
 }
 
-/// No deadline passes unless the case shortens it. The start waits until every extension is ready or has failed.
+/// Returns deadlines that do not pass unless the case shortens them. The start waits until every extension is ready or
+/// has failed.
 fn patient_timeouts() -> Timeouts {
     Timeouts {
         start_patience: LONG,
@@ -133,17 +134,17 @@ fn patient_timeouts() -> Timeouts {
         intercept: LONG,
         tool_call: LONG,
         command: LONG,
-        // One that crashed stays down for the rest of a row, unless the row is about that.
+        // A crashed extension is not restarted during a row, unless the row tests that.
         restarts: haft_host::RestartTiming { first_pause: Duration::from_secs(600), ..Default::default() },
         ..Timeouts::default()
     }
 }
 
-/// A front end that writes down what it is asked to draw. It has a fault, too: a panel of this title is too much for it.
+/// A front end that records its drawings. It has a fault as well: it panics on a panel with [`FATAL_TITLE`].
 #[derive(Default)]
 pub(crate) struct RecordingFrontend {
     notes: Mutex<Vec<String>>,
-    /// The person's decision about a gate that keeps failing; to stop, when that is left open.
+    /// The person's decision about a gate that keeps failing; stops if none is set.
     choice: Mutex<Option<GateChoice>>,
 }
 
@@ -153,7 +154,7 @@ impl RecordingFrontend {
         lock(&self.notes).clone()
     }
 
-    /// Whenever somebody asks about a gate, this is the answer.
+    /// Sets the answer to questions about a gate.
     pub(crate) fn answer(&self, choice: GateChoice) {
         *lock(&self.choice) = Some(choice);
     }

@@ -1,4 +1,4 @@
-//! One extension of a host: what it shall be, and the process that is it at the moment.
+//! An extension of a host: its specification and its current process.
 
 mod view;
 
@@ -27,34 +27,35 @@ use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, ExtensionFailure, FaultCode};
 use view::ExtensionView;
 
-/// One extension of a host. It lives over restarts; a reload puts another one in its place.
+/// An extension of a host. The entry outlives restarts; a reload replaces it.
 #[derive(Debug)]
 pub(crate) struct ManagedExtension {
     pub(crate) spec: Arc<ExtensionSpec>,
     pub(crate) timeouts: Arc<Timeouts>,
-    /// True if the user lets tool calls pass that this extension does not answer in time.
+    /// True if the user lets tool calls pass when this extension does not answer in time.
     pub(crate) allow_on_timeout: bool,
-    /// The time that a start waits for its `hello`: not at all when it was silent before.
+    /// The time that a start waits for `hello`; zero if the extension was silent at the last start.
     pub(crate) hello_wait: Duration,
-    /// True if it came as a pair of streams, which nobody can make again: it stays over a reload.
+    /// True if the extension came as a pair of streams. Streams cannot be opened again, so the entry survives
+    /// a reload.
     pub(crate) survives_reload: bool,
     pub(crate) slot: watch::Receiver<ExtensionSlot>,
-    /// To its keeper. When nobody holds the entry any more, the extension is stopped.
+    /// Orders for the supervisor. When the last reference to the entry is dropped, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<LifecycleOrder>,
-    /// Held while a process hook is asked what passes when it is late.
+    /// Held during a query of a process hook whose timeout lets the action pass.
     pub(crate) query_lock: Mutex<()>,
-    /// Events that start it; none for one that was started at once.
+    /// Events that start the extension; `None` if it was started immediately.
     pub(crate) backlog: Option<Arc<EventBacklog>>,
-    /// The entry that a reload put in its place.
+    /// The entry that replaced this one in a reload.
     pub(crate) successor: OnceLock<Arc<Self>>,
 }
 
-/// A failed interception: what it means, and what to say.
+/// A failed interception: its effect and its text.
 #[derive(Debug)]
 pub(crate) struct InterceptFailure {
     pub(crate) verdict: FailureEffect,
     pub(crate) reason: String,
-    /// The mistake, fit to follow its name; none when the run was cancelled.
+    /// The failure as a phrase that follows the extension's name; `None` if the run was cancelled.
     pub(crate) detail: Option<String>,
 }
 
@@ -94,7 +95,7 @@ impl ManagedExtension {
         }
     }
 
-    /// Looks at it once. Whoever looks must not change it.
+    /// Calls `at` with a view of the current state. `at` must not change the state.
     pub(crate) fn with_view<T>(&self, at: impl FnOnce(ExtensionView<'_>) -> T) -> T {
         let slot = self.slot.borrow();
         let now = slot.instance.as_ref().map(ExtensionHandle::snapshot);
@@ -111,8 +112,8 @@ impl ManagedExtension {
         })
     }
 
-    /// Queries the extension about something that is about to happen. The error says what its failure means; the failure itself
-    /// is reported already.
+    /// Queries the extension about an action. The error holds the effect of the failure, which is already
+    /// reported.
     pub(crate) async fn query<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
@@ -134,15 +135,15 @@ impl ManagedExtension {
         }
     }
 
-    /// Reports an answer of a hook that does not count, while there is a process.
+    /// Reports a rejected answer of a hook if the extension has a process.
     pub(crate) fn report_hook_error(&self, text: &str) {
         if let Some(extension) = self.handle() {
             extension.reporter().report_fault(FaultCode::HookError, text);
         }
     }
 
-    /// Waits until it is known what it subscribes to. The deadlines of a start see to it that this ends; one that
-    /// crashed during its start has, from then on, the time of a question. Fails when the run is cancelled, too.
+    /// Waits until the subscriptions are known. The start deadlines bound the wait; after a crash during the
+    /// start, the deadline of a query does. Fails when the run is cancelled.
     pub(crate) async fn wait_until_registered(&self, cancel: &CancellationToken) -> Result<(), CallError> {
         if !self.with_view(|now| now.is_new()) {
             return Ok(());
@@ -165,7 +166,7 @@ impl ManagedExtension {
         while self.with_view(|now| now.is_new()) && slot.changed().await.is_ok() {}
     }
 
-    /// The inner error is no failure: it has nothing to say about this.
+    /// The inner error is not a failure: the extension has no say in this action.
     async fn query_process<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
@@ -175,20 +176,20 @@ impl ManagedExtension {
         if let Some(instance) = self.with_view(|now| now.ready_handle(H::KIND).cloned()) {
             return instance.query_hook(cancel, question, deadline).await.map(Ok);
         }
-        // Waiting for it takes room that a question need not have.
+        // Boxed, because most queries do not need the memory of this wait.
         match Box::pin(self.wait_until_ready(cancel, H::KIND)).await? {
             Ok((instance, deadline)) => instance.query_hook(cancel, question, deadline).await.map(Ok),
             Err(failed) => Ok(Err(failed)),
         }
     }
 
-    /// Returns the deadline of its decision: as its grant says, else as any other.
+    /// Returns the deadline of a decision: from the grant, or the default.
     fn timeout_for(&self, hook: InterceptKind) -> Duration {
         let granted = self.spec.permissions.as_ref().and_then(|granted| granted.timeout_for(hook));
         granted.unwrap_or_else(|| self.timeouts.intercept_of(hook))
     }
 
-    /// Waits for one that cannot be asked at once.
+    /// Waits for an extension that cannot be queried immediately.
     async fn wait_until_ready(
         &self,
         cancel: &CancellationToken,
@@ -196,19 +197,19 @@ impl ManagedExtension {
     ) -> Result<Result<(ExtensionHandle, Deadline), InterceptFailure>, CallError> {
         self.wait_until_registered(cancel).await?;
         if !self.with_view(|now| now.takes_part(hook)) {
-            let reason = "it does not take part".to_owned();
+            let reason = "the extension is not subscribed".to_owned();
             return Ok(Err(InterceptFailure { verdict: FailureEffect::Pass, reason, detail: None }));
         }
         let deadline = Deadline::after(self.timeout_for(hook));
         let instance = self.acquire_handle(cancel, deadline).await?;
         if self.with_view(|now| now.is_missing_subscription(hook)) {
-            let why = format!("is required for {} and did not subscribe to it", hook.name());
+            let why = format!("is required for {} but did not subscribe to it", hook.name());
             return Err(CallError::Gone { why });
         }
         Ok(Ok((instance, deadline)))
     }
 
-    /// The process to ask. While one is being started, it is waited for until the question is due.
+    /// Returns the process to query. Waits for a process that is starting until the deadline of the query.
     pub(crate) async fn acquire_handle(
         &self,
         cancel: &CancellationToken,
@@ -235,7 +236,7 @@ impl ManagedExtension {
         self.offers().tools.iter().find(|tool| tool.name == name).cloned()
     }
 
-    /// Whoever is in its place now: itself, unless a reload replaced it.
+    /// Returns the current entry: this one, or the one that replaced it in a reload.
     pub(crate) fn current(&self) -> &Self {
         let mut entry = self;
         while let Some(next) = entry.successor.get() {
@@ -244,41 +245,43 @@ impl ManagedExtension {
         entry
     }
 
-    /// Waits until it is ready or has failed for now.
+    /// Waits until the extension is ready or has failed for now.
     pub(crate) async fn wait_until_settled(&self) {
         self.wait_for_stage(|stage| !matches!(stage, LifecycleStage::Starting { .. })).await;
     }
 
-    /// Waits until it has come so far, or will not come further.
+    /// Waits until the extension reaches this stage or can no longer reach it.
     pub(crate) async fn wait_for_stage(&self, come: impl Fn(&LifecycleStage) -> bool) {
         if come(&self.slot.borrow().stage) {
             return;
         }
-        // An error means that its keeper is gone, and nothing more will come.
+        // An error means that the supervisor ended, so no further change follows.
         _ = self.slot.clone().wait_for(|slot| come(&slot.stage)).await;
     }
 
-    /// Waits until it and its process are gone for good.
+    /// Waits until the extension and its process have ended permanently.
     pub(crate) async fn wait_until_gone(&self) {
         let mut slot = self.slot.clone();
         while slot.changed().await.is_ok() {}
     }
 
-    /// Asks it to leave for good, another one being in its place. [`wait_until_gone`](Self::wait_until_gone) tells when it has.
+    /// Asks the extension to leave permanently after its replacement.
+    /// [`wait_until_gone`](Self::wait_until_gone) waits for the end.
     pub(crate) fn retire(&self) {
-        // A keeper that is gone needs no order.
+        // A supervisor that ended needs no order.
         _ = self.orders.unbounded_send(LifecycleOrder::Retire);
     }
 
-    /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
-    /// is nothing to start any more.
+    /// Stops a running process, clears the crash history, and starts a new process. Returns when the start
+    /// has begun; false if no program can be started.
     pub(crate) async fn restart(&self) -> bool {
         let (begun, has_begun) = oneshot::channel();
         self.orders.unbounded_send(LifecycleOrder::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }
 
-    /// Starts an extension that waits for its first use, and waits until that start has come to an end. The start does
-    /// not count towards the deadline of the use: it has deadlines of its own. Fails only when the run is cancelled.
+    /// Starts an extension that waits for its first use, and waits for the end of that start. The start has
+    /// its own deadlines and does not count towards the deadline of the use. Fails only when the run is
+    /// cancelled.
     pub(crate) async fn ensure_started(&self, cancel: &CancellationToken) -> Result<(), CallError> {
         if self.slot.borrow().stand_in.is_none() {
             return Ok(());
@@ -287,7 +290,7 @@ impl ManagedExtension {
             if self.slot.borrow().awaits_first_use() {
                 let (begun, has_begun) = oneshot::channel();
                 _ = self.orders.unbounded_send(LifecycleOrder::Wake(Some(begun)));
-                // An error means that the start has begun before, or that the extension has left.
+                // An error means that the start began earlier, or that the extension has left.
                 _ = has_begun.await;
             }
             self.wait_until_settled().await;
@@ -295,8 +298,8 @@ impl ManagedExtension {
         cancel.run_until_cancelled(start).await.ok_or(CallError::Cancelled)
     }
 
-    /// Passes on the events that the extension watches. An event starts an extension that waits for its first use; the
-    /// extension gets it when it is ready, before all that come later.
+    /// Passes on the events that the extension watches. An event starts an extension that waits for its first
+    /// use. The extension receives the event when it is ready, before all later events.
     pub(crate) fn forward_events(&self, batch: &EventBatch) {
         let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
         let kept =
@@ -331,7 +334,7 @@ impl ManagedExtension {
                 return answer;
             }
             if idle {
-                // A keeper that is gone is noticed below.
+                // A supervisor that ended is noticed below.
                 _ = self.orders.unbounded_send(LifecycleOrder::Wake(None));
             }
             if slot.changed().await.is_err() {
@@ -343,9 +346,9 @@ impl ManagedExtension {
     fn not_ready_error(&self, deadline: Deadline) -> CallError {
         let seconds = deadline.after.as_secs_f64();
         let begun = if let LifecycleStage::Restarting(ExtensionFailure { message, .. }) = self.stage() {
-            format!("{message}; it is being restarted")
+            format!("{message}, is restarting")
         } else {
-            "is being started".to_owned()
+            "is starting".to_owned()
         };
         CallError::Gone { why: format!("{begun} and was not ready within {seconds} s") }
     }

@@ -1,6 +1,6 @@
-//! Gates that keep failing: how often each has failed in a row, and what the person decided about it.
+//! Gates that keep failing: the number of failures in a row, and the person's decision about each gate.
 //!
-//! By the name of the extension, because that outlives its process and a reload. Asks nobody itself.
+//! Keyed by the extension's name, which outlives its process and a reload. This module itself asks no one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,26 +10,26 @@ use haft_protocol::ids::ExtensionName;
 use crate::agent::policy;
 use crate::extension::frontend::{FailingGate, GateChoice};
 
-/// After so many failures in a row the person is asked.
-const PATIENCE: u32 = 3;
+/// The number of failures in a row after which the person is asked.
+const FAILURES_BEFORE_QUESTION: u32 = 3;
 
 #[derive(Debug, Default)]
 pub(crate) struct GateMonitor(Mutex<HashMap<ExtensionName, GateHealth>>);
 
-/// The subject of a gate's decision. One question has nothing to do with the other: a hook may answer the first well
-/// and fail at the second each time.
+/// The subject of a gate's decision. Each subject is counted separately: a hook may answer one well and
+/// always fail at the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DecisionSubject {
     Call,
-    /// The approval of a call that gates have let pass.
+    /// The approval of a call that all gates allowed.
     Approval,
 }
 
 #[derive(Debug, Default)]
 struct GateHealth {
-    /// In a row, up to now, at each question.
+    /// The failures in a row for each subject.
     failures: BTreeMap<DecisionSubject, u32>,
-    /// Of the last one, as the person is told it.
+    /// The reason of the last failure, as the person sees it.
     reason: String,
     user_decision: UserDecision,
 }
@@ -40,11 +40,11 @@ enum UserDecision {
     #[default]
     Unasked,
     BeingAsked,
-    /// This, for the whole session.
+    /// The decision, which holds for the whole session.
     Given(GateChoice),
 }
 
-/// The consequence of a block by failure.
+/// The consequence of a block after a failure.
 #[derive(Debug)]
 pub(crate) enum FailureConsequence<'a> {
     Nothing,
@@ -66,17 +66,19 @@ impl GateMonitor {
         }
     }
 
-    /// True if the person goes on without it.
+    /// True if the person chose to continue without the extension.
     pub(crate) fn is_disabled(&self, name: &ExtensionName) -> bool {
         let off = UserDecision::Given(GateChoice::ContinueWithout);
         self.lock().get(name).is_some_and(|health| health.user_decision == off)
     }
 
-    /// Returns the consequence of its latest failure. The person is asked once an extension and session: whoever comes
-    /// while somebody asks, or after an answer, does not ask again.
+    /// Returns the consequence of the latest failure. The person is asked once for each extension and
+    /// session: callers that arrive during the question or after an answer do not ask again.
     pub(crate) fn consequence_of_failure(&self, name: &ExtensionName) -> FailureConsequence<'_> {
         let mut all = self.lock();
-        let Some(health) = all.get_mut(name).filter(|health| health.max_failures() >= PATIENCE) else {
+        let Some(health) =
+            all.get_mut(name).filter(|health| health.max_failures() >= FAILURES_BEFORE_QUESTION)
+        else {
             return FailureConsequence::Nothing;
         };
         let (reason, failures) = (health.reason.clone(), health.max_failures());
@@ -105,9 +107,10 @@ impl GateHealth {
     }
 }
 
-/// The duty to ask the person. Dropped without an answer, as when the run is cancelled, somebody else may ask.
+/// The duty to ask the person. If it is dropped without an answer, for example on cancellation, another
+/// caller may ask.
 #[derive(Debug)]
-#[must_use = "the person has to be asked"]
+#[must_use = "the person must be asked"]
 pub(crate) struct GateQuestion<'a> {
     gates: &'a GateMonitor,
     failing: FailingGate,
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_failure_in_a_row_asks_and_an_answer_starts_over() {
+    fn asks_after_third_failure_in_a_row() {
         let gates = failing(2);
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
         gates.record_answer(&guard(), DecisionSubject::Call);
@@ -160,7 +163,7 @@ mod tests {
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
         let gates = failing(3);
         let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
-            panic!("nobody asks")
+            panic!("expected a question")
         };
         let expect = FailingGate { extension: guard(), reason: "late 3".into(), failures: 3 };
         assert_eq!(asking.failing_gate(), &expect);
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_answer_to_one_question_makes_up_for_no_failure_at_another() {
+    fn counts_failures_per_subject() {
         let gates = GateMonitor::default();
         for _ in 0..2 {
             gates.record_failure(&guard(), DecisionSubject::Approval, "late");
@@ -187,11 +190,11 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_for_the_session() {
+    fn keeps_decision_for_the_session() {
         for choice in [GateChoice::Restart, GateChoice::ContinueWithout, GateChoice::Stop] {
             let gates = failing(3);
             let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
-                panic!("nobody asks")
+                panic!("expected a question")
             };
             asking.record_choice(choice);
             for _ in 0..3 {
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_was_given_up_is_asked_again() {
+    fn asks_again_when_question_was_dropped() {
         let gates = failing(3);
         drop(gates.consequence_of_failure(&guard()));
         assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Ask(_)));

@@ -1,4 +1,4 @@
-//! The parts of a host that the hooks over its extensions share, and what follows from a block by failure.
+//! The parts of a host that the hooks of its extensions share, and the handling of a block after a failure.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::supervision::shared::HostContext;
 
 #[async_trait]
 pub(crate) trait RestartGate: Send + Sync {
-    /// Starts the extension again, because the person wants it. A failure is reported.
+    /// Restarts the extension at the person's request. A failure is reported.
     async fn restart_gate(&self, name: &ExtensionName);
 }
 
@@ -33,7 +33,7 @@ impl HookContext {
         self.shared.reporter(name)
     }
 
-    /// Returns the consequence of a block: after one failure too many, the person decides.
+    /// Returns the consequence of a block. After too many failures, the person decides.
     pub(crate) async fn after_block(
         &self,
         cancel: &CancellationToken,
@@ -46,7 +46,7 @@ impl HookContext {
             FailureConsequence::Ask(asking) => asking,
         };
         let answer = self.shared.frontend.ask_about_failing_gate(cancel, asking.failing_gate());
-        // A front end that never answers must not hold the call for ever.
+        // A front end that never answers must not hold the call forever.
         let choice = timeout(entry.timeouts.approval, answer).await.unwrap_or(GateChoice::Stop);
         let reason = asking.failing_gate().reason.clone();
         asking.record_choice(choice);
@@ -64,8 +64,6 @@ impl HookContext {
 fn stop(name: &ExtensionName, reason: &str) -> AfterBlock {
     let name = name.as_str();
     AfterBlock::AbortAgent {
-        reason: format!(
-            "it decides about tool calls and keeps failing; `haft ext logs {name}` says more: it {reason}"
-        ),
+        reason: format!("the gate keeps failing: {reason}; run `haft ext logs {name}` for details"),
     }
 }

@@ -1,6 +1,6 @@
-//! Core's hooks over one extension: each asks one extension one question and says what the answer means.
+//! Core's hooks for one extension: each sends one query to one extension and interprets the answer.
 //!
-//! Order, chaining and the final check are core's; what a failure means is the policy's.
+//! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
 mod tool_call;
 
@@ -16,7 +16,7 @@ use haft_core::hooks::{
 use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
 use haft_protocol::content::{ToolCall, joined_text};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
@@ -90,7 +90,7 @@ impl BeforeAgentStart for ManagedExtension {
         };
         let read = strip_hidden_chars(&text);
         if let Some(extension) = self.handle() {
-            extension.reporter().report_hidden_text(read.hidden, "its section of the system prompt");
+            extension.reporter().report_hidden_text(read.hidden, "the section of the system prompt");
         }
         if read.text.trim().is_empty() {
             return Vec::new();
@@ -116,7 +116,7 @@ impl BeforeCompact for ManagedExtension {
             Ok(BeforeCompactDecision::Replace { summary, first_kept }) => {
                 let read = strip_hidden_chars(&summary);
                 if let Some(extension) = self.handle() {
-                    extension.reporter().report_hidden_text(read.hidden, "its summary");
+                    extension.reporter().report_hidden_text(read.hidden, "the summary");
                 }
                 let summary = read.text.into_owned();
                 match first_kept.as_deref().map(EntryId::parse) {
@@ -136,29 +136,29 @@ impl BeforeCompact for ManagedExtension {
     }
 }
 
-/// The decision about a message for which the extension wrote another. A gate says yes or no, so that a text is no answer
-/// of a gate.
+/// Returns the decision about a message that the extension rewrote. A gate can only allow or block, so a gate
+/// must not send a text.
 fn replace_message(entry: &ManagedExtension, text: String) -> MessageDecision {
     let by = entry.name().to_string();
     let hook = InterceptKind::AssistantMessage;
     let granted = entry.spec.permissions.as_ref();
-    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
+    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defense::Permissions) {
         return MessageDecision::Replace { by, text };
     }
-    let detail = "it replaced the text, and is granted no role but `gate`".to_owned();
+    let detail = "replaced the text, but is granted only the role `gate`".to_owned();
     entry.report_hook_error(&format!("assistant_message intercept: {detail}"));
     let reason = entry.intercept_failure(hook, &CallError::BadResponse { detail }).reason;
     MessageDecision::Suppress { by, reason }
 }
 
-/// The section that a whole prompt adds to the one that the extension was asked about. Nothing may be taken away from it:
-/// the sections of other extensions are in there, too.
+/// Returns the section that a whole prompt adds to the prompt in the request. The prompt contains sections of
+/// other extensions, so nothing may be removed from it.
 fn appended_section(entry: &ManagedExtension, whole: &str, asked: &str) -> String {
     if let Some(added) = whole.strip_prefix(asked) {
         return added.trim().to_owned();
     }
     entry.report_hook_error(
-        "before_agent_start intercept: its system_prompt does not begin with the one it was asked about; send \
+        "before_agent_start intercept: the system_prompt does not begin with the prompt in the request; send \
          append_system_prompt instead",
     );
     String::new()
@@ -166,8 +166,8 @@ fn appended_section(entry: &ManagedExtension, whole: &str, asked: &str) -> Strin
 
 fn report_invalid_cut(entry: &ManagedExtension, first_kept: &str) {
     entry.report_hook_error(&format!(
-        "before_compact intercept: nothing can be kept from {first_kept:?} on, so its summary is not used; name an entry \
-         that says may_begin, or leave first_kept out"
+        "before_compact intercept: {first_kept:?} is not a valid first entry to keep, so the summary is not used; name an entry \
+         with may_begin, or omit first_kept"
     ));
 }
 
@@ -190,17 +190,16 @@ fn compact_question(compacting: &PendingCompaction) -> InterceptBeforeCompact {
     }
 }
 
-/// The hook before a tool call where nobody can tell which extensions have to be in place: refuses every call, whoever
-/// makes it.
+/// The hook before a tool call when the set of required extensions is unknown. Refuses every call.
 pub(crate) struct DenyAllHook {
-    /// See [`Found::blocked`](crate::Found::blocked).
+    /// See [`DiscoveredExtensions::blocked`](crate::DiscoveredExtensions::blocked).
     pub(crate) why: String,
 }
 
 #[async_trait]
 impl BeforeToolExecute for DenyAllHook {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
-        let reason = format!("blocked, because {}; the user has been told", self.why);
+        let reason = format!("blocked: {}; the user was notified", self.why);
         ToolDecision::block(names::HAFT, reason)
     }
 
@@ -209,7 +208,7 @@ impl BeforeToolExecute for DenyAllHook {
     }
 }
 
-/// All extensions that are told what happens.
+/// All extensions that receive events.
 pub(crate) struct EventBroadcaster {
     recipients: Arc<dyn EventRecipients>,
     pump: Arc<EventPump>,
@@ -220,9 +219,9 @@ impl EventBroadcaster {
         Self { recipients: Arc::new(entries), pump }
     }
 
-    /// Tells those who watch it an event. Never waits.
+    /// Sends an event to the extensions that watch it. Never waits.
     pub(crate) fn broadcast(&self, topic: EventTopic<'_>, event: impl FnOnce() -> Option<LifecycleEvent>) {
-        self.pump.publish(&self.recipients, topic, event);
+        self.pump.publish_event(&self.recipients, topic, event);
     }
 }
 
@@ -234,16 +233,16 @@ impl EventRecipients for Vec<Arc<ManagedExtension>> {
 
 impl Observer for EventBroadcaster {
     fn observe(&self, event: &AgentEvent) {
-        if let Some(topic) = topic(event) {
+        if let Some(topic) = event_topic(event) {
             self.broadcast(topic, || to_extension_event(event));
         }
     }
 }
 
-/// Returns the topic of an event for extensions; they are sent these and no other.
-fn topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
+/// Returns the topic of an event for extensions; `None` for events that extensions do not receive.
+fn event_topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
     let about = |name| Some(EventTopic { name, tool: None });
-    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
     match event {
         AgentEvent::TurnStart { .. } => about("turn_start"),
         AgentEvent::ToolCall { name, .. } => Some(EventTopic { name: "tool_call", tool: Some(name) }),
@@ -256,7 +255,7 @@ fn topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
 }
 
 fn to_extension_event(event: &AgentEvent) -> Option<LifecycleEvent> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
     match event {
         AgentEvent::TurnStart { step } => Some(LifecycleEvent::turn_start(*step)),
         AgentEvent::ToolCall { id, name, args } => {
@@ -274,7 +273,7 @@ fn to_extension_event(event: &AgentEvent) -> Option<LifecycleEvent> {
     }
 }
 
-/// The text blocks, with nothing between them, as zot's extensions expect.
+/// Returns the text blocks joined without a separator, as zot's extensions expect.
 fn visible_text(content: &[AssistantBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         AssistantBlock::Text { text } => Some(text.as_str()),

@@ -1,5 +1,5 @@
-//! PicoClaw's process hooks: core's hooks over extensions that speak PicoClaw's dialect. Core decides which answers count,
-//! and in which order; the policy decides what a failure means; the protocol has the frames.
+//! PicoClaw's process hooks: core's hooks for extensions that speak PicoClaw's dialect. Core combines the
+//! answers, the policy handles failures, and the protocol crate has the frames.
 
 mod approval;
 mod audience;

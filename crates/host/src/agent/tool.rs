@@ -1,4 +1,4 @@
-//! Tools that extensions own, as core's [`Tool`].
+//! Tools of extensions as core's [`Tool`].
 
 mod kept;
 mod result;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
@@ -26,8 +26,8 @@ use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use kept::ResultFiles;
 pub(crate) use result::SanitizedToolResult;
 
-/// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
-/// as long as that one offers it with the same schema.
+/// A tool of an extension, as offered when the tool list was made. Calls go to the current process while that
+/// process offers the tool with the same schema.
 #[derive(Debug)]
 pub(crate) struct ExtensionTool {
     entry: Arc<ManagedExtension>,
@@ -56,7 +56,7 @@ impl ExtensionTool {
         Self { entry, spec, results, pins, reporter }
     }
 
-    /// The process to call, or why it cannot be called, fit to follow "it".
+    /// Returns the process to call, or the reason as a phrase that follows the extension's name.
     async fn acquire_handle(
         &self,
         context: &ToolContext,
@@ -64,12 +64,12 @@ impl ExtensionTool {
     ) -> Result<ExtensionHandle, CallError> {
         let entry = self.entry.current();
         let extension = entry.acquire_handle(&context.cancel, deadline).await?;
-        // A reload may have come while it was waited for.
+        // A reload may have happened during the wait.
         match entry.current().tool(&self.spec.name) {
             Some(tool) if self.pins.is_locked_or_pin(&entry.current().spec, &tool) => {
                 Err(CallError::Gone { why: LOCKED.to_owned() })
             }
-            Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defence::KnownSchema) => {
+            Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defense::KnownSchema) => {
                 Ok(extension)
             }
             Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),
@@ -79,7 +79,7 @@ impl ExtensionTool {
 }
 
 impl ExtensionTool {
-    /// The same after it was started, if it has to be; and until when it may answer.
+    /// Starts the extension if needed, and returns the process with the deadline of the call.
     async fn wait_until_ready(
         &self,
         context: &ToolContext,
@@ -89,13 +89,13 @@ impl ExtensionTool {
         Ok((self.acquire_handle(context, deadline).await?, deadline))
     }
 
-    /// Waits for the extension; when that takes so long that people wonder, they are told.
+    /// Waits for the extension and sends a note to the user if the wait is long.
     async fn notify_if_slow<T>(&self, reached: impl Future<Output = T> + Send) -> T {
         let mut reached = pin!(reached);
         if let Ok(reached) = timeout(self.entry.timeouts.slow_start_notice, reached.as_mut()).await {
             return reached;
         }
-        let message = format!("is not ready yet; tool {} waits for it", self.spec.name);
+        let message = format!("is not ready yet; tool {} is waiting for the extension", self.spec.name);
         let extension = self.entry.name().clone();
         self.reporter.emit(AgentEvent::ExtNotify { extension, level: NoteLevel::Info, message });
         reached.await
@@ -118,8 +118,8 @@ impl ExtensionTool {
 }
 
 impl SanitizedToolResult {
-    /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
-    /// extensions, which must not stand still for a long one. Fails when the runtime ends.
+    /// Reads a result, and saves the full text to a file if it is too long. Runs outside the task that serves
+    /// all extensions, because a long result would block that task. Fails when the runtime ends.
     pub(crate) async fn read_off_thread(
         owner: &ExtensionName,
         tool: &str,
@@ -128,7 +128,7 @@ impl SanitizedToolResult {
         results: &Arc<ResultFiles>,
     ) -> Result<(Self, Option<PathBuf>), JoinError> {
         let (owner, tool, results) = (owner.clone(), tool.to_owned(), Arc::clone(results));
-        // A text within both of these is never cut, and is read in less time than another thread takes to wake.
+        // A text within both limits is never truncated, and reading it is faster than waking another thread.
         let short = readable_bytes(&result) <= limits.max_result_text.min(limits.max_result_lines);
         let read = move || {
             let read = Self::new(&owner, &tool, result, limits);
@@ -139,26 +139,26 @@ impl SanitizedToolResult {
     }
 }
 
-/// The number of bytes there are to read, line ends between blocks included.
+/// Returns the number of bytes to read, including line ends between blocks.
 fn readable_bytes(result: &ToolResultFrame) -> usize {
     let bytes = |block: &ResultBlock| match block {
         ResultBlock::Text { text } => text.len() + 1,
         ResultBlock::Image(image) => image.data.len(),
-        // As long as what is said of it.
+        // The length of the note about the block.
         ResultBlock::Unknown { .. } => 512,
     };
     result.content.iter().map(bytes).sum()
 }
 
-/// The text about a tool that has another schema than the one the model knows.
-const CHANGED: &str = "was started anew and its tool changed; the tool is offered anew in the next turn";
+/// The text about a tool whose schema differs from the one that the model knows.
+const CHANGED: &str = "was restarted and its tool changed; the new tool is available in the next turn";
 
-/// The text about a tool that has other texts than the approved ones.
-const LOCKED: &str = "was started anew and its tool has other texts than when it was approved; it is locked, and the user has \
-                      been told";
+/// The text about a tool whose texts differ from the approved ones.
+const LOCKED: &str = "was restarted with a tool description that differs from the approved one; the tool is locked, and the user was \
+                      notified";
 
-/// The text about a tool that is not there any more.
-const WITHDRAWN: &str = "was started anew and does not offer this tool any more";
+/// The text about a tool that is no longer offered.
+const WITHDRAWN: &str = "was restarted and no longer offers this tool";
 
 #[async_trait]
 impl Tool for ExtensionTool {
@@ -173,7 +173,7 @@ impl Tool for ExtensionTool {
         };
         let (extension, deadline) = match self.notify_if_slow(self.wait_until_ready(&context)).await {
             Ok(reached) => reached,
-            Err(error) => return failed(&format_args!("it {error}")),
+            Err(error) => return failed(&error),
         };
         let request = CallTool { name: name.clone(), args: call.args };
         let what = format!("tool {name}");
@@ -193,7 +193,7 @@ impl Tool for ExtensionTool {
                 extension.reporter().report_fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
                 failed(&detail)
             }
-            Err(error) => failed(&format_args!("it {error}")),
+            Err(error) => failed(&error),
         }
     }
 }

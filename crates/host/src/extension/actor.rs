@@ -1,5 +1,5 @@
-//! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
-//! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
+//! The task behind one extension, with the only `select!` loop. The task moves bytes and commands into the
+//! session and carries out the session's outputs. It makes no decisions and never waits for the extension.
 
 mod calls;
 mod child;
@@ -36,15 +36,15 @@ use calls::HostCallTasks;
 use child::ChildProcess;
 use sources::{InputEvent, RareEvent, next_command, next_input, next_rare_event};
 
-/// Lines of one read after which others get their turn first.
-const CROWD: usize = 16;
+/// The number of lines of one read after which the task yields to others.
+const LINES_PER_TURN: usize = 16;
 
 const CLOSED: &str = "closed its output and kept running";
 
-const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
+const EVENTS_DROPPED: &str = "events_dropped: the extension does not read fast enough";
 
-/// Takes the failure that ends a connection, and returns the failure to report. The flag is true if the extension had
-/// said hello.
+/// Takes the failure that ends a connection, and returns the failure to report. The flag is true if the
+/// extension had sent hello.
 pub(crate) type EndHandler =
     Box<dyn Fn(StdInstant, bool, ExtensionFailure) -> ExtensionFailure + Send + Sync>;
 
@@ -56,7 +56,7 @@ pub(crate) struct ActorConfig {
     pub(crate) log: Arc<ExtensionLog>,
     pub(crate) changes: watch::Sender<u64>,
     pub(crate) on_end: EndHandler,
-    /// It may leave when nobody waits for it.
+    /// True if the extension may exit while no query is open.
     pub(crate) on_demand: bool,
     pub(crate) pump: Arc<EventPump>,
     pub(crate) desk: Option<Arc<HostCallServer>>,
@@ -72,7 +72,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
     let (snapshot, snapshots) = watch::channel(ExtensionSnapshot::from_session(&session));
     let (process, reader, outlet, stderr) = open_connection(connection, &start.log);
     let queue = Arc::new(SendQueue::new(outlet, stall, &limits, start.pump, Arc::downgrade(&commands)));
-    // Boxed: what runs it moves it, and would have room for it at each place that it passes.
+    // Boxed: otherwise each async layer would hold a copy of the actor's memory.
     let actor = Box::new(ExtensionActor {
         session,
         framer: LineFramer::default(),
@@ -86,7 +86,7 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
         inbox: Some(inbox),
         alarm: DeadlineTimer::default(),
         seldom: RareEventPoller::default(),
-        crowded: false,
+        must_yield: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
         status: start.status,
@@ -106,19 +106,19 @@ pub(crate) fn start(start: ActorConfig, connection: Connection) -> ExtensionHand
 struct ExtensionActor {
     session: ExtensionSession<AnswerSender>,
     framer: LineFramer,
-    /// A long line that is being read. Until it is, nothing else is.
+    /// A long line that is being decoded. Nothing else is decoded until it is done.
     decoding: Option<BackgroundDecode>,
     reader: Option<pipe::StdoutReader>,
-    /// Its output was made larger, or could not be.
+    /// True if the output pipe was enlarged or could not be.
     wide: bool,
     queue: QueueOwner,
     /// Commands that may have become lines since the last flush.
     carried_out: usize,
     commands: Weak<mpsc::UnboundedSender<ActorCommand>>,
     child: ChildProcess,
-    /// Gone when nobody holds a handle any more.
+    /// `None` when no handle exists any more.
     inbox: Option<mpsc::UnboundedReceiver<ActorCommand>>,
-    crowded: bool,
+    must_yield: bool,
     alarm: DeadlineTimer,
     seldom: RareEventPoller,
     reporter: FaultReporter,
@@ -144,15 +144,15 @@ impl ExtensionActor {
             if self.session.is_closed() {
                 break;
             }
-            // One that sends without end gets one turn like everybody else.
-            if std::mem::take(&mut self.crowded) {
+            // A process that sends without end gets one turn, like every other one.
+            if std::mem::take(&mut self.must_yield) {
                 tokio::task::yield_now().await;
             }
             let due = self.session.poll_deadline().filter(|_| !self.is_decoding_final_line());
             if self.alarm.set(due) {
-                self.seldom.rearm();
+                self.seldom.request_poll();
             }
-            // One that is gone can say no more than what is in the pipe.
+            // A process that exited can send no more than the bytes in the pipe.
             let reading = self.decoding.is_some() || !self.session.is_paused() || self.child.has_exited();
             tokio::select! {
                 incoming = next_input(&mut self.decoding, &mut self.reader, &mut self.framer), if reading => {
@@ -170,7 +170,7 @@ impl ExtensionActor {
     fn on_incoming(&mut self, incoming: InputEvent) {
         match incoming {
             InputEvent::Read(read) => self.on_read(read),
-            InputEvent::Decoded(heard) => self.on_decoded_line(*heard),
+            InputEvent::Decoded(decoded_line) => self.on_decoded_line(*decoded_line),
         }
     }
 
@@ -196,24 +196,24 @@ impl ExtensionActor {
         }
     }
 
-    fn on_tail(&mut self, heard: DecodedLine) {
-        self.child.half_frame = self.session.handle_tail(heard, now());
+    fn on_tail(&mut self, decoded_line: DecodedLine) {
+        self.child.half_frame = self.session.handle_tail(decoded_line, now());
         self.wind_down(CLOSED);
     }
 
-    /// A long line was read; what follows it is next.
-    fn on_decoded_line(&mut self, heard: DecodedLine) {
+    /// Handles a decoded long line, and then the lines behind it.
+    fn on_decoded_line(&mut self, decoded_line: DecodedLine) {
         if self.decoding.take().is_some_and(|decoding| decoding.is_tail) {
-            return self.on_tail(heard);
+            return self.on_tail(decoded_line);
         }
-        self.session.handle_decoded(heard, now());
+        self.session.handle_decoded(decoded_line, now());
         self.drain(true);
         if self.child.has_exited() && self.child.count_late_line() {
             self.wind_down("");
         }
     }
 
-    /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
+    /// Handles complete lines until the session wants a pause. `fresh` is true after a read.
     fn drain(&mut self, fresh: bool) {
         let (now, mut lines) = (now(), 0);
         while self.decoding.is_none() && (!self.session.is_paused() || self.child.has_exited()) {
@@ -232,14 +232,14 @@ impl ExtensionActor {
                 FramedLine::TooLong => self.session.handle_too_long(),
             }
         }
-        self.crowded = lines > CROWD;
-        // Behind a line that is being read are lines that nobody has looked at.
+        self.must_yield = lines > LINES_PER_TURN;
+        // The lines behind a line that is being decoded were not looked at yet.
         let unfinished = if self.decoding.is_some() { 0 } else { self.framer.unfinished_len() };
         if unfinished >= LONG_LINE
             && !std::mem::replace(&mut self.wide, true)
             && let Some(reader) = &self.reader
         {
-            reader.widen();
+            reader.enlarge_pipe();
         }
         if fresh || lines > 0 {
             self.session.handle_blank(self.framer.take_blank(), now);
@@ -255,19 +255,19 @@ impl ExtensionActor {
         }
     }
 
-    /// True while a long line of a process that has exited is decoded: no deadline ends the session before its last
+    /// True while a long line of an exited process is decoded. No deadline ends the session before its last
     /// frames are handled.
     fn is_decoding_final_line(&self) -> bool {
         self.decoding.is_some() && self.child.has_exited()
     }
 
     fn on_alarm(&mut self) {
-        // Set before the line came. The deadline is set again once the line is decoded.
+        // The deadline is from before the line; it is set again once the line is decoded.
         if self.is_decoding_final_line() {
             return;
         }
         self.session.handle_deadline(now(), self.queue.0.flushed_lines());
-        // What was left when a pause began.
+        // Handles the lines that a pause left.
         self.drain(false);
     }
 
@@ -278,12 +278,12 @@ impl ExtensionActor {
             Some(ActorCommand::Cancel(id)) => self.session.cancel(&id),
             Some(ActorCommand::SendMessage(words)) => self.session.send_message(words, now()),
             Some(ActorCommand::Events(run)) => {
-                // Lines of commands before it come first.
+                // Lines of earlier commands come first.
                 self.flush();
                 self.queue.0.push_posted(run);
             }
             Some(ActorCommand::AnswerAll(why)) => self.session.answer_all(why),
-            // Whoever asked may have gone.
+            // The caller may have gone.
             Some(ActorCommand::Ping(ping)) => drop(ping.send(())),
             Some(ActorCommand::Shutdown) => self.session.shutdown(now()),
             Some(ActorCommand::HostCallDone(result)) => {
@@ -305,7 +305,7 @@ impl ExtensionActor {
             WriterEnd::Done => {}
             WriterEnd::Stalled => self.session.on_write_stalled(),
             WriterEnd::Broken(error) => {
-                self.log.log_host_line(format_args!("its input is closed: {error}"));
+                self.log.log_host_line(format_args!("standard input is closed: {error}"));
                 self.on_input_closed();
             }
         }
@@ -335,14 +335,16 @@ impl ExtensionActor {
         }
     }
 
-    /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
+    /// Begins the end of the connection. All known facts count; the rest of the pipes is read for a short
+    /// time.
     fn wind_down(&mut self, symptom: &str) {
         let at = Instant::now() + self.session.timeouts().pipe_drain;
         let all_read = self.reader.is_none() && self.decoding.is_none() && self.child.stderr.is_none();
         let left_well = self.child.exit.as_ref().is_some_and(|exit| exit.exited_cleanly);
         match (&self.child.exit, &self.child.process) {
             (Some(_), _) if all_read => {
-                // All it said is known: an extension that may leave and owes nobody an answer did as if it were asked to.
+                // All output is known: an exit of an on-demand extension without open queries counts as a
+                // requested one.
                 if self.on_demand && left_well && self.has_no_open_questions() {
                     self.session.shutdown(now());
                 }
@@ -354,7 +356,7 @@ impl ExtensionActor {
         }
     }
 
-    /// True if nobody waits for an answer, nor has just asked.
+    /// True if no caller waits for an answer or has just sent a query.
     fn has_no_open_questions(&mut self) -> bool {
         while let Some(Ok(command)) = self.inbox.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
             self.on_command(Some(command));
@@ -368,7 +370,7 @@ impl ExtensionActor {
                 SessionOutput::Write { number, line, droppable } => self.write(number, line, droppable),
                 SessionOutput::CloseInput => self.queue.0.close(),
                 SessionOutput::Terminate => self.child.terminate(&self.log),
-                // Whoever asked may have gone; the answer goes with them.
+                // The caller may have gone; the answer is then dropped.
                 SessionOutput::Answer(ticket, answer) => drop(ticket.send(answer)),
                 SessionOutput::Fault(code, message) => self.report_fault(code, message),
                 SessionOutput::Log(text) => self.log.log_limited(&text, now()),
@@ -427,9 +429,9 @@ impl ExtensionActor {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Kills what is left and waits for its end, but not for ever.
+    /// Kills the remaining processes and waits a limited time for their end.
     async fn finish(mut self: Box<Self>) {
-        // Whoever still asks is told at once, and not when the last process is gone.
+        // Callers with open queries are answered now, not after the last process has ended.
         self.inbox = None;
         self.status.remove_all();
         self.calls.cancel_all();

@@ -1,13 +1,14 @@
-//! Things that rarely happen, polled only when one of them has said so.
+//! Polls rare events only after one of them was woken.
 //!
-//! The task behind an extension waits for six things, and nearly always it is one of two that happens. What the other
-//! four cost at every turn would be a good part of what a question costs.
+//! The task behind an extension waits for six sources, and nearly always one of two is ready. Polling the
+//! other four every turn would be a large part of the cost of a query.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Decides whether it is worth polling some futures. They must keep their place when they are dropped and made anew.
+/// Decides whether to poll some futures. The futures must keep their progress when they are dropped and
+/// created again.
 #[derive(Debug)]
 pub(super) struct RareEventPoller {
     mark: Arc<WakeFlag>,
@@ -16,7 +17,7 @@ pub(super) struct RareEventPoller {
 
 #[derive(Debug)]
 struct WakeFlag {
-    /// One of them has something, or has yet to be told whom to wake.
+    /// True if one of the futures is ready or has no waker yet.
     due: AtomicBool,
     task: Mutex<Waker>,
 }
@@ -29,7 +30,7 @@ impl Default for RareEventPoller {
 }
 
 impl RareEventPoller {
-    /// Polls them if one of them has woken this since the last time.
+    /// Polls the futures if one of them was woken since the last poll.
     pub(super) fn poll_if_woken<T>(
         &self,
         context: &mut Context<'_>,
@@ -41,14 +42,14 @@ impl RareEventPoller {
         }
         let polled = all(&mut Context::from_waker(&self.waker));
         if polled.is_ready() {
-            // The others may not have been polled.
-            self.rearm();
+            // The other futures may not have been polled.
+            self.request_poll();
         }
         polled
     }
 
-    /// There is another one among them, which does not know yet whom to wake.
-    pub(super) fn rearm(&self) {
+    /// Requests a poll for a new future, which has no waker yet.
+    pub(super) fn request_poll(&self) {
         self.mark.due.store(true, Ordering::Release);
     }
 }
@@ -84,7 +85,7 @@ mod tests {
     use tokio::task::yield_now;
 
     #[tokio::test]
-    async fn polls_only_when_something_came_and_misses_nothing() {
+    async fn polls_only_after_wake_and_misses_nothing() {
         let (one, mut ones) = mpsc::unbounded_channel();
         let (two, mut twos) = mpsc::unbounded_channel();
         let seldom = RareEventPoller::default();

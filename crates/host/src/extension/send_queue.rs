@@ -1,9 +1,9 @@
-//! Everything that one extension is sent, in one order, so that nobody ever waits for the extension.
+//! The send queue of one extension: all messages in one order, without a wait for the extension.
 //!
-//! A question leaves at once when there is room in the pipe. Events, and all that cannot leave at once, wait in a bounded
-//! queue for the task that writes it, which is started by the first line that has to wait. An event is encoded once for
-//! all extensions; each queue holds a reference to the same bytes, and many lines leave in one system call. The task
-//! notices when the extension stops reading.
+//! A query is written immediately when the pipe has room. Events, and all messages that cannot be written
+//! immediately, wait in a bounded queue for the writer task, which the first waiting line starts. An event is
+//! encoded once for all extensions; each queue holds a reference to the same bytes, and one system call
+//! writes many lines. The task notices when the extension stops reading.
 
 pub(crate) mod event;
 mod lines;
@@ -34,43 +34,43 @@ use event::{EventBatch, EventFilter, EventRun};
 use lines::WaitingLines;
 use pump::EventPump;
 
-/// A pipe takes so much whole or not at all. More is left to the task.
-const AT_ONCE: usize = 4096;
+/// The size up to which a pipe write is atomic. Longer lines are left to the task.
+const MAX_ATOMIC_WRITE: usize = 4096;
 
-/// Lines that leave in one system call.
-const PARTS: usize = 64;
+/// The number of lines in one system call.
+const MAX_WRITE_PARTS: usize = 64;
 
-/// See the module.
+/// The send queue of one extension.
 pub(crate) struct SendQueue {
     state: Mutex<SendQueueState>,
     stall: Duration,
     runtime: Handle,
     pump: Arc<EventPump>,
     mailbox: Weak<mpsc::UnboundedSender<ActorCommand>>,
-    /// Commands in the mailbox that may become lines, which have their place before any event that comes now.
+    /// Mailbox commands that may become lines, which precede any new event.
     ahead: AtomicUsize,
-    /// True if an event was sent since the extension was heard last.
+    /// True if an event was sent since the extension's last sign of life.
     was_told: AtomicBool,
     lost: AtomicUsize,
 }
 
 struct SendQueueState {
-    /// None after the end.
+    /// `None` after the end.
     outlet: Option<StdinWriter>,
     lines: WaitingLines,
     filter: EventFilter,
-    /// The number of the last line that left.
+    /// The number of the last written line.
     written: u64,
-    /// The same for lines that were flushed.
+    /// The number of the last flushed line.
     flushed: u64,
     is_flushed: bool,
-    /// No line is added any more.
+    /// True if no line is accepted any more.
     is_closed: bool,
-    /// The pipe was made larger, or could not be.
+    /// True if the pipe was enlarged or could not be.
     is_wide: bool,
-    /// The pipe is full: the task waits until there is room.
+    /// True if the pipe is full and the task waits for room.
     is_full: bool,
-    /// The pump writes what waits as soon as it is its turn.
+    /// True if the pump writes the waiting lines at its next turn.
     is_pumped: bool,
     task: Option<AbortHandle>,
     idle: Option<Waker>,
@@ -78,18 +78,19 @@ struct SendQueueState {
 
 #[derive(Debug)]
 pub(crate) enum WriterEnd {
-    /// Everything was written and the input closed.
+    /// Everything was written and the input was closed.
     Done,
-    /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
+    /// The extension read nothing for too long. Half a frame may have been written, so the connection is
+    /// unusable.
     Stalled,
     Broken(io::Error),
 }
 
-/// The end of the queue that the extension's task holds. The extension's input is closed when it is dropped.
+/// The end of the queue that the extension's task holds. Dropping it closes the extension's input.
 pub(crate) struct QueueOwner(pub(crate) Arc<SendQueue>);
 
 impl SendQueue {
-    /// Has nothing to write yet. Must be called within a tokio runtime.
+    /// Creates an empty queue. Must be called within a tokio runtime.
     pub(crate) fn new(
         outlet: StdinWriter,
         stall: Duration,
@@ -125,14 +126,14 @@ impl SendQueue {
         }
     }
 
-    /// Adds a line that must arrive; false when there is no room for it. Never waits.
+    /// Adds a line that must arrive; returns false when there is no room. Never waits.
     pub(crate) fn push(self: &Arc<Self>, number: u64, text: String) -> bool {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
-        // A question as a rule: put into the queue first, it would take 2 % longer.
+        // Usually a query: queueing it first would cost 2 % more time.
         let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
         if left == text.len() {
             state.note_written(Some(number));
@@ -149,7 +150,7 @@ impl SendQueue {
     }
 
     pub(crate) fn push_droppable(self: &Arc<Self>, text: String) {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed {
             return;
@@ -193,7 +194,7 @@ impl SendQueue {
         }
     }
 
-    /// Has new events written by the pump. While the pipe is full, the task waits for room anyway.
+    /// Passes new events to the pump. While the pipe is full, the task waits for room anyway.
     fn hand_to_pump(self: &Arc<Self>, mut state: MutexGuard<'_, SendQueueState>) {
         let is_due = !state.is_full && !std::mem::replace(&mut state.is_pumped, true);
         if is_due && !self.pump.add(self) {
@@ -209,14 +210,14 @@ impl SendQueue {
         }
     }
 
-    /// Notes that so many events were lost on their way to the queue.
+    /// Records that this number of events was lost before the queue.
     pub(crate) fn push_gap(self: &Arc<Self>, events: u64) {
         let mut state = self.lock();
         state.lines.push_gap(events);
         self.hand_rest_to_task(state);
     }
 
-    /// Sets which events the extension is sent from now on, and whether it is told how many it lost.
+    /// Sets the subscribed events, and whether the extension receives the number of lost events.
     pub(crate) fn subscribe(&self, filter: EventFilter, reports_gaps: bool) {
         let mut state = self.lock();
         self.pump.add_watched(&filter);
@@ -224,35 +225,35 @@ impl SendQueue {
         state.lines.reports_gaps = reports_gaps;
     }
 
-    /// Closes the extension's input as soon as all lines are written.
+    /// Closes the extension's input after all lines are written.
     pub(crate) fn close(self: &Arc<Self>) {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         state.is_closed = true;
         self.hand_rest_to_task(state);
     }
 
-    /// Notes a sign of life.
+    /// Records a sign of life.
     pub(crate) fn note_sign_of_life(&self) {
         self.was_told.store(false, Ordering::Relaxed);
     }
 
-    /// The number of the last line that left.
+    /// Returns the number of the last flushed line.
     pub(crate) fn flushed_lines(&self) -> u64 {
         self.lock().flushed
     }
 
-    /// Gives all queues the events that came before.
-    pub(crate) fn distribute(&self) {
-        self.pump.distribute();
+    /// Distributes all staged events to the queues.
+    pub(crate) fn distribute_events(&self) {
+        self.pump.distribute_events();
     }
 
-    /// A command is about to be put into the mailbox that may become a line: later events wait behind it.
+    /// Announces a command that may become a line; later events wait for it.
     pub(crate) fn expect_command(&self) {
         self.ahead.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Commands that were put into the mailbox and are not yet carried out.
+    /// Returns the number of mailbox commands that are not carried out yet.
     pub(crate) fn pending_commands(&self) -> usize {
         self.ahead.load(Ordering::Relaxed)
     }
@@ -271,18 +272,18 @@ impl SendQueue {
         }
     }
 
-    /// Tells the extension's task something, unless it is gone.
+    /// Sends the extension's task a command, unless the task has ended.
     fn notify(&self, command: ActorCommand) {
         if let Some(mailbox) = self.mailbox.upgrade() {
             _ = mailbox.unbounded_send(command);
         }
     }
 
-    /// Writes what waits as far as there is room at this moment: the pump's turn.
+    /// Writes waiting lines as far as the pipe has room: one turn of the pump.
     fn write_some(self: &Arc<Self>) {
         let mut state = self.lock();
         state.is_pumped = false;
-        // The task alone may wait for room, or its waker would be lost.
+        // Only the task may wait for room, or its waker would be lost.
         if !state.is_full && !state.lines.is_empty() {
             _ = state.poll_lines(&mut Context::from_waker(Waker::noop()));
             state.is_full = false;
@@ -290,7 +291,7 @@ impl SendQueue {
         self.hand_rest_to_task(state);
     }
 
-    /// Leaves what did not leave at once to the task.
+    /// Leaves the unwritten lines to the task.
     fn hand_rest_to_task(self: &Arc<Self>, mut state: MutexGuard<'_, SendQueueState>) {
         if !state.is_due() {
             return;
@@ -316,17 +317,17 @@ impl SendQueue {
 }
 
 impl SendQueueState {
-    /// True if the task has something to do.
+    /// True if the task has work.
     fn is_due(&self) -> bool {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
     }
 
-    /// Writes the beginning of a short line as far as there is room at this moment. A failure is left to the task, which
+    /// Writes the beginning of a short line as far as the pipe has room. A failure is left to the task, which
     /// tries again.
     fn write_at_once(&mut self, text: &[u8]) -> usize {
         let mut nobody = Context::from_waker(Waker::noop());
         match &mut self.outlet {
-            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
+            Some(outlet) if text.len() <= MAX_ATOMIC_WRITE && !self.is_full => {
                 match Pin::new(outlet).poll_write(&mut nobody, text) {
                     Poll::Ready(Ok(written)) => written,
                     Poll::Ready(Err(_)) | Poll::Pending => 0,
@@ -336,24 +337,24 @@ impl SendQueueState {
         }
     }
 
-    /// Writes all lines as far as there is room at this moment, if they are short.
+    /// Writes all lines as far as the pipe has room, if the lines are short.
     fn write_waiting(&mut self) {
-        // The task alone may wait for room, or its waker would be lost.
-        if self.lines.bytes() <= AT_ONCE && !self.is_full {
+        // Only the task may wait for room, or its waker would be lost.
+        if self.lines.bytes() <= MAX_ATOMIC_WRITE && !self.is_full {
             _ = self.poll_lines(&mut Context::from_waker(Waker::noop()));
             self.is_full = false;
         }
     }
 
-    /// Notes that lines up to this number have left, and flushes them if that takes no time.
+    /// Records that lines up to this number were written, and flushes them if that does not block.
     fn note_written(&mut self, number: Option<u64>) {
         self.written = number.unwrap_or(self.written);
         self.is_flushed = false;
-        // Not flushed, they are the task's.
+        // Unflushed lines are left to the task.
         _ = self.poll_flush(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Waits until there is something to do.
+    /// Waits until the task has work.
     fn poll_due(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.is_due() {
             return Poll::Ready(());
@@ -375,14 +376,14 @@ impl SendQueueState {
         }
     }
 
-    /// Writes as many lines as there is room for. Only a pipe that is being read is made larger: what waits in a pipe
-    /// that nobody reads would count as delivered.
+    /// Writes as many lines as the pipe has room for. Only a pipe that is being read is enlarged: lines in an
+    /// unread pipe would count as delivered.
     fn poll_lines(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(outlet) = &mut self.outlet else {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         };
         let (_, was_begun) = self.lines.first_line_progress();
-        let mut slices = [IoSlice::new(&[]); PARTS];
+        let mut slices = [IoSlice::new(&[]); MAX_WRITE_PARTS];
         let used = self.lines.fill_slices(&mut slices);
         let parts = slices.get(..used).unwrap_or_default();
         let polled = Pin::new(&mut *outlet).poll_write_vectored(context, parts);
@@ -393,7 +394,7 @@ impl SendQueueState {
         };
         let (rest, is_begun) = self.lines.first_line_progress();
         if was_begun && is_begun && rest > LONG_LINE && !std::mem::replace(&mut self.is_wide, true) {
-            outlet.widen();
+            outlet.enlarge_pipe();
         }
         self.note_written(number);
         Poll::Ready(Ok(()))
@@ -409,7 +410,7 @@ impl SendQueueState {
     }
 }
 
-/// The task that writes. Any progress starts the stall's time again.
+/// The writer task. Any progress restarts the stall timeout.
 async fn write_all(queue: Arc<SendQueue>) {
     let end = loop {
         poll_fn(|context| queue.lock().poll_due(context)).await;
@@ -424,7 +425,7 @@ async fn write_all(queue: Arc<SendQueue>) {
     state.is_closed = true;
     state.outlet = None;
     drop(state);
-    // A task that is gone needs no word.
+    // A task that ended needs no notification.
     queue.notify(ActorCommand::WriterEnd(end));
 }
 

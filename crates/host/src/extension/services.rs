@@ -1,4 +1,5 @@
-//! Services of the host for extensions: it runs tools of the program around it for them, under the agent's hooks.
+//! Services of the host for extensions: runs tools of the embedding program for them, under the agent's
+//! hooks.
 
 mod desk;
 
@@ -16,7 +17,7 @@ pub use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 
 pub(crate) struct ServiceProvider {
     services: Arc<dyn ExtensionToolSource>,
-    /// The caller that runs them, as soon as there is an agent.
+    /// The runner of the tools, once there is an agent.
     caller: watch::Sender<Option<ExtensionToolRunner>>,
     calls: AtomicU64,
 }
@@ -26,7 +27,7 @@ impl ServiceProvider {
         Arc::new(Self { services, caller: watch::Sender::new(None), calls: AtomicU64::new(0) })
     }
 
-    /// From here on, calls are made under the hooks of this agent.
+    /// Sets the agent whose hooks apply to all later calls.
     pub(crate) fn set_caller(&self, caller: ExtensionToolRunner) {
         self.caller.send_replace(Some(caller));
     }
@@ -36,14 +37,15 @@ impl ServiceProvider {
     }
 }
 
-/// Returns the reach of an extension with permissions: the workspace, and what its own process may open.
+/// Returns the paths that an extension with permissions may use: the workspace, and the paths of its own
+/// sandbox.
 pub(crate) fn granted_paths(
     fs: &FsPermissions,
     workspace: &Path,
     data: &Path,
     home: Option<&Path>,
 ) -> AllowedPaths {
-    // What cannot be read as a place was refused when it was granted.
+    // Paths that cannot be parsed were refused when they were granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {
         let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
         read.map(|path| path.resolve(workspace, data)).collect()

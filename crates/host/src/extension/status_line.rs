@@ -1,7 +1,8 @@
-//! The status line, as far as it is the extensions': which process says what in it.
+//! The extensions' part of the status line: the items of each process.
 //!
-//! While an extension is replaced, two of its processes may run. Of an item that both have, the later one's text counts;
-//! what only one has goes with that one, and what an unfit new process has hidden comes back.
+//! While an extension is replaced, two of its processes may run. If both have an item, the text of the later
+//! process is shown. An item of only one process disappears with that process. Items that a failed new
+//! process has hidden reappear.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +14,19 @@ use crate::extension::frontend::Frontend;
 /// The items of one process, by key.
 type StatusTexts = BTreeMap<String, String>;
 
-/// See the module.
+/// The status items of all extensions.
 pub(crate) struct StatusLine {
     frontend: Arc<dyn Frontend>,
     items: Mutex<StatusItems>,
-    /// Held while something is changed and shown, so that it is shown in the order in which it changed. Not the lock of
-    /// the items themselves: a front end may ask which there are.
+    /// Held while an item is changed and shown, so that the front end receives changes in order. This is
+    /// separate from the lock of the items, because a front end may query the items.
     turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct StatusItems {
     last: u64,
-    /// The processes of each extension that say something, the earlier ones first.
+    /// The processes of each extension that have items, the earlier ones first.
     processes: BTreeMap<ExtensionName, BTreeMap<u64, StatusTexts>>,
 }
 
@@ -56,11 +57,11 @@ impl StatusLine {
 impl StatusItems {
     fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
         let mut processes = self.processes.get(extension)?.values().rev();
-        processes.find_map(|said| said.get(key))
+        processes.find_map(|texts| texts.get(key))
     }
 }
 
-/// The part of one process in the status line. What it says there goes with it, however it ends.
+/// Writes the items of one process. They are removed when the process ends.
 pub(crate) struct StatusLineWriter {
     line: Arc<StatusLine>,
     extension: ExtensionName,
@@ -68,12 +69,12 @@ pub(crate) struct StatusLineWriter {
 }
 
 impl StatusLineWriter {
-    /// An item says something else; one without a text is gone.
+    /// Changes an item; an empty text removes it.
     pub(crate) fn set(&self, key: &str, text: String) {
-        self.update_item(key, |said| {
+        self.update_item(key, |texts| {
             _ = match text.is_empty() {
-                true => said.remove(key),
-                false => said.insert(key.to_owned(), text),
+                true => texts.remove(key),
+                false => texts.insert(key.to_owned(), text),
             };
         });
     }
@@ -81,11 +82,12 @@ impl StatusLineWriter {
     pub(crate) fn remove_all(&self) {
         let keys: Vec<String> = {
             let items = self.line.items();
-            let said = items.processes.get(&self.extension).and_then(|processes| processes.get(&self.number));
-            said.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+            let texts =
+                items.processes.get(&self.extension).and_then(|processes| processes.get(&self.number));
+            texts.into_iter().flat_map(BTreeMap::keys).cloned().collect()
         };
         for key in keys {
-            self.update_item(&key, |said| _ = said.remove(&key));
+            self.update_item(&key, |texts| _ = texts.remove(&key));
         }
     }
 
@@ -95,9 +97,9 @@ impl StatusLineWriter {
         let mut items = line.items();
         let before = items.text(extension, key).cloned();
         let processes = items.processes.entry(extension.clone()).or_default();
-        let said = processes.entry(*number).or_default();
-        change(said);
-        if said.is_empty() {
+        let texts = processes.entry(*number).or_default();
+        change(texts);
+        if texts.is_empty() {
             processes.remove(number);
         }
         if processes.is_empty() {
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_says_goes_with_it() {
+    fn items_disappear_with_their_process() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let place = line.register_process(&name);
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_process_hides_the_old_one_and_loses_nothing_to_it() {
+    fn new_process_hides_items_of_old_one() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let (old, new) = (line.register_process(&name), line.register_process(&name));
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_unfit_process_has_hidden_comes_back() {
+    fn hidden_items_reappear_after_failed_process() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
         let (old, new) = (line.register_process(&name), line.register_process(&name));

@@ -1,19 +1,19 @@
-//! Owners of tools and commands. Pure.
+//! Owners of tool and command names. Pure.
 //!
-//! At the start the order of the extensions decides; later, whoever came first keeps a name, so that nobody can
-//! take over a tool the model already knows.
+//! At the start, the order of the extensions decides. Later, the first owner keeps a name, so that no
+//! extension can take over a tool that the model already knows.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use haft_protocol::ids::ExtensionName;
 
-/// The names of one kind. Upper and lower case are one: users type either, and models and guards would take `Bash` for
-/// `bash`.
+/// The names of one kind. Names are case-insensitive: users type either case, and models and gates would
+/// mistake `Bash` for `bash`.
 #[derive(Debug, Default)]
 pub(crate) struct NameRegistry {
     reserved: HashSet<String>,
-    /// The most that all together can have; none means any number.
+    /// The maximum number of names of all extensions together; `None` for no limit.
     most: Option<usize>,
     owners: HashMap<String, ExtensionName>,
     reported: HashSet<(ExtensionName, String)>,
@@ -22,26 +22,26 @@ pub(crate) struct NameRegistry {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClaimOutcome {
     Granted,
-    /// Somebody else has it; say so.
+    /// Another owner has the name; report it.
     Lost {
         /// The owner, for people.
         to: String,
     },
-    /// Nobody has it, and no more can be had.
+    /// The name is free, but the limit is reached.
     Full {
         most: usize,
     },
-    /// It is not, and that was said.
+    /// The name was refused before, and that was reported.
     LostBefore,
 }
 
 impl NameRegistry {
-    /// No names taken but these, which no extension can have.
+    /// Creates a catalog in which only these names are taken, which no extension can have.
     pub(crate) fn new(reserved: &[String]) -> Self {
         Self { reserved: reserved.iter().map(|name| name.to_ascii_lowercase()).collect(), ..Self::default() }
     }
 
-    /// No more than this many, whoever has them.
+    /// Limits the number of names of all extensions together.
     pub(crate) fn with_limit(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
     }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_together_have_no_more_than_the_most() {
+    fn limits_names_of_all_extensions() {
         let mut names = NameRegistry::new(&["bash".to_owned()]).with_limit(2);
         let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
         assert_eq!(names.claim("one", &a), ClaimOutcome::Granted);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_one_keeps_a_name_and_a_loser_is_named_once() {
+    fn first_owner_keeps_name_and_conflict_is_reported_once() {
         let mut names = NameRegistry::new(&["bash".to_owned()]);
         let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
         assert_eq!(names.claim("weather", &a), ClaimOutcome::Granted);

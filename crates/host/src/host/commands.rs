@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::sanitize::strip_hidden_chars;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
@@ -22,13 +22,13 @@ use crate::wire::fault::{CallError, FaultCode};
 pub struct CommandOutcome {
     /// The extension that ran it.
     pub extension: ExtensionName,
-    /// The action that it wants. A display, an insertion or a panel has been passed on to event sink or front end
-    /// already; a prompt and a failure are the caller's. A prompt says in its first line whose it is. It is for the
-    /// model as it stands, and never read as a command, whatever it begins with.
+    /// The requested action. A display, an insertion or a panel was already passed to the event sink or the
+    /// front end. A prompt and a failure are left to the caller. The first line of a prompt names its origin.
+    /// The prompt is sent to the model unchanged and is never parsed as a command.
     pub action: CommandAction,
 }
 
-/// Why a command has no outcome.
+/// The reason why a command has no outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
@@ -38,14 +38,14 @@ pub enum CommandError {
         /// The command.
         name: String,
     },
-    /// A newer question about the same command took the place of this one.
-    #[error("a newer question about /{name} took the place of this one")]
+    /// A newer completion request for the same command replaced this one.
+    #[error("a newer completion request for /{name} replaced this one")]
     Superseded {
         /// The command.
         name: String,
     },
-    /// The extension failed; that was reported.
-    #[error("extension {extension}/{name} failed: it {detail}")]
+    /// The extension failed; the failure was reported.
+    #[error("extension {extension}/{name} failed: {detail}")]
     Failed {
         /// The extension.
         extension: ExtensionName,
@@ -72,7 +72,7 @@ pub(super) async fn run(
         return Err(CommandError::Unknown { name: name.to_owned() });
     };
     let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
-    match invoke(&entry, cancel, command).await {
+    match invoke_command(&entry, cancel, command).await {
         Ok(action) => {
             let action = label_prompt(&inner.shared, &info, action);
             apply_action(&inner.shared, &info.extension, &action);
@@ -103,7 +103,7 @@ pub(super) async fn complete(
     answer.map_err(|SupersededCompletion| CommandError::Superseded { name: info.name })
 }
 
-async fn invoke(
+async fn invoke_command(
     entry: &ManagedExtension,
     cancel: &CancellationToken,
     command: InvokeCommand,
@@ -115,7 +115,7 @@ async fn invoke(
     extension.query_or_report(cancel, command, what, deadline, FaultCode::FrameInvalid).await
 }
 
-/// Finds a command by its name. Upper and lower case are one, unless a command has exactly this name.
+/// Finds a command by its name. Names are case-insensitive, but an exact match wins.
 fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtension>)> {
     let mut known = inner.claim_commands();
     let exact = known.iter().position(|(info, _)| info.name == name);
@@ -124,13 +124,13 @@ fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtens
     Some(known.swap_remove(found))
 }
 
-/// Adds its origin to a prompt, and removes the characters that nobody can see.
+/// Adds the origin to a prompt and removes invisible characters.
 fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction) -> CommandAction {
     let CommandAction::Prompt(text) = action else { return action };
     let read = strip_hidden_chars(&text);
     let CommandInfo { name, extension, .. } = info;
     shared.reporter(extension).report_hidden_text(read.hidden, &format!("the prompt of command {name}"));
-    let origin = match is_up(Defence::CommandOrigin) {
+    let origin = match is_up(Defense::CommandOrigin) {
         true => format!("[from extension {extension}, command {name}]\n"),
         false => String::new(),
     };

@@ -19,21 +19,21 @@ use crate::wire::fault::FaultCode;
 
 pub use haft_packages::discovery::DiscoveredExtensions;
 
-/// Finds the extensions to run. Discovery, flags such as `--no-ext` and trust are its business.
+/// Finds the extensions to run. Responsible for discovery, flags such as `--no-ext`, and trust.
 pub type SpecSource = Arc<dyn Fn() -> DiscoveredExtensions + Send + Sync>;
 
 /// The state that the clones of one host share.
 pub(super) struct HostState {
     pub(super) shared: Arc<HostContext>,
     pub(super) results: Arc<ResultFiles>,
-    /// The texts of tools as the model was told them before.
+    /// The pinned texts of tools.
     pub(super) pins: Arc<ToolTextPins>,
     pub(super) turns: Arc<TurnTracker>,
     pub(super) source: SpecSource,
     pub(super) gates: Arc<GateMonitor>,
     pub(super) set: Mutex<ActiveExtensions>,
     pub(super) completing: CompletionTracker,
-    /// One start, restart, reload or shutdown at a time.
+    /// Serializes start, restart, reload and shutdown.
     pub(super) turnstile: tokio::sync::Mutex<()>,
 }
 
@@ -42,7 +42,7 @@ impl HostState {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn extensions(&self) -> Vec<Arc<ManagedExtension>> {
+    pub(super) fn active_extensions(&self) -> Vec<Arc<ManagedExtension>> {
         self.set().entries.clone()
     }
 
@@ -51,13 +51,13 @@ impl HostState {
     }
 
     pub(super) async fn wait_until_settled(&self) {
-        for entry in self.extensions() {
+        for entry in self.active_extensions() {
             entry.wait_until_settled().await;
         }
     }
 
-    /// Asks the source, and reports what could not be read.
-    pub(super) fn discover(&self) -> DiscoveredExtensions {
+    /// Calls the source, and reports unreadable extensions.
+    pub(super) fn discover_extensions(&self) -> DiscoveredExtensions {
         let found = (self.source)();
         for fault in &found.faults {
             (self.shared.events)(AgentEvent::ExtensionError(fault.clone()));
@@ -65,27 +65,27 @@ impl HostState {
         found
     }
 
-    /// Claims the names of all tools, in order; `granted` is told each tool that got its own.
+    /// Claims the names of all tools, in order; calls `granted` for each tool that got its name.
     pub(super) fn claim_tools(&self, granted: impl FnMut(&Arc<ManagedExtension>, &OfferedTool)) {
         let lost = self.set().claim_tools(&self.pins, granted);
         self.pins.save();
         lost.report(&self.shared);
     }
 
-    /// Claims the names of all commands, in order, and returns the commands that got their own.
+    /// Claims the names of all commands, in order, and returns the commands that got their names.
     pub(super) fn claim_commands(&self) -> Vec<(CommandInfo, Arc<ManagedExtension>)> {
         let (owned, lost) = self.set().claim_commands();
         lost.report(&self.shared);
         owned
     }
 
-    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
-    /// required gates that the new ones in it did not put up.
-    pub(super) fn announce(&self, new: &[Arc<ManagedExtension>]) {
+    /// Activates a new set: claims names in the order of the set, and reports required hooks to which a new
+    /// extension did not subscribe.
+    pub(super) fn activate_names(&self, new: &[Arc<ManagedExtension>]) {
         for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
             for hook in entry.missing_intercepts() {
                 let text =
-                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
+                    format!("is required for {0} but did not subscribe to it; {0} is blocked", hook.name());
                 self.shared.reporter(entry.name()).report_fault(FaultCode::HookError, text);
             }
         }

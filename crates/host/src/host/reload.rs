@@ -1,8 +1,8 @@
-//! Reload: new extensions beside the old ones, and then in their place.
+//! Reload: starts new extensions beside the old ones, and then replaces the old ones.
 
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 
 use super::inner::HostState;
@@ -17,15 +17,15 @@ use crate::wire::fault::{ExtensionFailure, FaultCode};
 /// The outcome of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadStats {
-    /// Extensions that ran before and were stopped: replaced, or not there any more.
+    /// Extensions that ran before and were stopped: replaced or no longer found.
     pub stopped: usize,
-    /// Extensions that were found and started, or only bring files.
+    /// Extensions that were found and started, or only provide files.
     pub loaded: usize,
-    /// Of those, the ones that are ready.
+    /// The number of loaded extensions that are ready.
     pub ready: usize,
-    /// Extensions that go on as they were, because what is there now does not work.
+    /// Extensions that were kept unchanged, because their new version does not work.
     pub kept: usize,
-    /// The failures; each was reported as an event, too.
+    /// The failures, each of which was also reported as an event.
     pub errors: Vec<ExtensionFault>,
 }
 
@@ -36,12 +36,12 @@ struct ReloadPlan {
     new: Vec<Arc<ManagedExtension>>,
     leaving: Vec<Arc<ManagedExtension>>,
     kept: usize,
-    /// Why no tool may run, if so.
+    /// The reason why all tools are blocked, if so.
     blocked: Option<String>,
 }
 
 pub(super) async fn reload(inner: &HostState) -> ReloadStats {
-    let _turn = match is_up(Defence::OneReload) {
+    let _turn = match is_up(Defense::OneReload) {
         true => Some(inner.turnstile.lock().await),
         false => None,
     };
@@ -52,7 +52,7 @@ pub(super) async fn reload(inner: &HostState) -> ReloadStats {
         inner.set().entries.iter().cloned().partition(|entry| entry.survives_reload);
     inner.pins.clear_cache();
     inner.completing.reset(None);
-    let found = inner.discover();
+    let found = inner.discover_extensions();
     let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
     let (started, mut errors) = start_found(&inner.shared, found, &streams, StartMode::AllAtOnce);
     wait_until_settled(&started).await;
@@ -73,19 +73,20 @@ pub(super) async fn reload(inner: &HostState) -> ReloadStats {
     ReloadStats { kept: plan.kept, stopped: install_plan(inner, plan, streams).await, ..stats }
 }
 
-/// Puts the new set in place and waits until those that leave are gone. Returns how many of them ran.
+/// Installs the new set and waits until the leaving extensions have ended. Returns the number of those that
+/// ran.
 async fn install_plan(inner: &HostState, plan: ReloadPlan, streams: Vec<Arc<ManagedExtension>>) -> usize {
     let ReloadPlan { entries, new, leaving, blocked, .. } = plan;
     let entries = streams.into_iter().chain(entries).collect();
     replace_set(inner, ActiveExtensions::new(&inner.shared.config, entries, blocked), &new, &leaving);
-    inner.announce(&new);
+    inner.activate_names(&new);
     let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
     leaving.iter().for_each(|entry| entry.retire());
     wait_until_gone(&leaving).await;
     ran
 }
 
-/// From here on the new ones are asked, also by whoever holds an old one.
+/// Directs all queries to the new extensions, also those of callers that hold an old entry.
 fn replace_set(
     inner: &HostState,
     all: ActiveExtensions,
@@ -96,7 +97,7 @@ fn replace_set(
     *set = all;
     for old in leaving {
         if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
-            // Nobody else sets it: an entry leaves once.
+            // This is the only place that sets it: an entry leaves once.
             _ = old.successor.set(Arc::clone(next));
         }
     }
@@ -108,12 +109,12 @@ impl ReloadPlan {
         started: Vec<Arc<ManagedExtension>>,
         unreadable: &[ExtensionFault],
     ) -> Self {
-        let stays = is_up(Defence::OldStays);
+        let stays = is_up(Defense::OldStays);
         let mut plan = Self::default();
         for new in started {
             let before = old.iter().find(|old| old.name() == new.name());
             match before {
-                // What does not run is not worth keeping: the newer failure says more.
+                // An extension that does not run is not worth keeping: the newer failure is more useful.
                 Some(before) if stays && !is_ready(&new) && keeps_working(before) => {
                     plan.keep_extension(before);
                     plan.leaving.push(new);
@@ -155,7 +156,7 @@ fn is_ready(entry: &ManagedExtension) -> bool {
     entry.state() == ExtensionState::Ready || entry.stage() == LifecycleStage::Idle
 }
 
-/// True if it works, or will again by itself.
+/// True if the extension works or will be restarted automatically.
 fn keeps_working(entry: &ManagedExtension) -> bool {
     let greeted =
         |extension: ExtensionHandle| extension.snapshot().greeted && extension.snapshot().is_alive();

@@ -1,4 +1,4 @@
-//! The extensions of the moment, in order, and who owns which name.
+//! The current extensions in order, and the owners of names.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use crate::wire::fault::FaultCode;
 /// A command that a user can type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandInfo {
-    /// Without the slash.
+    /// The name without the slash.
     pub name: String,
-    /// One line; may be empty.
+    /// The description in one line; may be empty.
     pub description: String,
     /// The extension that runs it.
     pub extension: ExtensionName,
-    /// True if its extension says what may follow it: [`Host::complete_command`](crate::Host::complete_command).
+    /// True if the extension offers completions: [`Host::complete_command`](crate::Host::complete_command).
     pub completes: bool,
 }
 
-/// The extensions of the moment, in order, and who owns which name.
+/// The current extensions in order, and the owners of names.
 pub(super) struct ActiveExtensions {
     pub(super) entries: Vec<Arc<ManagedExtension>>,
     tools: NameRegistry,
@@ -34,7 +34,7 @@ pub(super) struct ActiveExtensions {
 }
 
 impl ActiveExtensions {
-    /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
+    /// Creates the set, ordered by origin and then as found. No name is claimed yet.
     pub(super) fn new(
         config: &HostConfig,
         mut entries: Vec<Arc<ManagedExtension>>,
@@ -46,7 +46,7 @@ impl ActiveExtensions {
         Self { entries, tools, commands, blocked }
     }
 
-    /// Claims the names of all tools, in order. `granted` is told each tool that got its own.
+    /// Claims the names of all tools, in order. Calls `granted` for each tool that got its name.
     pub(super) fn claim_tools(
         &mut self,
         pins: &ToolTextPins,
@@ -71,9 +71,12 @@ impl ActiveExtensions {
                         continue;
                     }
                     ClaimOutcome::LostBefore => continue,
-                    ClaimOutcome::Lost { to } => format!("tool {}: {to} has that name", tool.name),
+                    ClaimOutcome::Lost { to } => format!("tool {}: the name belongs to {to}", tool.name),
                     ClaimOutcome::Full { most } => {
-                        format!("tool {}: all extensions together have {most} tools already", tool.name)
+                        format!(
+                            "tool {}: all extensions together already have {most} tools, which is the limit",
+                            tool.name
+                        )
                     }
                 };
                 lost.add(entry, FaultCode::RegisterRejected, rejected);
@@ -82,7 +85,7 @@ impl ActiveExtensions {
         lost
     }
 
-    /// Claims the names of all commands, in order, and returns the commands that got their own.
+    /// Claims the names of all commands, in order, and returns the commands that got their names.
     pub(super) fn claim_commands(&mut self) -> (Vec<(CommandInfo, Arc<ManagedExtension>)>, RejectedNames) {
         let (mut owned, mut lost) = (Vec::new(), RejectedNames::default());
         for entry in &self.entries {
@@ -98,7 +101,7 @@ impl ActiveExtensions {
                         Arc::clone(entry),
                     )),
                     ClaimOutcome::Lost { to } => {
-                        let text = format!("command /{}: {to} has that name", command.name);
+                        let text = format!("command /{}: the name belongs to {to}", command.name);
                         lost.add(entry, FaultCode::RegisterRejected, text);
                     }
                     ClaimOutcome::Full { .. } | ClaimOutcome::LostBefore => {}
@@ -109,9 +112,9 @@ impl ActiveExtensions {
     }
 }
 
-/// Names that extensions wanted and did not get.
+/// Names that extensions requested and did not get.
 #[derive(Debug, Default)]
-#[must_use = "the extensions have to be told"]
+#[must_use = "the rejections must be reported"]
 pub(super) struct RejectedNames(Vec<(ExtensionName, FaultCode, String)>);
 
 impl RejectedNames {
@@ -119,7 +122,7 @@ impl RejectedNames {
         self.0.push((entry.name().clone(), code, text));
     }
 
-    /// Reports them. The lock of the set must not be held, because a sink may ask the host something.
+    /// Reports the names. The caller must not hold the lock of the set, because a sink may call the host.
     pub(super) fn report(self, shared: &HostContext) {
         for (name, code, text) in self.0 {
             shared.reporter(&name).report_fault(code, text);

@@ -1,4 +1,4 @@
-//! Starting extensions, and how long a start waits for them.
+//! Starts extensions and waits for them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -26,23 +26,23 @@ use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
 use crate::supervision::supervisor::RestartPolicy;
 use crate::wire::fault::FaultCode;
 
-/// Starts the streams and all that is found, and waits as a start does.
+/// Starts the streams and all found extensions, and waits for the start.
 pub(super) async fn start_first(inner: &HostState, streams: Vec<(ExtensionSpec, Connection)>) {
     let shared = &inner.shared;
     let _turn = inner.turnstile.lock().await;
     let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
     let (mut entries, _) = start_all(shared, streams, &[], StartMode::AllAtOnce);
-    let found = inner.discover();
+    let found = inner.discover_extensions();
     let blocked = found.blocked.clone();
     let (started, _) = start_found(shared, found, &entries, StartMode::AsDeclared);
     entries.extend(started);
     *inner.set() = ActiveExtensions::new(&shared.config, entries.clone(), blocked);
     wait_for_start(shared, &entries).await;
-    inner.announce(&entries);
+    inner.activate_names(&entries);
 }
 
-/// Starts the extensions that were found, beside those that are there. Returns also those that cannot be started,
-/// because their name is taken.
+/// Starts the found extensions beside the existing ones. Also returns those whose name is taken and that
+/// cannot be started.
 pub(super) fn start_found(
     shared: &Arc<HostContext>,
     found: DiscoveredExtensions,
@@ -53,7 +53,7 @@ pub(super) fn start_found(
     start_all(shared, specs, beside, begin)
 }
 
-/// Starts all of these; none waits for another, save for its turn at the gate.
+/// Starts all of these. They do not wait for each other, except at the start gate.
 fn start_all(
     shared: &Arc<HostContext>,
     specs: Vec<(ExtensionSpec, Option<Connection>)>,
@@ -66,7 +66,7 @@ fn start_all(
     for (spec, connection) in specs {
         if let Some(first) = names.get(&spec.name) {
             let message = format!(
-                "not started from {}: an extension of this name runs from {}",
+                "not started from {}: another extension of this name runs from {}",
                 spec.dir.display(),
                 first.display()
             );
@@ -118,7 +118,7 @@ fn start_one(
         });
         tokio::spawn(keeper.run(connection));
     }
-    // Asked once: a start looks at every extension each time that one of them changes.
+    // Computed once: a start checks every extension each time one of them changes.
     let was_silent = !waits && shared.silent.contains(&spec);
     let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
     let (timeouts, loosened) = (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
@@ -136,8 +136,9 @@ fn start_one(
     })
 }
 
-/// The offers that stand in for an extension until its first use; none for one that starts at once, as each does that
-/// the command line names or that is required. A declaration that breaks a rule is reported and does not count.
+/// Returns the declared offers of an extension until its first use. Returns `None` for an extension that
+/// starts immediately, such as a required one or one from the command line. An invalid declaration is
+/// reported and ignored.
 fn stand_in(shared: &HostContext, spec: &ExtensionSpec) -> Option<Arc<ExtensionOffers>> {
     let is_process = matches!(spec.launch, LaunchPlan::Process { .. });
     let may_wait = is_process && spec.origin != ExtensionOrigin::Explicit && !spec.roles.required;
@@ -145,20 +146,21 @@ fn stand_in(shared: &HostContext, spec: &ExtensionSpec) -> Option<Arc<ExtensionO
     match declared_offers(activation, spec.permissions.as_ref(), &shared.limits) {
         Ok(offers) => Some(Arc::new(offers)),
         Err(why) => {
-            let text = format!("manifest: {why}; the extension starts at once");
+            let text =
+                format!("manifest: {why}; the declaration is ignored, and the extension starts immediately");
             shared.reporter(&spec.name).report_fault(FaultCode::RegisterRejected, text);
             None
         }
     }
 }
 
-/// Waits as a start does; not at all when the end has begun. Those that were given up are remembered.
+/// Waits for the start, but not once the shutdown has begun. Remembers the extensions that were too slow.
 async fn wait_for_start(shared: &HostContext, entries: &[Arc<ManagedExtension>]) {
     let mut changes = shared.changes.subscribe();
     let mut calm = None;
     let all = async {
         loop {
-            // One after the other: looking at all of them at each change would take long where many start.
+            // One after the other: checking all of them at each change would be slow with many extensions.
             for entry in entries {
                 entry.wait_for_stage(|stage| progress_of(entry, stage) != StartProgress::Busy).await;
             }
@@ -168,7 +170,7 @@ async fn wait_for_start(shared: &HostContext, entries: &[Arc<ManagedExtension>])
             match next_wait(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
                 StartWait::No => return,
                 StartWait::Until(at) if at <= now => return,
-                // Whether time has passed or something has changed: the next round sees.
+                // The next round checks whether the time is over or the state has changed.
                 StartWait::Until(at) => _ = timeout_at(at, changes.changed()).await,
                 StartWait::ForChange => _ = changes.changed().await,
             }
@@ -214,17 +216,17 @@ pub(super) async fn wait_until_settled(entries: &[Arc<ManagedExtension>]) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StartMode {
     AsDeclared,
-    /// All at once: whoever reloads wants to know that they work.
+    /// All immediately, so that a reload shows whether they work.
     AllAtOnce,
 }
 
-/// The progress of one extension, as far as a start cares.
+/// The progress of one extension, as far as it matters to the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartProgress {
     Settled,
-    /// It is waited for, or has yet to be started.
+    /// The start waits for the extension, or the extension has yet to be started.
     Busy,
-    /// It has not said hello, or is not ready, and is waited for until then.
+    /// The extension has sent no hello or is not ready; the start waits until this time.
     Slow {
         until: Instant,
     },
@@ -237,8 +239,9 @@ enum StartWait {
     ForChange,
 }
 
-/// Waits for all that must be waited for; for slow ones until their time is up, and a margin longer than for the others.
-/// `calm` is since when only slow ones are left.
+/// Returns the next wait. The start waits for all required extensions. It waits for slow ones until their
+/// time is over, and a margin longer than for the others. `calm` is the time since which only slow ones are
+/// left.
 fn next_wait(
     progress: &[StartProgress],
     calm: &mut Option<Instant>,
@@ -264,7 +267,7 @@ mod tests {
     const MARGIN: Duration = Duration::from_millis(50);
 
     #[test]
-    fn slow_ones_have_their_time_and_the_margin_behind_the_others() {
+    fn waits_for_slow_extensions_until_margin() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let slow = |ms| StartProgress::Slow { until: at(ms) };

@@ -1,4 +1,4 @@
-//! The connection of the two sides.
+//! The connection to an extension.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::wire::outlet::StdinWriter;
 use crate::wire::pipe::StdoutReader;
 use crate::wire::scratch;
 
-/// The connection of the two sides.
+/// The connection to an extension.
 pub(crate) enum Connection {
     Process(Box<(ExtensionProcess, ProcessPipes)>),
-    /// Any pair of streams: an extension in this program, a test.
+    /// A pair of streams: an extension in this program, or a test.
     Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
 }
 
@@ -37,8 +37,8 @@ pub(crate) fn open_connection(connection: Connection, log: &Arc<ExtensionLog>) -
     }
 }
 
-/// Reads standard error until it ends, so that an extension never blocks on it. What is dropped is read slowly: one
-/// that prints without end must not keep the thread that everybody shares.
+/// Reads standard error until its end, so that an extension never blocks on it. Output beyond the limit is
+/// read slowly, so that endless output does not occupy the shared thread.
 async fn drain_stderr(mut stderr: ChildStderr, log: Arc<ExtensionLog>) {
     let logged = |text: &[u8]| (!text.is_empty()).then(|| log.log_stderr(text, Instant::now().into_std()));
     while let Ok(Some(room)) = scratch::read(&mut stderr, scratch::LARGEST, logged).await {

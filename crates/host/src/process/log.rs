@@ -1,7 +1,7 @@
-//! One log file an extension: what it prints to standard error, and what the host has to say about it.
+//! One log file for each extension, with its standard error and the host's messages about it.
 //!
-//! Bounded in every direction: the file in size with one rotation, the rate at which an extension can fill it,
-//! and what is kept in memory for the report of its end.
+//! All sizes are bounded: the file, with one rotation; the rate of an extension's output; and the tail in
+//! memory for the exit report.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,17 +18,17 @@ use haft_protocol::ids::ExtensionName;
 use crate::timeouts::LOG_WINDOW;
 use crate::wire::fault::{ExtensionFailure, PRINTED};
 
-/// The end of what an extension printed, kept for the report of its exit.
-const TAIL: usize = 4 * 1024;
+/// The size of the output tail that is kept for the exit report.
+const TAIL_BYTES: usize = 4 * 1024;
 
 const TAIL_LINES: usize = 20;
 
-/// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
+/// Returns the path of an extension's log: `ext-<name>.log`, always inside `dir` for every name.
 pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
     dir.join(format!("ext-{}.log", safe_file_name(name.as_str())))
 }
 
-/// The log of one extension. Without a directory it only keeps the tail.
+/// The log of one extension. Without a directory, only the tail is kept.
 #[derive(Debug)]
 pub(crate) struct ExtensionLog {
     inner: Mutex<LogWriter>,
@@ -37,9 +37,9 @@ pub(crate) struct ExtensionLog {
 #[derive(Debug)]
 struct LogWriter {
     path: Option<PathBuf>,
-    /// A log is moved aside when it is this long; there is one older one.
+    /// The size at which a log is rotated; one older log is kept.
     longest: u64,
-    /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
+    /// The bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
     burst: usize,
     file: Option<File>,
     opened: bool,
@@ -51,8 +51,8 @@ struct LogWriter {
 }
 
 impl ExtensionLog {
-    /// The log of an extension in `dir`. Its file is opened, or created, by the first line. One that cannot be is told
-    /// about by `tracing` and is no reason not to start.
+    /// Creates the log of an extension in `dir`. The first line opens or creates the file. A failure is
+    /// reported by `tracing` and does not prevent the start.
     pub(crate) fn new(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
         let path = dir.map(|dir| log_path(dir, name));
         let inner = LogWriter {
@@ -72,26 +72,26 @@ impl ExtensionLog {
 
     pub(crate) fn log_host_line(&self, text: impl fmt::Display) {
         self.with_writer(|inner| {
-            // Where nothing is written, nothing need be put into words.
+            // Without a file, no formatting is needed.
             if inner.path.is_some() {
                 inner.append(host_line(&text.to_string()).as_bytes());
             }
         });
     }
 
-    /// A line about a failure, without what it quotes of this log: that stands above it.
+    /// Logs a failure without its quote of this log, which precedes it.
     pub(crate) fn log_failure(&self, ExtensionFailure { code, message }: &ExtensionFailure) {
         let tail = self.tail();
         let quoted = message.strip_suffix(&tail).and_then(|rest| rest.strip_suffix(PRINTED));
         self.log_host_line(format_args!("{code}: {}", quoted.unwrap_or(message)));
     }
 
-    /// A line of the host about something that an extension can make it say without end.
+    /// Logs a host line that an extension can cause without end.
     pub(crate) fn log_limited(&self, text: &str, now: Instant) {
         self.with_writer(|inner| inner.append_limited(host_line(text).as_bytes(), now));
     }
 
-    /// Logs bytes that the extension printed to standard error. Says whether more of it would be kept now.
+    /// Logs bytes from standard error. Returns true if more output would be stored now.
     pub(crate) fn log_stderr(&self, bytes: &[u8], now: Instant) -> bool {
         self.with_writer(|inner| {
             inner.append_stderr(bytes, now);
@@ -99,7 +99,7 @@ impl ExtensionLog {
         })
     }
 
-    /// A line of the host, after which the extension has no more to print.
+    /// Logs the last line of the host; the extension prints nothing after it.
     pub(crate) fn log_last(&self, text: &str) {
         self.with_writer(|inner| {
             inner.report_dropped();
@@ -107,7 +107,7 @@ impl ExtensionLog {
         });
     }
 
-    /// Another process begins: what the one before printed belongs to its end.
+    /// Clears the tail for a new process: earlier output belongs to the previous process.
     pub(crate) fn clear_tail(&self) {
         self.with_writer(|inner| inner.tail.clear());
     }
@@ -129,7 +129,7 @@ fn host_line(text: &str) -> String {
 }
 
 impl LogWriter {
-    fn reopen(&mut self) -> io::Result<()> {
+    fn reopen_file(&mut self) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         if let Some(dir) = path.parent() {
             fs::create_dir_all(dir)?;
@@ -141,13 +141,13 @@ impl LogWriter {
     }
 
     fn append_stderr(&mut self, bytes: &[u8], now: Instant) {
-        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
-        let excess = self.tail.len().saturating_sub(TAIL);
+        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL_BYTES)));
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..excess);
         self.append_limited(bytes, now);
     }
 
-    /// Appends what fits into the window, and counts the rest.
+    /// Appends the part that fits into the window, and counts the rest.
     fn append_limited(&mut self, bytes: &[u8], now: Instant) {
         if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
             self.window = Some(now);
@@ -170,7 +170,7 @@ impl LogWriter {
 
     fn append(&mut self, bytes: &[u8]) {
         if let Err(error) = self.try_append(bytes) {
-            tracing::warn!(%error, path = ?self.path, "extension log cannot be written any more");
+            tracing::warn!(%error, path = ?self.path, "cannot write the extension log");
             self.file = None;
             self.path = None;
         }
@@ -178,7 +178,7 @@ impl LogWriter {
 
     fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !std::mem::replace(&mut self.opened, true) {
-            self.reopen()?;
+            self.reopen_file()?;
         }
         let added = bytes.len() as u64;
         if self.length + added > self.longest
@@ -186,7 +186,7 @@ impl LogWriter {
         {
             self.file = None;
             fs::rename(path, path.with_extension("log.1"))?;
-            self.reopen()?;
+            self.reopen_file()?;
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         file.write_all(bytes)?;
@@ -203,14 +203,14 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_name_never_leaves_the_directory() {
+    fn log_path_stays_in_directory() {
         let path = log_path(Path::new("/logs"), &ExtensionName::new("../weather"));
         assert_eq!(path.parent(), Some(Path::new("/logs")));
         assert!(path.display().to_string().starts_with("/logs/ext-_.._weather-"), "{}", path.display());
     }
 
     #[test]
-    fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
+    fn drops_and_counts_flood_within_file_limit() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
         let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
@@ -229,7 +229,7 @@ mod tests {
         assert!(new.ends_with("[haft] the end\n"));
     }
 
-    /// What the log holds after so much was printed in one second.
+    /// Checks the log after this many bytes within one second.
     #[track_caller]
     fn check_second(printed: usize, dropped: &str) {
         let dir = tempfile::tempdir().unwrap();
@@ -242,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_said_at_the_end_at_the_latest() {
+    fn reports_dropped_bytes_at_end() {
         check_second(STDERR_PER_SECOND, "");
         check_second(STDERR_PER_SECOND + 1, "\n[haft] 1 bytes dropped: too much output at once\n");
     }
 
     #[test]
-    fn a_log_is_moved_aside_when_it_would_be_too_long() {
+    fn rotates_long_log() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let limits = Limits { max_log: 16, ..Limits::default() };
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_on_a_flood_are_a_flood_too() {
+    fn limits_host_lines_about_flood() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
         let (log, now) = (ExtensionLog::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_does_not_repeat_what_stands_in_the_log() {
+    fn failure_does_not_repeat_logged_output() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_the_last_lines() {
+    fn tail_keeps_last_lines() {
         let log = ExtensionLog::new(None, &ExtensionName::new("x"), &Limits::default());
         for line in 0..1000 {
             log.log_stderr(format!("line {line}\n").as_bytes(), Instant::now());

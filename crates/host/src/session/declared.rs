@@ -1,5 +1,5 @@
-//! The offers that a manifest declares for an extension that waits for its first use, and their comparison with those
-//! that the extension registers once it runs.
+//! The offers that a manifest declares for an extension that waits for its first use, and their comparison
+//! with the registered offers.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use haft_protocol::ext::{Limits, RegisterCommand, Subscribe};
 use super::granted::{reject_tool, split_granted};
 use super::offers::{ExtensionOffers, OfferedTool};
 
-/// The offers of `activation`, under the rules for a registration, or what is wrong with the first that breaks one.
+/// Returns the declared offers of `activation`, or a message about the first invalid one. The rules are those
+/// for a registration.
 pub(crate) fn declared_offers(
     activation: &Activation,
     granted: Option<&Permissions>,
@@ -41,13 +42,13 @@ pub(crate) fn declared_offers(
     if let Some(rejected) = rejected.into_iter().next() {
         return Err(rejected.reason);
     }
-    // Known events without a role have nothing wrong with them.
+    // Known events without a role are always valid.
     offers.subscribe(asked);
     Ok(offers)
 }
 
-/// The differences between the declared offers and the registered ones, fit to follow "it"; none when those that count
-/// are the same. An extension may watch more events than those that start it.
+/// Returns the differences between the declared and the registered offers as text; `None` if they match. An
+/// extension may watch more events than those that start it.
 pub(crate) fn describe_difference(
     declared: &ExtensionOffers,
     registered: &ExtensionOffers,

@@ -1,6 +1,6 @@
 //! The effect of each line of an extension on its session.
 //!
-//! A process hook only replies; whatever it prints beside that is noise, which is logged and skipped: many print to
+//! A process hook only replies. All other lines from it are logged and skipped, because many hooks print to
 //! standard output by mistake.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainSpan};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
@@ -28,7 +28,7 @@ use super::{ConnectionPhase, ExtensionSession, SessionOutput};
 use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
 
-/// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
+/// The number of lines before hello that may be invalid frames: package managers print greetings.
 const JUNK_BEFORE_HELLO: u32 = 20;
 
 /// The form of every reply, for messages.
@@ -41,14 +41,14 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// A line came that somebody else has read, with this [`line_decoder`](Self::line_decoder).
-    pub(crate) fn handle_decoded(&mut self, heard: DecodedLine, now: Instant) {
+    /// Handles a line that was decoded elsewhere with this [`line_decoder`](Self::line_decoder).
+    pub(crate) fn handle_decoded(&mut self, decoded_line: DecodedLine, now: Instant) {
         if self.is_closed() {
             return;
         }
-        match heard.content {
-            LineContent::Frame(frame) => self.on_decoded(frame, heard.bytes, now),
-            LineContent::Reply(reply) => self.on_reply(reply, heard.bytes, now),
+        match decoded_line.content {
+            LineContent::Frame(frame) => self.on_decoded(frame, decoded_line.bytes, now),
+            LineContent::Reply(reply) => self.on_reply(reply, decoded_line.bytes, now),
         }
     }
 
@@ -59,10 +59,10 @@ impl<T> ExtensionSession<T> {
         now: Instant,
     ) {
         match frame {
-            Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: mended }) => {
-                if mended {
+            Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: is_repaired }) => {
+                if is_repaired {
                     let kind = codec::FrameSet::kind(&frame);
-                    self.out.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
+                    self.out.log(format!("replaced an unpaired surrogate in a {kind} frame with U+FFFD"));
                 }
                 if is_unrequested(&frame, &self.phase) {
                     self.count_unrequested(bytes, now);
@@ -73,28 +73,28 @@ impl<T> ExtensionSession<T> {
                 self.count_unrequested(bytes, now);
                 self.on_unknown(&kind, now);
             }
-            Err(unreadable) if is_up(Defence::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
+            Err(unreadable) if is_up(Defense::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
             Err(_) => {}
         }
     }
 
-    /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
-    pub(crate) fn handle_tail(&mut self, heard: DecodedLine, now: Instant) -> Option<usize> {
-        match heard.content {
+    /// Handles the last line, without a newline. Returns its length if it is an incomplete frame.
+    pub(crate) fn handle_tail(&mut self, decoded_line: DecodedLine, now: Instant) -> Option<usize> {
+        match decoded_line.content {
             LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), .. })) => {
-                self.on_frame(frame, heard.bytes, now);
+                self.on_frame(frame, decoded_line.bytes, now);
             }
             LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Unknown { .. }, .. }) | Err(_)) => {
-                return Some(heard.bytes);
+                return Some(decoded_line.bytes);
             }
-            LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, heard.bytes, now),
-            LineContent::Reply(Err(_)) => return Some(heard.bytes),
+            LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, decoded_line.bytes, now),
+            LineContent::Reply(Err(_)) => return Some(decoded_line.bytes),
         }
         None
     }
 
-    /// Returns the decoder of a line. The reader keeps to the line's limit of the moment; a question dropped since must
-    /// not fail its late answer.
+    /// Returns the decoder of a line. The reader keeps the line limit of its start: a query that was dropped
+    /// since then must not make its late answer fail.
     pub(crate) fn line_decoder(&self) -> LineDecoder {
         let limits = &self.facts.limits;
         let bounds =
@@ -114,14 +114,14 @@ impl<T> ExtensionSession<T> {
             | ConnectionPhase::Draining { .. } => {}
         }
         match frame {
-            // It was slow to start, and is not answered any more.
+            // The extension was slow to start and receives no answer any more.
             ExtensionFrame::Hello(_) if !self.has_greeted() => {
                 self.too_late = true;
-                self.out.log("said hello when it was asked to leave".to_owned());
+                self.out.log("sent hello after the shutdown request".to_owned());
                 self.out.announce_change();
             }
             ExtensionFrame::Hello(_) => {
-                self.out.report(FaultCode::FrameInvalid, "said hello twice".to_owned())
+                self.out.report(FaultCode::FrameInvalid, "sent hello twice".to_owned())
             }
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
@@ -152,7 +152,7 @@ impl<T> ExtensionSession<T> {
 
     fn on_first_frame(&mut self, frame: ExtensionFrame, now: Instant) {
         let ExtensionFrame::Hello(hello) = frame else {
-            if !is_up(Defence::FirstFrame) {
+            if !is_up(Defense::FirstFrame) {
                 return;
             }
             let kind = codec::FrameSet::kind(&frame);
@@ -163,29 +163,29 @@ impl<T> ExtensionSession<T> {
     }
 
     fn on_hello(&mut self, hello: Hello, now: Instant) {
-        if let Some(other) = hello.other_version().filter(|_| is_up(Defence::ProtocolVersion)) {
+        if let Some(other) = hello.other_version().filter(|_| is_up(Defense::ProtocolVersion)) {
             let text = format!(
-                "speaks version {} of the protocol, haft speaks {PROTOCOL_VERSION}",
+                "speaks version {} of the protocol, but haft speaks version {PROTOCOL_VERSION}",
                 excerpt(other.as_bytes())
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
         let greeting = match &mut self.facts.dialect {
             SessionDialect::Native(greeting) => greeting.take(),
-            // It sends no frames.
+            // A hook sends no frames.
             SessionDialect::Hook(_) => None,
         };
         match greeting.map(|greeting| greeting.line().and_then(|line| self.out.check_line_length(line))) {
             Some(Ok(ack)) => self.out.write(ack, false),
             Some(Err(detail)) => {
-                return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));
+                return self.fail(FaultCode::HelloInvalid, format!("could not be sent a greeting: {detail}"));
             }
-            // A second hello does not come here.
+            // A second hello is handled before this point.
             None => {}
         }
         if hello.name != self.facts.name.as_str() {
-            let (said, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
-            let text = format!("calls itself {said}, its manifest says {named}; {named} is used");
+            let (sent_name, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
+            let text = format!("sent the name {sent_name}, but its manifest has {named}; haft uses {named}");
             self.out.report(FaultCode::HelloInvalid, text);
         }
         self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
@@ -241,7 +241,8 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// It may not register this: the user reads it, and the extension, if it wants to.
+    /// Rejects a registration. The user sees the reason, and the extension receives it if it announced the
+    /// capability.
     fn reject_registration(&mut self, rejected: RegisterRejected, now: Instant) {
         self.out.report(FaultCode::RegisterRejected, rejected.reason.clone());
         if self.offers.has_capability(capability::REGISTER_REJECTED) {
@@ -254,7 +255,7 @@ impl<T> ExtensionSession<T> {
             let kind = QuestionKind::from_response(&response).response_type();
             return self.on_stray(kind, response.id(), bytes, now);
         };
-        if open.kind != QuestionKind::from_response(&response) && is_up(Defence::AnswerKinds) {
+        if open.kind != QuestionKind::from_response(&response) && is_up(Defense::AnswerKinds) {
             let (got, due) =
                 (QuestionKind::from_response(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
@@ -266,9 +267,9 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// A response to no open question. One that merely comes late was reported when its deadline passed.
+    /// Handles a response to no open query. A late response was reported when its deadline passed.
     fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
-        if !is_up(Defence::StrayAnswers) {
+        if !is_up(Defense::StrayAnswers) {
             return;
         }
         let past = self.pending.take_fate(id);
@@ -282,14 +283,12 @@ impl<T> ExtensionSession<T> {
             }
             Some(QuestionFate::Answered) => {
                 self.out
-                    .report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
+                    .report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one request"));
             }
             None if matches!(self.phase, ConnectionPhase::Draining { .. }) => {
                 self.out.log(format!("late {kind} {id}"))
             }
-            None => {
-                self.out.report(FaultCode::UnknownId, format!("sent a {kind} for {id}, which nobody asked"))
-            }
+            None => self.out.report(FaultCode::UnknownId, format!("sent a {kind} with the unknown id {id}")),
         }
     }
 
@@ -299,8 +298,8 @@ impl<T> ExtensionSession<T> {
             return self.fail(FaultCode::HelloInvalid, text);
         }
         let kind = excerpt(kind.as_bytes());
-        let text = format!("sent a frame of unknown type {kind:?}, which is ignored");
-        if !is_up(Defence::UnknownTypes) {
+        let text = format!("sent a frame of unknown type {kind:?}; the frame is ignored");
+        if !is_up(Defense::UnknownTypes) {
             return self.fail(FaultCode::FrameUnknownType, text);
         }
         let pause = self.facts.timeouts.unknown_type_pause;
@@ -315,7 +314,8 @@ impl<T> ExtensionSession<T> {
         let error = &unreadable.error;
         let code = FaultCode::from(error);
         if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.close_answered(id)) {
-            // A gate whose answer cannot be read is a failed gate, and the message should say so.
+            // An unreadable answer of a gate is a failure of the gate, and the message must be clear about
+            // that.
             let code = if open.kind == QuestionKind::Intercept { FaultCode::HookError } else { code };
             self.out.push_fault(code, format!("{}: {error}", open.what));
             let answer = CallError::BadResponse { detail: error.to_string() };
@@ -325,19 +325,19 @@ impl<T> ExtensionSession<T> {
         if matches!(error, DecodeError::Malformed { .. }) {
             if matches!(self.phase, ConnectionPhase::AwaitHello { .. }) {
                 return self
-                    .fail(FaultCode::HelloInvalid, format!("its first frame is not a hello: {error}"));
+                    .fail(FaultCode::HelloInvalid, format!("the first frame is not a hello: {error}"));
             }
             return self.out.report(code, error.to_string());
         }
         self.on_junk(code, &unreadable, now);
     }
 
-    /// A line that is no frame. What an author prints by mistake is text and does no harm; what is no text at all comes
-    /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
+    /// Handles a line that is not a frame. Text that an author prints by mistake is harmless. Binary data
+    /// comes from a program without this protocol, so waiting for its hello is pointless.
     fn on_junk(&mut self, code: FaultCode, unreadable: &MalformedLine, now: Instant) {
         let MalformedLine { error, garbled, excerpt, .. } = unreadable;
-        if *garbled && self.unasked.count_garbled(now) && is_up(Defence::GarbledLines) {
-            let text = format!("sent line after line that is no text: {error} in {excerpt:?}");
+        if *garbled && self.unasked.count_garbled(now) && is_up(Defense::GarbledLines) {
+            let text = format!("sent several lines that are not text: {error} in {excerpt:?}");
             return self.fail(code, text);
         }
         let hint = if code == FaultCode::FrameNotJson {
@@ -350,23 +350,25 @@ impl<T> ExtensionSession<T> {
         if matches!(self.phase, ConnectionPhase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
             self.fail(
                 FaultCode::HelloInvalid,
-                format!("sent {junk} lines that are no frames instead of hello"),
+                format!("sent {junk} lines that are not frames instead of hello"),
             );
         }
     }
 
     fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
         if self.calls.contains(&call.id) {
-            // An answer could be taken for that of the other.
+            // An answer could be mistaken for the answer to the other call.
             self.count_unrequested(bytes, now);
             let id = excerpt(call.id.as_str().as_bytes());
-            let text = format!("made a host_call {id} while another of that id is under way; it is not done");
+            let text = format!(
+                "sent host_call {id} while another call with that id runs; the second call is ignored"
+            );
             return self.out.report(FaultCode::FrameInvalid, text);
         }
         match self.calls.begin(call, &self.facts, self.phase == ConnectionPhase::Ready, self.out.lines) {
-            Ok(wanted) => {
+            Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
-                self.out.push(SessionOutput::Call(wanted));
+                self.out.push(SessionOutput::Call(request));
             }
             Err(refused) => {
                 self.count_unrequested(bytes, now);
@@ -376,7 +378,7 @@ impl<T> ExtensionSession<T> {
     }
 
     fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
-        // A call that is over was answered, and the two have crossed.
+        // The call was answered, and the two messages crossed.
         self.count_unrequested(bytes, now);
         if self.calls.contains(&id) {
             self.out.push(SessionOutput::CancelCall(id));
@@ -415,7 +417,7 @@ impl<T> ExtensionSession<T> {
         if !self.watch.take_ping(&pong.id) {
             self.count_unrequested(0, now);
             let id = excerpt(pong.id.as_str().as_bytes());
-            self.out.report(FaultCode::UnknownId, format!("sent a pong for {id}, which nobody asked"));
+            self.out.report(FaultCode::UnknownId, format!("sent a pong with the unknown id {id}"));
         }
     }
 
@@ -437,7 +439,7 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// Reports once how many registrations were too many: at `ready`, or when the first one comes after it.
+    /// Reports the number of surplus registrations once: at `ready`, or at the first surplus one after it.
     pub(super) fn report_surplus(&mut self) {
         if matches!(self.phase, ConnectionPhase::Registering { .. }) {
             return;
@@ -445,22 +447,22 @@ impl<T> ExtensionSession<T> {
         let Some(surplus) = self.out.reports.take_surplus() else { return };
         let (tools, commands) = (self.facts.limits.max_tools, self.facts.limits.max_commands);
         let text = format!(
-            "registered {surplus} more than it may: the first {tools} tools and {commands} commands are kept"
+            "registered {surplus} tools or commands beyond the limit; the first {tools} tools and {commands} commands are kept"
         );
         self.out.report(FaultCode::RegisterRejected, text);
     }
 
     fn on_reply(&mut self, reply: Result<HookReply, NonReplyLine>, bytes: usize, now: Instant) {
         match reply {
-            Ok(HookReply { id, outcome, repaired: mended }) => {
-                if mended {
-                    self.out.log(format!("half of a surrogate pair in reply {id} became U+FFFD"));
+            Ok(HookReply { id, outcome, repaired: is_repaired }) => {
+                if is_repaired {
+                    self.out.log(format!("replaced an unpaired surrogate in reply {id} with U+FFFD"));
                 }
-                let outcome = outcome.map_err(|error| format!("it failed: {error}"));
+                let outcome = outcome.map_err(|error| format!("the hook reported an error: {error}"));
                 self.on_outcome(id, outcome, bytes, now);
             }
             Err(NonReplyLine { unread: UnreadableLine { id: Some(id), detail, .. }, .. }) => {
-                self.on_outcome(id, Err(format!("its reply cannot be read: {detail}; {SHAPE}")), bytes, now);
+                self.on_outcome(id, Err(format!("the reply cannot be read: {detail}; {SHAPE}")), bytes, now);
             }
             Err(NonReplyLine { unread, excerpt }) => {
                 self.count_unrequested(bytes, now);
@@ -469,11 +471,12 @@ impl<T> ExtensionSession<T> {
         }
     }
 
-    /// Reports a line that is nearly a reply once, and logs all others.
+    /// Reports the first line that resembles a reply, and logs all others.
     fn on_noise(&mut self, UnreadableLine { code, detail, .. }: &UnreadableLine, excerpt: &str) {
         if *code == FaultCode::FrameInvalid.as_str() {
-            let text =
-                format!("said what answers nothing, which is skipped: {detail} in {excerpt:?}; {SHAPE}");
+            let text = format!(
+                "sent a line that answers no request and is skipped: {detail} in {excerpt:?}; {SHAPE}"
+            );
             return self.out.report(FaultCode::UnknownId, text);
         }
         self.out.log(format!("skipped: {detail} in {excerpt:?}"));
@@ -499,11 +502,11 @@ impl<T> ExtensionSession<T> {
         self.out.push(SessionOutput::Answer(open.ticket, answer));
     }
 
-    /// Handles the reply to the hello; its description of itself does not matter.
+    /// Handles the reply to the hello; the content of the reply is ignored.
     fn on_hello_reply(&mut self, outcome: Result<RawJson, String>) {
         let refused = match outcome {
             Ok(result) if result.is_object() => None,
-            Ok(_) => Some(r#"its result is no object; expected {"ok":true}"#.to_owned()),
+            Ok(_) => Some(r#"the result is not an object; expected {"ok":true}"#.to_owned()),
             Err(detail) => Some(detail),
         };
         match refused {
@@ -512,7 +515,7 @@ impl<T> ExtensionSession<T> {
                 self.was_ready = true;
                 self.out.announce_change();
             }
-            Some(detail) => self.fail(FaultCode::HelloInvalid, format!("hook.hello: {detail}")),
+            Some(detail) => self.fail(FaultCode::HelloInvalid, format!("failed hook.hello: {detail}")),
         }
     }
 }
@@ -522,9 +525,9 @@ fn is_registration(frame: &ExtensionFrame) -> bool {
     matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
 }
 
-/// True if the line is counted as one that nobody asked for. Calls to the host are counted when they are admitted or
-/// refused. Answers cost nothing if they answer something, which is checked later. Registrations before `ready` are not
-/// counted either: the time for them is limited, and a generated extension may have many.
+/// True if the line counts as unrequested. Calls to the host are counted when they are admitted or refused.
+/// Answers to open queries are free, which is checked later. Registrations before `ready` are free too: their
+/// time is limited, and a generated extension may have many.
 fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
     match frame {
         ExtensionFrame::ToolResult(_)

@@ -1,4 +1,4 @@
-//! The answer to an extension's hello. What is the same for all of them is put into words once.
+//! The answer to an extension's hello. The common part is encoded once.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
 use haft_protocol::{RawJson, codec};
 use serde::Serialize;
 
-/// The part of a hello that is the same for every extension: a `hello_ack` without the places of one, or why it has no
-/// form.
+/// The encoded common part of a `hello_ack`, without the fields of one extension, or the reason why it cannot
+/// be encoded.
 pub(crate) type CommonHelloAck = Arc<Result<String, String>>;
 
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ pub(crate) struct PreparedHelloAck {
     places: HelloAckFields,
 }
 
-/// The fields of a `hello_ack` that differ between extensions. What the user set may hold a key.
+/// The fields of a `hello_ack` that differ between extensions. The user's settings may contain a key.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct HelloAckFields {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,17 +37,17 @@ impl PreparedHelloAck {
         Self { common, places }
     }
 
-    /// Returns the part of a hello that is the same for every extension. `ack` must have no places.
+    /// Encodes the common part of a hello. `ack` must not have fields of one extension.
     pub(crate) fn encode_common(ack: HelloAck) -> CommonHelloAck {
         let line = codec::encode(&HostFrame::HelloAck(ack));
-        Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))
+        Arc::new(line.map_err(|error| format!("the message cannot be encoded as JSON: {error}")))
     }
 
     pub(crate) fn line(&self) -> Result<String, String> {
         let common = self.common.as_ref().as_ref().map_err(Clone::clone)?;
         let places = RawJson::from_value(&self.places)
-            .map_err(|error| format!("its places have no JSON form: {error}"))?;
-        // Both are objects, and the first one is not empty: it has a type.
+            .map_err(|error| format!("the directories cannot be encoded as JSON: {error}"))?;
+        // Both are objects, and the first is not empty: it has a type.
         match (common.strip_suffix("}\n"), places.as_str().strip_prefix('{')) {
             (Some(begin), Some(rest)) if rest != "}" => Ok(format!("{begin},{rest}\n")),
             _ => Ok(common.clone()),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_make_the_frame_that_the_whole_would_have_made() {
+    fn joined_parts_equal_whole_frame() {
         check(None, None, None, None, None);
         check(None, None, None, None, Some(r#"{"net":"none","exec":"own"}"#));
         check(Some("/ext"), None, None, None, None);

@@ -1,4 +1,4 @@
-//! The work that a session wants done, in order: lines to write, answers, reports.
+//! The outputs of a session, in order: lines to write, answers, reports.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::wire::fault::{CallError, FaultCode};
 
 #[derive(Debug)]
 pub(crate) enum SessionOutput<T> {
-    /// Write this line. Numbers rise; a droppable one may be left out when the queue is full.
+    /// Write this line. Numbers increase; a droppable line may be omitted when the queue is full.
     Write {
         number: u64,
         line: String,
         droppable: bool,
     },
-    /// Nothing more will be written: the extension's input ends here.
+    /// No more lines follow: close the extension's input.
     CloseInput,
     Terminate,
     Answer(T, Result<QueryAnswer, CallError>),
@@ -27,9 +27,9 @@ pub(crate) enum SessionOutput<T> {
     Log(String),
     Ui(UiUpdate),
     Call(HostCallRequest),
-    /// The extension no longer wants this.
+    /// The extension cancelled this call.
     CancelCall(RequestId),
-    /// The extension no longer wants anything.
+    /// The extension needs none of its calls any more.
     DropCalls,
     Changed,
 }
@@ -50,12 +50,12 @@ pub(crate) struct HostCallRequest {
     pub(crate) args: RawJson,
 }
 
-/// The outputs that nobody has taken yet. Counts the lines, and decides which mistakes are reported.
+/// The pending outputs. Numbers the lines, and decides which faults are reported.
 #[derive(Debug)]
 pub(super) struct OutputQueue<T> {
     pub(super) lines: u64,
     pub(super) reports: ReportLimiter,
-    /// Mistakes are only logged: the extension is being stopped, or gone.
+    /// True if faults are only logged, because the extension is being stopped or has ended.
     is_quiet: bool,
     limits: Arc<Limits>,
     waiting: VecDeque<SessionOutput<T>>,
@@ -84,15 +84,15 @@ impl<T> OutputQueue<T> {
         self.push(SessionOutput::Ui(ui));
     }
 
-    /// Encodes one message, or says why it has no line.
+    /// Encodes one message, or returns the reason why it cannot be sent.
     pub(super) fn encode(&self, words: impl Into<OutboundMessage>) -> Result<String, String> {
         self.check_line_length(words.into().into_line()?)
     }
 
     pub(super) fn check_line_length(&self, line: String) -> Result<String, String> {
-        let most = self.limits.max_result_line;
-        if line.len() > most {
-            return Err(format!("{} bytes are more than the {most} a frame may have", line.len()));
+        let max_bytes = self.limits.max_result_line;
+        if line.len() > max_bytes {
+            return Err(format!("a frame of {} bytes exceeds the limit of {max_bytes}", line.len()));
         }
         Ok(line)
     }
@@ -102,7 +102,7 @@ impl<T> OutputQueue<T> {
         self.push(SessionOutput::Write { number: self.lines, line, droppable });
     }
 
-    /// Announces that state or offers have changed. Announced once for any number of changes in a row.
+    /// Announces a change of state or offers: once for any number of consecutive changes.
     pub(super) fn announce_change(&mut self) {
         if !matches!(self.waiting.back(), Some(SessionOutput::Changed)) {
             self.push(SessionOutput::Changed);
@@ -117,7 +117,7 @@ impl<T> OutputQueue<T> {
         self.push(SessionOutput::Log(text));
     }
 
-    /// Reports a mistake that an author should see, as often as is useful; the log has the rest.
+    /// Reports a fault for the author within the report limits; further faults are only logged.
     pub(super) fn report(&mut self, code: FaultCode, text: String) {
         if self.reports.admit(code) && !self.is_quiet {
             self.push_fault(code, text);
@@ -126,12 +126,12 @@ impl<T> OutputQueue<T> {
         }
     }
 
-    /// Reports no more mistakes from here on.
+    /// Stops reporting faults.
     pub(super) fn stop_reporting(&mut self) {
         self.is_quiet = true;
     }
 
-    /// True if mistakes are not reported any more.
+    /// True if faults are no longer reported.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_quiet
     }

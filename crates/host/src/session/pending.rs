@@ -1,4 +1,5 @@
-//! The open questions of one connection, and the recent ones, so that a late answer is told from an invented one.
+//! The open and recent queries of one connection. The recent ones distinguish a late answer from an invented
+//! one.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -7,22 +8,22 @@ use std::time::{Duration, Instant};
 use haft_protocol::ext::{HostFrame, QueryResponse};
 use haft_protocol::ids::RequestId;
 
-const REMEMBERED: usize = 512;
+const MAX_REMEMBERED: usize = 512;
 
-/// One question that waits for its answer. `T` is whom the answer goes to.
+/// One query that waits for its answer. `T` is the receiver of the answer.
 #[derive(Debug)]
 pub(crate) struct OpenQuestion<T> {
     pub(crate) ticket: T,
     pub(crate) kind: QuestionKind,
-    /// The subject of the question, for people: `tool_call intercept`, `tool weather`.
+    /// The subject of the query, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     pub(crate) until: Instant,
     pub(crate) after: Duration,
-    /// The number of the line that asks, to see whether it ever left.
+    /// The number of the query's line, which shows whether it was written.
     pub(crate) line: u64,
 }
 
-/// Which frame answers a question.
+/// The kind of frame that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuestionKind {
     Command,
@@ -32,7 +33,7 @@ pub(crate) enum QuestionKind {
 }
 
 impl QuestionKind {
-    /// Returns the kind of answer to this frame, if it is a question at all.
+    /// Returns the kind of answer to this frame if it is a query.
     pub(crate) fn from_question(frame: &HostFrame) -> Option<Self> {
         match frame {
             HostFrame::CommandInvoked(_) => Some(Self::Command),
@@ -52,7 +53,7 @@ impl QuestionKind {
         }
     }
 
-    /// Returns the kind of question that this frame answers.
+    /// Returns the kind of query that this frame answers.
     pub(crate) fn from_response(response: &QueryResponse) -> Self {
         match response {
             QueryResponse::Command(_) => Self::Command,
@@ -62,7 +63,7 @@ impl QuestionKind {
         }
     }
 
-    /// The `type` of the answer.
+    /// Returns the `type` of the answer.
     pub(crate) fn response_type(self) -> &'static str {
         match self {
             Self::Command => "command_response",
@@ -73,20 +74,20 @@ impl QuestionKind {
     }
 }
 
-/// The fate of a question that is not open.
+/// The fate of a query that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuestionFate {
     Answered,
-    /// Its time was up, or whoever asked went away.
+    /// The query timed out, or its caller went away.
     Dropped(QuestionKind),
 }
 
 #[derive(Debug)]
 pub(crate) struct PendingQuestions<T> {
-    /// In the order they were asked: there are few at a time, and looking through few is quicker than a hash.
+    /// The open queries in order. There are few at a time, and a linear search is faster than a hash.
     open: VecDeque<(RequestId, OpenQuestion<T>)>,
     past: VecDeque<(RequestId, QuestionFate)>,
-    /// The number of them that are tool calls that were dropped. Counted, because every line that comes asks for it.
+    /// The number of dropped tool calls among the recent queries, because every line needs it.
     dropped_tools: usize,
 }
 
@@ -97,7 +98,7 @@ impl<T> Default for PendingQuestions<T> {
 }
 
 impl<T> PendingQuestions<T> {
-    /// Opens a question. Lines are asked in the order of their numbers.
+    /// Opens a query. Line numbers increase.
     pub(crate) fn insert(&mut self, id: RequestId, open: OpenQuestion<T>) {
         self.open.push_back((id, open));
     }
@@ -110,22 +111,22 @@ impl<T> PendingQuestions<T> {
         self.close(|known, _| known == id, |_| QuestionFate::Answered)
     }
 
-    /// Closes a question that nobody waits for any more.
+    /// Closes a query whose caller went away.
     pub(crate) fn close_dropped(&mut self, id: &RequestId) -> Option<OpenQuestion<T>> {
         self.close(|known, _| known == id, |open| QuestionFate::Dropped(open.kind))
     }
 
-    /// Closes a question whose time is up, the first one that was asked first.
+    /// Closes an overdue query, the oldest first.
     pub(crate) fn close_overdue(&mut self, now: Instant) -> Option<OpenQuestion<T>> {
         self.close(|_, open| open.until <= now, |open| QuestionFate::Dropped(open.kind))
     }
 
-    /// Closes the question that was asked in this line: it could not be.
+    /// Closes the query of this line, which could not be sent.
     pub(crate) fn close_refused(&mut self, line: u64) -> Option<OpenQuestion<T>> {
         self.close(|_, open| open.line == line, |open| QuestionFate::Dropped(open.kind))
     }
 
-    /// Returns the fate of a question that is not open. A dropped one counts as answered from here on.
+    /// Returns the fate of a query that is not open. A dropped query counts as answered from now on.
     pub(crate) fn take_fate(&mut self, id: &RequestId) -> Option<QuestionFate> {
         let (_, past) = self.past.iter_mut().find(|(known, _)| known == id)?;
         let was = std::mem::replace(past, QuestionFate::Answered);
@@ -137,12 +138,12 @@ impl<T> PendingQuestions<T> {
         self.open.iter().map(|(_, open)| open.until).min()
     }
 
-    /// True if a question is open whose line has not left: only the first `flushed` lines have.
+    /// True if an open query was not written yet: only the first `flushed` lines were.
     pub(crate) fn waits_beyond(&self, flushed: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line > flushed)
     }
 
-    /// True if a question is open that was asked in one of the first `lines` lines.
+    /// True if one of the first `lines` lines has an open query.
     pub(crate) fn has_within(&self, lines: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line <= lines)
     }
@@ -151,7 +152,7 @@ impl<T> PendingQuestions<T> {
         self.open.is_empty()
     }
 
-    /// True if a tool's result may still come, and with it a long line.
+    /// True if a tool's result may still arrive, which may be a long line.
     pub(crate) fn expects_result(&self) -> bool {
         self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == QuestionKind::Tool)
     }
@@ -177,7 +178,7 @@ impl<T> PendingQuestions<T> {
     }
 
     fn remember(&mut self, id: RequestId, past: QuestionFate) {
-        if self.past.len() == REMEMBERED
+        if self.past.len() == MAX_REMEMBERED
             && let Some((_, forgotten)) = self.past.pop_front()
         {
             self.dropped_tools -= usize::from(forgotten == QuestionFate::Dropped(QuestionKind::Tool));

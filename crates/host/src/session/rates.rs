@@ -1,4 +1,4 @@
-//! Rates of unrequested lines of an extension. Pure: it takes `now`.
+//! Rates of unrequested lines of an extension. Pure: `now` is a parameter.
 
 use std::time::{Duration, Instant};
 
@@ -6,21 +6,21 @@ use haft_protocol::ext::Limits;
 
 use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
 
-/// A line counts once for each of these that it begins: one that is long costs more than one that is short.
-const PORTION: usize = 64 * 1024;
+/// The size that counts as one line: a long line counts once for each begun portion, because it costs more.
+const PORTION_BYTES: usize = 64 * 1024;
 
-/// So many blank lines count as one frame: somebody may end every frame with one, and nobody sends nothing else.
-const BLANKS: usize = 64;
+/// The number of blank lines that count as one frame, because a frame may end with a blank line.
+const BLANKS_PER_FRAME: usize = 64;
 
-/// The number of lines without any text that are tolerated.
-const GARBLED: usize = 4;
+/// The tolerated number of lines that are not text.
+const MAX_GARBLED: usize = 4;
 
-/// A token bucket, kept as the moment at which it is full again.
+/// A token bucket, stored as the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenBucket {
-    /// The time that one token takes to come back.
+    /// The time in which one token returns.
     interval: Duration,
-    /// The time that all tokens take to come back.
+    /// The time in which all tokens return.
     depth: Duration,
     full_at: Option<Instant>,
 }
@@ -31,14 +31,14 @@ impl TokenBucket {
         Self { interval, depth: interval * burst.max(1), full_at: None }
     }
 
-    /// Takes tokens, those that are not there, too. Returns when that debt is paid, if there is one.
+    /// Takes tokens, also if there are too few. Returns the time at which the debt is paid, if there is one.
     pub(super) fn spend(&mut self, tokens: u32, now: Instant) -> Option<Instant> {
         let full_at = self.full_at_after(tokens, now);
         self.full_at = Some(full_at);
         self.debt_end(full_at, now)
     }
 
-    /// Takes one token, or says when the next one is there.
+    /// Takes one token, or returns the time of the next one.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
         let full_at = self.full_at_after(1, now);
         if let Some(at) = self.debt_end(full_at, now) {
@@ -61,7 +61,7 @@ impl TokenBucket {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RateCheck {
     Within,
-    /// It is not: nothing more is read until this time. `since` is when it began.
+    /// The rate is exceeded: reading pauses until this time. `since` is the start of the excess.
     Over {
         until: Instant,
         since: Instant,
@@ -75,12 +75,12 @@ pub(super) struct RateLimiter {
     calls: TokenBucket,
     notes: TokenBucket,
     blank: usize,
-    /// When the lines began to be too many, and when they last were.
-    over: Option<(Instant, Instant)>,
-    /// When anything last was too much.
-    excess: Option<Instant>,
+    /// The first and the last time at which the rate was exceeded.
+    excess_span: Option<(Instant, Instant)>,
+    /// The time of the last excess of any kind.
+    last_excess: Option<Instant>,
     notes_dropped: u64,
-    garbled: [Option<Instant>; GARBLED],
+    garbled: [Option<Instant>; MAX_GARBLED],
 }
 
 impl RateLimiter {
@@ -90,49 +90,49 @@ impl RateLimiter {
             calls: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
             notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
             blank: 0,
-            over: None,
-            excess: None,
+            excess_span: None,
+            last_excess: None,
             notes_dropped: 0,
-            garbled: [None; GARBLED],
+            garbled: [None; MAX_GARBLED],
         }
     }
 
     pub(super) fn count_line(&mut self, bytes: usize, now: Instant) -> RateCheck {
-        self.spend_lines(tokens(bytes), now)
+        self.spend_lines(token_count(bytes), now)
     }
 
-    /// Counts a call of this many bytes that the host makes. Returns until when nothing more is read, if it is one too
-    /// many. Whoever has much to do is slowed down, and not ended for it: what it says beside is counted apart.
+    /// Counts a host call of this size. Returns the end of the reading pause if the rate is exceeded. A busy extension is
+    /// slowed down and not ended for its calls; its unrequested lines are counted separately.
     pub(super) fn count_call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
-        self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
+        self.calls.spend(u32::try_from(token_count(bytes)).unwrap_or(u32::MAX), now)
     }
 
     pub(super) fn count_blank(&mut self, lines: usize, now: Instant) -> RateCheck {
         self.blank += lines;
-        let tokens = self.blank / BLANKS;
-        self.blank %= BLANKS;
+        let tokens = self.blank / BLANKS_PER_FRAME;
+        self.blank %= BLANKS_PER_FRAME;
         if tokens == 0 { RateCheck::Within } else { self.spend_lines(tokens, now) }
     }
 
-    /// Counts one note and says whether it is shown.
+    /// Counts one note; returns true if it may be shown.
     pub(super) fn count_note(&mut self, now: Instant) -> bool {
         let shown = self.notes.take(now).is_ok();
         self.notes_dropped += u64::from(!shown);
         shown
     }
 
-    /// The notes that were dropped since the last time this was asked.
+    /// Takes the number of dropped notes since the last call.
     pub(super) fn take_dropped_notes(&mut self) -> u64 {
         std::mem::take(&mut self.notes_dropped)
     }
 
-    /// Something was too much. Says whether it is the first after a time of calm.
+    /// Records an excess; returns true if it is the first after a calm period.
     pub(super) fn is_new_excess(&mut self, now: Instant) -> bool {
-        let last = self.excess.replace(now);
+        let last = self.last_excess.replace(now);
         last.is_none_or(|last| now > last + CALM)
     }
 
-    /// Counts a line that is no text at all. Says whether it is one too many.
+    /// Counts a line that is not text; returns true if the limit is exceeded.
     pub(super) fn count_garbled(&mut self, now: Instant) -> bool {
         let [first, ..] = self.garbled;
         self.garbled.rotate_left(1);
@@ -146,14 +146,14 @@ impl RateLimiter {
         let Some(until) = self.lines.spend(u32::try_from(tokens).unwrap_or(u32::MAX), now) else {
             return RateCheck::Within;
         };
-        let since = self.over.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
-        self.over = Some((since, now));
+        let since = self.excess_span.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
+        self.excess_span = Some((since, now));
         RateCheck::Over { until, since }
     }
 }
 
-fn tokens(bytes: usize) -> usize {
-    1 + bytes / PORTION
+fn token_count(bytes: usize) -> usize {
+    1 + bytes / PORTION_BYTES
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_gives_its_burst_at_once_and_then_its_rate() {
+    fn bucket_allows_burst_and_then_rate() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(10, 50);
         let taken = |bucket: &mut TokenBucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debt_is_paid_at_the_rate() {
+    fn debt_is_paid_at_rate() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(10, 2);
         assert_eq!(bucket.spend(2, start), None);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_nothing_is_one_a_second() {
+    fn zero_rate_means_one_per_second() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(0, 0);
         assert_eq!(bucket.take(start), Ok(()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_burst_passes_and_one_more_does_not() {
+    fn allows_burst_but_not_one_more() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits::default());
         for _ in 0..2000 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_counts_for_each_portion() {
+    fn long_line_counts_for_each_portion() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
         assert_eq!(rates.count_line(1024 * 1024, start), RateCheck::Within);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_slowed_down_by_their_number_and_length_and_leave_the_lines_alone() {
+    fn slows_down_calls_separately_from_lines() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
         assert_eq!(rates.count_call(1024 * 1024, start), None);
@@ -223,16 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_count_by_the_dozen() {
+    fn counts_blank_lines_in_groups() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
-        assert_eq!(rates.count_blank(BLANKS, start), RateCheck::Within);
-        assert_eq!(rates.count_blank(BLANKS - 1, start), RateCheck::Within);
+        assert_eq!(rates.count_blank(BLANKS_PER_FRAME, start), RateCheck::Within);
+        assert_eq!(rates.count_blank(BLANKS_PER_FRAME - 1, start), RateCheck::Within);
         assert_ne!(rates.count_blank(1, start), RateCheck::Within);
     }
 
     #[test]
-    fn an_excess_goes_on_until_there_is_calm() {
+    fn excess_lasts_until_calm() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
         let mut since = |ms: u64| {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fifth_garbled_line_within_a_minute_is_too_many() {
+    fn rejects_fifth_garbled_line_within_a_minute() {
         let start = Instant::now();
         let mut rates = RateLimiter::new(&Limits::default());
         let mut garbled = |second| rates.count_garbled(start + seconds(second));

@@ -1,5 +1,5 @@
-//! The frames that an extension sends unasked, within their rates: notes, panels and status items are shown as often as is
-//! useful, and an extension that sends too much is read slowly.
+//! The unrequested frames of an extension, within their rates. Notes, panels and status items are shown as
+//! often as useful, and an extension that sends too much is read more slowly.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,13 +22,13 @@ pub(super) struct UnrequestedFrames {
     rates: RateLimiter,
     panels: PanelQueue,
     status: StatusItemQueue,
-    /// The extension said too much: nothing is read until then.
+    /// The end of the reading pause of an extension that sent too much.
     paused: Option<Instant>,
 }
 
 /// The failure of an extension that sends too much for too long.
 #[derive(Debug)]
-#[must_use = "it ends the connection"]
+#[must_use = "the failure ends the connection"]
 pub(super) struct RateOverrun(pub(super) String);
 
 impl UnrequestedFrames {
@@ -44,17 +44,18 @@ impl UnrequestedFrames {
         }
     }
 
-    /// True while nothing is read. The lines of the extension wait in its pipe, and in the end the extension with them.
+    /// True while reading is paused. The extension's output then waits in its pipe until the extension
+    /// blocks.
     pub(super) fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
 
-    /// When [`due`](Self::due) has something to do.
+    /// Returns the time at which [`process_due`](Self::process_due) has work.
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.paused, self.panels.deadline(), self.status.deadline()].into_iter().flatten().min()
     }
 
-    /// Shows the contents whose turn it is, and ends a pause that is over.
+    /// Shows the contents whose time has come, and ends a pause that is over.
     pub(super) fn process_due<T>(&mut self, now: Instant, out: &mut OutputQueue<T>) {
         self.paused = self.paused.filter(|until| *until > now);
         while let Some(panel) = self.panels.take_due(now) {
@@ -90,12 +91,14 @@ impl UnrequestedFrames {
         self.paused = self.paused.max(Some(until));
         if self.rates.is_new_excess(now) {
             let rate = self.limits.frames_per_second;
-            let text = format!("makes more than {rate} calls to the host a second: it is read slowly");
+            let text = format!(
+                "makes more than {rate} calls to the host per second; haft reads its output more slowly"
+            );
             out.report(FaultCode::RateLimited, text);
         }
     }
 
-    /// Counts a line that is not text. True if it is one too many.
+    /// Counts a line that is not text. Returns true if the limit is exceeded.
     pub(super) fn count_garbled(&mut self, now: Instant) -> bool {
         self.rates.count_garbled(now)
     }
@@ -111,12 +114,13 @@ impl UnrequestedFrames {
         let (rate, after) = (self.limits.frames_per_second, self.timeouts.overrun);
         if now > since + after && !out.is_quiet() {
             let after = after.as_secs_f64();
-            let text = format!("sent more than {rate} lines a second that nobody asked for, for {after} s");
+            let text = format!("sent more than {rate} unrequested lines per second for {after} s");
             return Err(RateOverrun(text));
         }
         if self.rates.is_new_excess(now) {
-            let text =
-                format!("sends more than {rate} lines a second that nobody asked for: it is read slowly");
+            let text = format!(
+                "sends more than {rate} unrequested lines per second; haft reads its output more slowly"
+            );
             out.report(FaultCode::RateLimited, text);
         }
         Ok(())
@@ -129,7 +133,7 @@ impl UnrequestedFrames {
             out.show(UiUpdate::Notify(note));
         } else if self.rates.is_new_excess(now) {
             let rate = self.limits.notes_per_second;
-            let text = format!("shows more than {rate} notes a second: the rest is dropped");
+            let text = format!("shows more than {rate} notes per second; the rest are dropped");
             out.report(FaultCode::RateLimited, text);
         }
     }
@@ -140,7 +144,7 @@ impl UnrequestedFrames {
         }
     }
 
-    /// Logs the number of dropped notes once, when the flood is over.
+    /// Logs the number of dropped notes once, after the flood.
     fn log_dropped_notes<T>(&mut self, out: &mut OutputQueue<T>) {
         match self.rates.take_dropped_notes() {
             0 => {}
@@ -159,7 +163,8 @@ impl UnrequestedFrames {
         out.show(UiUpdate::PanelClose(panel));
     }
 
-    /// Shows the panels that wait: the answer of a command may open a panel, and nothing older must come after it.
+    /// Shows the waiting panels: the answer of a command may open a panel, and older contents must come
+    /// first.
     pub(super) fn flush_panels<T>(&mut self, out: &mut OutputQueue<T>) {
         self.panels.flush().for_each(|panel| out.show(UiUpdate::PanelRender(panel)));
     }
@@ -172,7 +177,7 @@ impl UnrequestedFrames {
         }
     }
 
-    /// Ends with the connection: shows nothing more, and logs the number of notes that were dropped.
+    /// Ends with the connection: shows nothing more, and logs the number of dropped notes.
     pub(super) fn end<T>(&mut self, out: &mut OutputQueue<T>) {
         self.paused = None;
         self.panels.flush().for_each(drop);

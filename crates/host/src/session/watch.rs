@@ -1,4 +1,4 @@
-//! Signs of life of an extension: it has something to do and is silent, or began a line and does not finish it.
+//! Liveness of an extension: detects silence despite open work, and unfinished lines.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -7,15 +7,15 @@ use haft_protocol::ids::RequestId;
 
 use crate::timeouts::Timeouts;
 
-/// Unanswered pings that are remembered, so that a late answer is told from an invented one.
-const REMEMBERED: usize = 8;
+/// The number of remembered unanswered pings, which distinguish a late answer from an invented one.
+const MAX_REMEMBERED: usize = 8;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LivenessAlert {
-    /// Send a ping with this id; it has the number of the line that is written next.
+    /// Send a ping with this id, which contains the number of the next line.
     Ping(RequestId),
     Silent,
-    /// A line of so many bytes is not finished.
+    /// A line of this many bytes is not finished in time.
     Unfinished(usize),
 }
 
@@ -26,16 +26,16 @@ struct PendingPing {
     line: u64,
 }
 
-/// See the module.
+/// The liveness of one connection.
 #[derive(Debug, Default)]
 pub(super) struct LivenessMonitor {
     pub(super) pings: bool,
-    /// The silence began here: something was written, or is open, and nothing was heard since.
+    /// The start of the silence: something was written or is open, and nothing was received since.
     silent: Option<Instant>,
     pending_ping: Option<PendingPing>,
     open: VecDeque<RequestId>,
     sent: u64,
-    /// The line that is being read began here and has so many bytes by now.
+    /// The start time and the current length of the unfinished line.
     unfinished: Option<(Instant, usize)>,
 }
 
@@ -46,25 +46,25 @@ impl LivenessMonitor {
         }
     }
 
-    /// Something was heard. `busy`: it still has something to do.
+    /// Records received input. `busy` is true if the extension still has work.
     pub(super) fn note_heard(&mut self, busy: bool, now: Instant) {
         self.pending_ping = None;
         self.silent = (self.pings && busy).then_some(now);
     }
 
-    /// A read ended so many bytes into a line; `fresh`: the line began in it.
+    /// Records that a read ended this many bytes into a line. `fresh` is true if the line began in this read.
     pub(super) fn note_unfinished(&mut self, bytes: usize, fresh: bool, now: Instant) {
         let since = self.unfinished.filter(|_| !fresh).map_or(now, |(since, _)| since);
         self.unfinished = (bytes > 0).then_some((since, bytes));
     }
 
-    /// True if a ping of this id is answered only now.
+    /// True if this id belongs to a ping that was still unanswered.
     pub(super) fn take_ping(&mut self, id: &RequestId) -> bool {
         let place = self.open.iter().position(|open| open == id);
         place.is_some_and(|place| self.open.remove(place).is_some())
     }
 
-    /// When [`due`](Self::due) wants to be asked.
+    /// Returns the time of the next check by [`take_alert`](Self::take_alert).
     pub(super) fn deadline(&self, timeouts: &Timeouts) -> Option<Instant> {
         let ping = self.silent.map(|since| since + timeouts.ping);
         let life = self.pending_ping.as_ref().map_or(ping, |asked| Some(asked.until));
@@ -72,7 +72,8 @@ impl LivenessMonitor {
         [life, line].into_iter().flatten().min()
     }
 
-    /// Returns the actions that are due. `lines` were written so far, the first `flushed` of them have left.
+    /// Returns the actions that are due. `lines` were written so far, and the first `flushed` of them have
+    /// left.
     pub(super) fn take_alert(
         &mut self,
         timeouts: &Timeouts,
@@ -88,7 +89,7 @@ impl LivenessMonitor {
                 return None;
             }
             if asked.line > flushed {
-                // It cannot know of the ping yet. That it reads at all is the writer's to watch.
+                // The ping has not left yet. The writer detects an extension that does not read.
                 asked.until = now + timeouts.pong;
                 return None;
             }
@@ -97,7 +98,7 @@ impl LivenessMonitor {
         self.silent.filter(|since| *since + timeouts.ping <= now)?;
         self.sent += 1;
         let id = RequestId::new(format!("ping-{}", self.sent));
-        if self.open.len() == REMEMBERED {
+        if self.open.len() == MAX_REMEMBERED {
             self.open.pop_front();
         }
         self.open.push_back(id.clone());

@@ -1,7 +1,7 @@
-//! Remembers over runs how an extension failed when it last ran, for those who ask when nothing runs: `haft ext list`.
-//!
-//! One small file for each that failed, until it is ready again. What it decides about is nothing: every run starts
-//! every extension anew.
+//! Records across runs how an extension last failed, for commands that start nothing, such as `haft ext
+//! list`.
+//! One small file for each failed extension, until it is ready again. The record has no influence: every run
+//! starts every extension.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ const PREFIX: &str = "failed-";
 /// The last failure of an installed extension that has not been ready since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastFailure {
-    /// When, to the millisecond.
+    /// The time of the failure, with millisecond precision.
     pub at: SystemTime,
-    /// The stable name of the failure: what `extension_error` carries as `code`.
+    /// The stable name of the failure, as in the `code` of `extension_error`.
     pub code: String,
-    /// The failure, with the last line that it printed. Its log holds the rest.
+    /// The failure with the last printed line. The log holds the rest.
     pub message: String,
 }
 
-/// Returns the failure of the extension of this name, in this directory, when it last ran. None when it did not, or
-/// when its manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
+/// Returns the last failure of the extension with this name and directory. Returns `None` if there was none
+/// or the manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<LastFailure> {
     read(state, name, dir)?.into_last_failure(dir)
 }
 
-/// As [`last_failure`], of a process hook: none, too, when it was started by another command than it would be now.
+/// Like [`last_failure`], for a process hook. Also returns `None` if its command has changed since.
 pub fn last_failure_of_hook(state: &Path, hook: &ExtensionSpec) -> Option<LastFailure> {
     let record = read(state, &hook.name, &hook.dir)?;
     let is_other =
@@ -50,7 +50,7 @@ fn read(state: &Path, name: &ExtensionName, dir: &Path) -> Option<FailureRecord>
     serde_json::from_str(&text).ok()
 }
 
-/// Returns the launch as text, for comparison alone.
+/// Returns the launch as text, for comparison only.
 fn launch_fingerprint(launch: &LaunchPlan) -> String {
     let text = match launch {
         LaunchPlan::Process { program, args } => {
@@ -62,10 +62,10 @@ fn launch_fingerprint(launch: &LaunchPlan) -> String {
     format!("{:016x}", fnv1a_hash(text.as_bytes()))
 }
 
-/// Forgets what [`last_failure`] and [`starts_slowly`](crate::starts_slowly) know, because the extension was removed, or what
-/// is approved of it is another thing than it was, or was put right, or switched on.
+/// Removes the records of [`last_failure`] and [`starts_slowly`](crate::starts_slowly), because the extension
+/// was removed, changed, repaired or enabled.
 pub fn forget_failure(state: &Path, name: &ExtensionName, dir: &Path) {
-    // Mostly there is none.
+    // Usually there is no record.
     _ = fs::remove_file(path(state, name, dir));
     silent::forget_by_name(state, name);
 }
@@ -74,7 +74,7 @@ fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {
     state.join(file_name(name, dir))
 }
 
-/// The user's and a project's may have one name.
+/// Includes the directory, because a user's and a project's extension may have the same name.
 fn file_name(name: &ExtensionName, dir: &Path) -> String {
     format!(
         "{PREFIX}{}-{:016x}",
@@ -86,7 +86,7 @@ fn file_name(name: &ExtensionName, dir: &Path) -> String {
 #[derive(Debug, Serialize, Deserialize)]
 struct FailureRecord {
     looks: String,
-    /// The way it was started; older files do not say.
+    /// The launch, which older files lack.
     #[serde(default)]
     started: Option<String>,
     at_ms: u64,
@@ -102,7 +102,7 @@ impl FailureRecord {
     }
 }
 
-/// Where the failure of one extension is written down.
+/// The file with the last failure of one extension.
 #[derive(Debug, Clone)]
 pub(crate) struct FailureFile {
     files: Arc<StateFiles>,
@@ -115,7 +115,7 @@ impl FailureFile {
     }
 
     pub(crate) fn remember(&self, failure: &ExtensionFailure) {
-        // What is not installed is in no list, and nobody would clear its file away.
+        // An extension that is not installed is in no listing, and its file would never be removed.
         if !matches!(
             self.spec.origin,
             ExtensionOrigin::Global | ExtensionOrigin::Project | ExtensionOrigin::Hook
@@ -130,7 +130,7 @@ impl FailureFile {
             code: failure.code.as_str().to_owned(),
             message: shorten_message(&failure.message),
         };
-        // Strings and a number always have a text.
+        // Strings and a number can always be encoded.
         if let Ok(text) = serde_json::to_string(&record) {
             self.files.write(&self.name(), &text);
         }
@@ -145,7 +145,7 @@ impl FailureFile {
     }
 }
 
-/// Of what it printed, the last line: in most languages that names the error.
+/// Keeps the last line of the output, which names the error in most languages.
 fn shorten_message(message: &str) -> String {
     match message.split_once(PRINTED) {
         Some((what, printed)) => {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_known_until_it_is_ready_or_another_version() {
+    fn failure_record_lasts_until_ready_or_changed() {
         let root = tempfile::tempdir().unwrap();
         let (state, dir) = (root.path().join("state"), root.path().join("x"));
         fs::create_dir(&dir).unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_hook_only_the_command_that_failed_counts() {
+    fn hook_failure_applies_only_to_failed_command() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().to_owned();
         let by = |args: &[&str]| {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_installed_leaves_no_file() {
+    fn writes_no_record_for_uninstalled_extension() {
         let root = tempfile::tempdir().unwrap();
         let spec =
             ExtensionSpec { origin: ExtensionOrigin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };

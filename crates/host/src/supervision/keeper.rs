@@ -1,12 +1,12 @@
-//! The task that keeps one extension running: it starts a process, waits for its end, and starts the next one if the
-//! supervisor says so. It ends when it is ordered to, and with it the extension.
+//! The supervisor task of one extension. It starts a process, waits for its end, and starts the next process
+//! if the restart policy allows it. Orders can end the task, and with it the extension.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::channel::mpsc;
 use haft_launch::sandbox;
 use haft_packages::ExtensionSpec;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
@@ -25,29 +25,30 @@ use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 #[derive(Debug)]
 pub(crate) enum LifecycleOrder {
-    /// Start an extension that left, or was not used yet, and say when that has begun. While it runs, nothing.
+    /// Start an extension that left or waits for its first use, and report the begin. Has no effect while it
+    /// runs.
     Wake(Option<oneshot::Sender<()>>),
-    /// Start anew, whatever was before, and say when that has begun.
+    /// Restart in any state, and report the begin.
     Restart(oneshot::Sender<()>),
-    /// Leave for good; another one answers questions from now on, and open ones may still be answered.
+    /// Leave permanently; a replacement answers new queries, and open queries may still be answered.
     Retire,
     Leave,
 }
 
-/// See the module.
+/// The supervisor task of one extension.
 pub(crate) struct ProcessSupervisor {
     pub(crate) shared: Arc<HostContext>,
     pub(crate) spec: Arc<ExtensionSpec>,
     pub(crate) orders: mpsc::UnboundedReceiver<LifecycleOrder>,
     pub(crate) slot: watch::Sender<ExtensionSlot>,
     pub(crate) restart_policy: Arc<Mutex<RestartPolicy>>,
-    /// Made when there is something to write: most extensions that wait for their first use never have.
+    /// Created with the first line: most extensions that wait for their first use never need it.
     pub(crate) log: OnceLock<Arc<ExtensionLog>>,
     pub(crate) backlog: Option<Arc<EventBacklog>>,
 }
 
 impl ProcessSupervisor {
-    /// Keeps the extension until it is ordered to leave. One that came as streams brings its connection.
+    /// Runs the extension until an order to leave. An extension behind streams brings its connection.
     pub(crate) async fn run(mut self: Box<Self>, mut connection: Option<Connection>) {
         let mut waits = self.slot.borrow().awaits_first_use();
         loop {
@@ -65,7 +66,7 @@ impl ProcessSupervisor {
             };
             match order {
                 LifecycleOrder::Wake(begun) => {
-                    // Until it has been ready, its manifest stands in for it also while it starts.
+                    // Until the first ready, the manifest's offers also count during a start.
                     if self.slot.borrow().awaits_first_use() {
                         self.set_stage(LifecycleStage::NEW);
                     }
@@ -74,14 +75,14 @@ impl ProcessSupervisor {
                 LifecycleOrder::Restart(begun) => {
                     self.lock_restart_policy().reset();
                     self.set_stage(LifecycleStage::NEW);
-                    // Whoever asked may have gone.
+                    // The caller may have gone.
                     _ = begun.send(());
                 }
                 LifecycleOrder::Retire | LifecycleOrder::Leave => break,
             }
         }
         if let Some(backlog) = &self.backlog {
-            // What still waits for it is counted as lost.
+            // Events that still wait count as lost.
             backlog.discard();
         }
         if !matches!(self.slot.borrow().stage, LifecycleStage::Failed(_)) {
@@ -89,8 +90,8 @@ impl ProcessSupervisor {
         }
     }
 
-    /// One process, from its start to its end. Returns the pause before the next one; none when nothing
-    /// follows until somebody says so. An order ends it early; then the process is gone, too.
+    /// Runs one process from start to end. Returns the pause before the next process; `None` if no automatic
+    /// restart follows. An order ends the wait early, and the process has then ended, too.
     async fn run_process(
         &mut self,
         connection: Option<Connection>,
@@ -117,16 +118,16 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Finds out whether the machine has the level that needs trying, on a thread that may wait: the answer is kept, and
-    /// the start itself finds it.
+    /// Detects whether the machine supports a level that needs a test, on a blocking thread. The result is
+    /// cached, so the start finds it.
     async fn look_up_sandbox(&self) {
         if self.shared.config.level_of(&self.spec) == Some(sandbox::ConfinementLevel::Strict) {
-            // Without an answer the start looks for itself.
+            // Without a result, the start detects it again.
             let _ = tokio::task::spawn_blocking(sandbox::detect_support).await;
         }
     }
 
-    /// Starts the process; nothing when it cannot be started, which is reported.
+    /// Starts the process. Returns `None` if the start failed, which is reported.
     fn start(
         &mut self,
         connection: Option<Connection>,
@@ -139,7 +140,7 @@ impl ProcessSupervisor {
             Ok(connection) => connection,
             Err(failure) => {
                 let mut supervisor = self.lock_restart_policy();
-                // What is not what it was does not become so by another try.
+                // A pin mismatch is permanent, so a retry cannot help.
                 let report = if failure.code == FaultCode::PinMismatch {
                     supervisor.mark_broken(failure.clone());
                     failure
@@ -171,7 +172,7 @@ impl ProcessSupervisor {
         Some(extension::start(start, connection))
     }
 
-    /// Goes with a process until it is over. Its turn at the gate lasts until it says hello, but not for long.
+    /// Follows a process until its end. It occupies the start gate until hello, for a limited time.
     async fn follow_process(
         &mut self,
         instance: &ExtensionHandle,
@@ -183,7 +184,7 @@ impl ProcessSupervisor {
             true => timeouts.start_margin,
             false => timeouts.start_turn,
         };
-        // Without hello its turn is over all the same.
+        // Without hello, the turn at the gate ends after this time.
         _ = self.unless_ordered(timeout(longest, instance.wait_until_greeted())).await?;
         drop(turn);
         self.unless_ordered(instance.wait_until_greeted()).await?;
@@ -211,9 +212,8 @@ impl ProcessSupervisor {
         let before = self.slot.send_replace(slot);
         if let Some(different) = before.stand_in.and_then(|stood_in| describe_difference(&stood_in, &offers))
         {
-            let message = format!(
-                "registered other things than its manifest declares: {different}; the registration counts from now on"
-            );
+            let message =
+                format!("does not match its manifest: {different}; the registrations count from now on");
             self.log().log_host_line(&message);
             let extension = self.spec.name.clone();
             self.shared.reporter(&extension).emit(AgentEvent::ExtNotify {
@@ -228,8 +228,8 @@ impl ProcessSupervisor {
         self.shared.notify_change();
     }
 
-    /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of one that
-    /// has been ready, or guards something, only when it is ready itself.
+    /// Publishes the progress of a start. The first process is visible immediately. A later process replaces
+    /// one that was ready or has a gate only when it is ready itself.
     fn show_progress(&self, instance: &ExtensionHandle, has_greeted: bool) {
         self.slot.send_modify(|slot| {
             if let LifecycleStage::Starting { since, greeted } = &mut slot.stage {
@@ -243,10 +243,10 @@ impl ProcessSupervisor {
         self.shared.notify_change();
     }
 
-    /// A task that ended without a word is a failure that nobody has reported.
+    /// Reports a panic of the instance's task, which could not report its own failure.
     fn report_panic(&self, instance: &ExtensionHandle) {
         if matches!(instance.snapshot().state, ExtensionState::Stopped | ExtensionState::Failed { .. })
-            || !is_up(Defence::PanicsCount)
+            || !is_up(Defense::PanicsCount)
         {
             return;
         }
@@ -256,7 +256,7 @@ impl ProcessSupervisor {
         self.shared.frontend.extension_gone(&self.spec.name);
     }
 
-    /// Shows what follows, and returns the pause before the next process, if there is one by itself.
+    /// Publishes the next stage, and returns the pause before an automatic restart, if any.
     fn decide_next(&self) -> Option<Duration> {
         let verdict = self.lock_restart_policy().take_decision();
         let (stage, pause) = match verdict {
@@ -277,7 +277,7 @@ impl ProcessSupervisor {
 
     async fn stop(&mut self, instance: &ExtensionHandle, order: &LifecycleOrder) {
         match order {
-            // What it is asked waits for the next one.
+            // Queries wait for the next process.
             LifecycleOrder::Restart(_) | LifecycleOrder::Wake(_) => self.set_stage(LifecycleStage::NEW),
             LifecycleOrder::Leave => self.set_stage(LifecycleStage::Stopping),
             LifecycleOrder::Retire => {
@@ -304,7 +304,7 @@ impl ProcessSupervisor {
         self.shared.notify_change();
     }
 
-    /// Returns the handler that asks the supervisor about the end of a process and writes its failure down.
+    /// Returns the handler that passes the end of a process to the restart policy and stores the failure.
     fn on_end(&self) -> EndHandler {
         let (supervisor, failures) = (Arc::clone(&self.restart_policy), self.failure_file());
         Box::new(move |now, greeted, failure| {
@@ -332,12 +332,12 @@ impl ProcessSupervisor {
         self.restart_policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something, unless an order comes first. That somebody asks is no order while it runs.
+    /// Runs a future until an order arrives. Wake orders are ignored while it runs.
     fn unless_ordered<'a, T>(
         &'a mut self,
         work: impl Future<Output = T> + Send + 'a,
     ) -> impl Future<Output = Result<T, LifecycleOrder>> + Send + 'a {
-        // Boxed: the keeper would have room for the largest of these all the time.
+        // Boxed: otherwise the supervisor would always reserve memory for the largest future.
         let mut work = Box::pin(work);
         async move {
             loop {
@@ -364,7 +364,7 @@ impl ProcessSupervisor {
     }
 }
 
-/// The next order. That nobody can give any more, or that the host ends, is one, too.
+/// Waits for the next order. A closed channel and the host's shutdown count as orders.
 async fn receive_order(
     orders: &mut mpsc::UnboundedReceiver<LifecycleOrder>,
     shared: &HostContext,

@@ -1,4 +1,4 @@
-//! State that all extensions of one host share: its configuration, its ears, and the gate that they start through.
+//! State that all extensions of one host share: configuration, event sinks, and the start gate.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
 use haft_packages::{ExtensionSpec, LaunchPlan};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::hook::HookHello;
 use haft_protocol::ids::ExtensionName;
@@ -33,32 +33,32 @@ use crate::supervision::trusted_project::ProjectCheckCache;
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 
-/// The prefix of the names of files that record the looks of approved extensions when they were read.
+/// The prefix of file names that record approved extensions as they were at their verification.
 const PINNED: &str = "pinned-";
 
-/// See the module.
+/// The state that all extensions of one host share.
 pub(crate) struct HostContext {
     pub(crate) config: HostConfig,
-    /// Those of the configuration, for whoever keeps them.
+    /// The configuration's timeouts, shared.
     pub(crate) timeouts: Arc<Timeouts>,
-    /// Those of the configuration, for whoever keeps them.
+    /// The configuration's limits, shared.
     pub(crate) limits: Arc<Limits>,
     pub(crate) events: EventSink,
     pub(crate) frontend: Arc<dyn Frontend>,
     pub(crate) status_line: Arc<StatusLine>,
-    /// Counts changes of any extension's state or offers.
+    /// Counts changes of the state or offers of any extension.
     pub(crate) changes: watch::Sender<u64>,
-    /// As many may be starting at once as there are permits.
+    /// One permit for each extension that may start at the same time.
     pub(crate) gate: Semaphore,
-    /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
+    /// Cancelled when a shutdown begins: every extension leaves, and no start is waited for.
     pub(crate) closing: CancellationToken,
     pub(crate) silent: SilentStarts,
     pub(crate) state: Arc<StateFiles>,
     project_checks: ProjectCheckCache,
     code_digests: Arc<CodeDigests>,
-    /// The environment of those to whom nothing was granted: the same for all of them.
+    /// The common environment of extensions without a grant.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
-    /// The hello that those without deadlines of their own get.
+    /// The common hello of extensions without their own deadlines.
     common_hello_ack: OnceLock<CommonHelloAck>,
     pub(crate) pump: Arc<EventPump>,
     pub(crate) provided: Option<Arc<ServiceProvider>>,
@@ -101,13 +101,13 @@ impl HostContext {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a
-    /// thread where that may take long. One that is not must not be started.
+    /// Checks that an extension matches its approval or trust, and that a hook is unchanged since its first
+    /// start. Runs on a blocking thread. After an error, the extension must not be started.
     pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), ExtensionFailure> {
         let failed = |message| ExtensionFailure { code: FaultCode::PinMismatch, message };
         if let (true, Some(check)) = (spec.is_from_project(), &self.config.project_check) {
-            let looked = self.project_checks.check_now(check).await;
-            looked.map_err(|why| failed(format!("was not started: {why}")))?;
+            let checked = self.project_checks.check_now(check).await;
+            checked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         if let Some(hook) = spec.as_hook().filter(|hook| !hook.code.is_empty()) {
             let (first, hook) = (Arc::clone(&self.code_digests), Arc::clone(hook));
@@ -144,11 +144,11 @@ impl HostContext {
                     .map_err(|error| failed(error.to_string()))
             }
             LaunchPlan::Impossible { why } => Err(failed(why.clone())),
-            LaunchPlan::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
+            LaunchPlan::ThemeOnly => Err(failed("has no program to start".to_owned())),
         }
     }
 
-    /// The environment of an extension. This program's does not change while it runs.
+    /// Returns the environment of an extension. This program's environment does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
         let is_own =
@@ -183,7 +183,7 @@ impl HostContext {
             Arc::make_mut(&mut timeouts).ready = ready;
         }
         if let Some(hook) = spec.as_hook() {
-            // One that thinks, or waits for a person, reads nothing meanwhile.
+            // An extension that computes, or waits for a person, reads nothing meanwhile.
             let times = Arc::make_mut(&mut timeouts);
             times.write_stall = times.write_stall.max(hook.longest_timeout());
         }
@@ -218,7 +218,7 @@ impl HostContext {
         PreparedHelloAck::new(common, places)
     }
 
-    /// Returns the hello of every extension with these deadlines.
+    /// Returns the common hello of extensions with these deadlines.
     fn encode_common_hello_ack(&self, timeouts: &Timeouts) -> CommonHelloAck {
         let config = &self.config;
         PreparedHelloAck::encode_common(HelloAck {
@@ -230,7 +230,7 @@ impl HostContext {
             cwd: config.cwd.display().to_string(),
             data_dir: None,
             extension_dir: None,
-            capabilities: self.capabilities(),
+            capabilities: self.host_capabilities(),
             limits: Some(Box::new(timeouts.apply_to_limits(config.limits))),
             config: None,
             sandbox: None,
@@ -238,7 +238,7 @@ impl HostContext {
         })
     }
 
-    fn capabilities(&self) -> Vec<String> {
+    fn host_capabilities(&self) -> Vec<String> {
         let always = [
             capability::BEFORE_AGENT_START,
             capability::BEFORE_COMPACT,
@@ -262,7 +262,7 @@ impl HostContext {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();
-        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
+        let within = granted.filter(|_| is_up(Defense::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
             services::granted_paths(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });
@@ -272,16 +272,17 @@ impl HostContext {
         Some(Arc::new(desk))
     }
 
-    /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
+    /// Returns an extension's data directory, which is created first; `None` without a separate data
+    /// directory.
     fn data_dir(&self, name: &ExtensionName) -> Option<String> {
         let dir = self.config.data_dir(name)?;
         if let Err(error) = std::fs::create_dir_all(&dir) {
-            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
+            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot create the data directory");
         }
         Some(dir.display().to_string())
     }
 }
-/// The number of the restored files that are named.
+/// The maximum number of restored files that a message names.
 const NAMED: usize = 3;
 
 /// Returns the text about a changed copy that was restored.
@@ -293,8 +294,8 @@ fn restored_copy_text(extension: &ExtensionName, changed: &[PathBuf]) -> Option<
     };
     (!names.is_empty()).then(|| {
         format!(
-            "its installed copy was changed; put back as it was approved: {}{more}. Change it where it was installed from: \
-             `haft ext update {extension}` takes that",
+            "the installed copy was changed and restored to the approved version: {}{more}; change the files in the install source \
+             and run `haft ext update {extension}`",
             names.join(", ")
         )
     })

@@ -1,4 +1,4 @@
-//! Where an extension stands, over all its processes.
+//! The stage of an extension across all its processes.
 
 use std::sync::Arc;
 
@@ -8,36 +8,36 @@ use crate::extension::ExtensionHandle;
 use crate::session::offers::ExtensionOffers;
 use crate::wire::fault::{CallError, ExtensionFailure};
 
-/// The process of the moment, or why there is none.
+/// The current process, or the reason why there is none.
 #[derive(Debug)]
 pub(crate) struct ExtensionSlot {
     pub(crate) stage: LifecycleStage,
-    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
+    /// The current or the last process: its offers stay listed until another process is ready.
     pub(crate) instance: Option<ExtensionHandle>,
-    /// The offers that its manifest declares, until the extension has been ready.
+    /// The offers of the manifest, until the extension has been ready.
     pub(crate) stand_in: Option<Arc<ExtensionOffers>>,
 }
 
-/// Where an extension stands, over all its processes.
+/// The stage of an extension across all its processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LifecycleStage {
-    /// Somebody wants it to run, and it is not ready yet.
+    /// The extension is starting and not ready yet.
     Starting {
-        /// When its process was started, or has greeted; none while it waits for its turn.
+        /// The time of the process start or the hello; `None` while it waits at the start gate.
         since: Option<Instant>,
         greeted: bool,
     },
     Running,
-    /// It crashed, and starts again by itself.
+    /// The extension crashed and restarts automatically.
     Restarting(ExtensionFailure),
-    /// It left, as it may, or waits for its first use; the next question starts it.
+    /// The extension left by itself or waits for its first use; the next query starts it.
     Idle,
     Stopping,
-    /// It left when it was asked to.
+    /// The extension left when it was asked to.
     Stopped,
-    /// It failed and does not start again by itself.
+    /// The extension failed and does not restart automatically.
     Failed(ExtensionFailure),
-    /// It only brings files.
+    /// The extension only provides files.
     Files,
 }
 
@@ -46,11 +46,11 @@ impl LifecycleStage {
 }
 
 impl ExtensionSlot {
-    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
+    /// Returns the process to query, or the reason why there is none; `None` while that is not known yet.
     pub(crate) fn query_target(&self) -> Option<Result<ExtensionHandle, CallError>> {
         let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
         match &self.stage {
-            // One that has ended is about to be dealt with.
+            // The end of the process is about to be handled.
             LifecycleStage::Running => {
                 self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok)
             }
@@ -58,7 +58,7 @@ impl ExtensionSlot {
             LifecycleStage::Stopping => gone("is being stopped"),
             LifecycleStage::Stopped => gone("was stopped"),
             LifecycleStage::Failed(failure) => gone(&failure.message),
-            LifecycleStage::Files => gone("has no program that could be asked"),
+            LifecycleStage::Files => gone("has no program"),
         }
     }
 
@@ -75,7 +75,7 @@ impl ExtensionSlot {
         self.stage == LifecycleStage::Idle && self.stand_in.is_some()
     }
 
-    /// True if nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
+    /// True if another process may replace this one without loss: it was never ready and has no gate.
     pub(crate) fn is_replaceable(&self) -> bool {
         self.instance.as_ref().is_none_or(|instance| {
             let now = instance.snapshot();

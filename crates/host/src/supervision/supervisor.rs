@@ -1,8 +1,8 @@
-//! Decides if and when a failed extension is started again. Pure: it takes `now`, so its tests run in virtual time.
+//! The restart policy of a failed extension. Pure: `now` is a parameter, so its tests run in virtual time.
 //!
-//! One that has never said hello is not: it would fail the same way again. After that each failure is a crash, and
-//! the pause before the next start doubles; too many crashes in too short a time, and it stays down until somebody
-//! asks for it.
+//! An extension that never sent hello is not restarted, because it would fail again. Each later failure
+//! counts as a crash, and the pause before the next start doubles. After too many crashes in a short time,
+//! the extension stays down until a user restarts it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -12,22 +12,22 @@ use haft_protocol::ext::Limits;
 use crate::timeouts::{RestartTiming, Timeouts};
 use crate::wire::fault::{ExtensionFailure, FaultCode};
 
-/// The verdict about an extension after a failure.
+/// The decision about an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RestartDecision {
     Restart { after: Duration },
     Down,
 }
 
-/// Remembers the crashes of one extension.
+/// Counts the crashes of one extension.
 #[derive(Debug)]
 pub(crate) struct RestartPolicy {
     times: RestartTiming,
-    /// So many crashes within [`RestartTiming::window`] are a loop.
+    /// The number of crashes within [`RestartTiming::window`] that count as a loop.
     max_crashes: usize,
-    /// True if it can be started again at all: a pair of streams cannot.
+    /// True if the extension can be restarted: a pair of streams cannot.
     restartable: bool,
-    /// Decides how much longer than the others' each pause is.
+    /// The seed of the random extra time of each pause.
     seed: u64,
     started: Option<Instant>,
     greeted: bool,
@@ -37,7 +37,7 @@ pub(crate) struct RestartPolicy {
 }
 
 impl RestartPolicy {
-    /// A supervisor that has seen nothing. Different seeds keep many from starting in step.
+    /// Creates a policy without crashes. Different seeds prevent simultaneous restarts of many extensions.
     pub(crate) fn new(timeouts: &Timeouts, limits: &Limits, restartable: bool, seed: u64) -> Self {
         let times = timeouts.restarts;
         Self {
@@ -64,7 +64,8 @@ impl RestartPolicy {
         self.last = None;
     }
 
-    /// The process failed; `greeted` says whether it had said hello. Returns what to report: one failure, once.
+    /// Records a failure; `greeted` is true if the process had sent hello. Returns the single failure to
+    /// report.
     pub(crate) fn record_failure(
         &mut self,
         now: Instant,
@@ -80,12 +81,12 @@ impl RestartPolicy {
         report
     }
 
-    /// It must not be started again, whatever it was.
+    /// Excludes any restart from now on.
     pub(crate) fn mark_broken(&mut self, failure: ExtensionFailure) {
         self.last = Some((failure, RestartDecision::Down));
     }
 
-    /// Returns the verdict about the last failure of the present process; none when it did not fail.
+    /// Takes the decision about the last failure of the current process; `None` if it did not fail.
     pub(crate) fn take_decision(&mut self) -> Option<(ExtensionFailure, RestartDecision)> {
         self.last.take()
     }
@@ -104,21 +105,21 @@ impl RestartPolicy {
         self.crashes.push_back(now);
         if self.crashes.len() >= self.max_crashes {
             let message = format!(
-                "failed {} times within {} s and is not started again by itself; the last time it {}",
+                "failed {} times within {} s and is no longer restarted automatically; last failure: {}",
                 self.crashes.len(),
                 window.as_secs_f64(),
                 failure.message
             );
             return (ExtensionFailure { code: FaultCode::CrashLoop, message }, RestartDecision::Down);
         }
-        let after = self.pause + self.jitter();
+        let after = self.pause + self.next_jitter();
         self.pause = (self.pause * 2).min(self.times.longest_pause);
         (failure, RestartDecision::Restart { after })
     }
 
-    /// Up to a quarter of the pause.
-    fn jitter(&mut self) -> Duration {
-        // A step of a linear congruential generator; its upper bits are the good ones.
+    /// Returns up to a quarter of the pause.
+    fn next_jitter(&mut self) -> Duration {
+        // A step of a linear congruential generator; its upper bits have the best quality.
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = u32::try_from(self.seed >> 54).unwrap_or_default();
         self.pause * share / 4096
@@ -134,7 +135,7 @@ impl RestartPolicy {
 mod tests {
     use super::*;
 
-    /// A supervisor and a clock that a test moves.
+    /// A restart policy and a clock that a test moves.
     struct Bench {
         supervisor: RestartPolicy,
         now: Instant,
@@ -146,7 +147,7 @@ mod tests {
             Self { supervisor, now: Instant::now() }
         }
 
-        /// Starts it, lets it run for so long, and fails it.
+        /// Starts a process, lets it run for `ran` seconds, and fails it.
         fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, RestartDecision) {
             self.supervisor.record_start(self.now);
             self.now += Duration::from_secs(ran);
@@ -161,7 +162,8 @@ mod tests {
             (report.code, verdict)
         }
 
-        /// The pauses after lives of these lengths, in seconds, without their spread; zero for none.
+        /// Checks the pauses after lives of these lengths, in seconds, without the random extra time; zero
+        /// for no restart.
         #[track_caller]
         fn check(&mut self, lives: &[u64], expect: &[f64]) {
             let pauses: Vec<f64> = lives.iter().map(|&ran| base(&self.life(ran, true).1)).collect();
@@ -169,7 +171,7 @@ mod tests {
         }
     }
 
-    /// A pause without its spread, which is less than a quarter.
+    /// Returns a pause without its random extra time, which is less than a quarter.
     fn base(verdict: &RestartDecision) -> f64 {
         let RestartDecision::Restart { after } = verdict else { return 0.0 };
         let known = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_doubles_and_the_fifth_crash_in_three_minutes_is_the_last() {
+    fn pause_doubles_until_crash_loop() {
         Bench::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
         let mut bench = Bench::new(true);
         bench.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
@@ -188,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn crashes_that_are_far_apart_are_no_loop_and_the_pause_has_an_end() {
+    fn distant_crashes_are_not_a_loop_and_pause_is_bounded() {
         Bench::new(true).check(&[60; 9], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
         Bench::new(true).check(&[0, 0, 0, 0, 180, 0], &[0.5, 1.0, 2.0, 4.0, 0.5, 1.0]);
         Bench::new(true).check(&[0, 0, 0, 0, 100, 80], &[0.5, 1.0, 2.0, 4.0, 0.0, 8.0]);
     }
 
     #[test]
-    fn one_that_never_said_hello_and_a_pair_of_streams_stay_down() {
+    fn never_restarts_without_hello_or_for_streams() {
         assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, RestartDecision::Down));
         assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, RestartDecision::Down));
         let mut bench = Bench::new(true);
@@ -206,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_a_loop_names_the_last_crash() {
+    fn crash_loop_message_names_last_crash() {
         let mut bench = Bench::new(true);
         (0..4).for_each(|_| _ = bench.life(0, true));
         bench.supervisor.record_start(bench.now);
         let failure = ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
         let report = bench.supervisor.record_failure(bench.now, true, failure);
-        insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is not started again by itself; the last time it exited with status 3");
+        insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is no longer restarted automatically; last failure: exited with status 3");
     }
 }

@@ -1,4 +1,4 @@
-//! The last look at the project, which extensions that start together share.
+//! The check of the project before a start, shared by extensions that start together.
 
 use haft_packages::ProjectCheck;
 use tokio::sync::Mutex;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 pub(crate) struct ProjectCheckCache(Mutex<Option<(Instant, Result<(), String>)>>);
 
 impl ProjectCheckCache {
-    /// Returns the result of a look that begins now or later.
+    /// Returns the result of a check that begins now or later.
     pub(crate) async fn check_now(&self, check: &ProjectCheck) -> Result<(), String> {
         let asked = Instant::now();
         let mut last = self.0.lock().await;

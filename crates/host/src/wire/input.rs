@@ -1,5 +1,5 @@
-//! The standard input of an extension: a pipe that nobody watches until it is full, as one that is read hardly ever is.
-//! Watching it would wake the host each time that the extension reads.
+//! The standard input of an extension. The pipe is watched only after it was full, which is rare. Watching it
+//! would wake the host each time the extension reads.
 
 use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,29 +10,30 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use tokio::io::AsyncWrite;
 use tokio::net::unix::pipe;
 
-/// See the module. Closed when it is dropped.
+/// The standard input of an extension. Closed on drop.
 #[derive(Debug)]
 pub(crate) struct StdinPipe(StdinPipeState);
 
 #[derive(Debug)]
 enum StdinPipeState {
-    /// It has never been full.
+    /// The pipe has never been full.
     Unwatched(PipeWriter),
-    /// It was full once, and whoever writes is woken when there is room.
+    /// The pipe was full once, and the writer is woken when there is room.
     Watched(pipe::Sender),
-    /// It could not be watched.
+    /// The pipe could not be watched.
     Closed,
 }
 
 impl StdinPipe {
     pub(crate) fn create() -> io::Result<(PipeReader, Self)> {
         let (theirs, ours) = io::pipe()?;
-        // Only this end: the extension may read as it likes. It is new, so no other flag can be lost.
+        // Only this end is changed: the extension's end stays as it is. The pipe is new, so no other flag is
+        // lost.
         fcntl_setfl(&ours, OFlags::WRONLY | OFlags::NONBLOCK)?;
         Ok((theirs, Self(StdinPipeState::Unwatched(ours))))
     }
 
-    /// The pipe, unless it is closed.
+    /// Returns the pipe, unless it is closed.
     pub(crate) fn write_end(&self) -> Option<BorrowedFd<'_>> {
         match &self.0 {
             StdinPipeState::Unwatched(pipe) => Some(pipe.as_fd()),
@@ -41,7 +42,7 @@ impl StdinPipe {
         }
     }
 
-    /// Writes what there is room for, and has itself woken when there is none.
+    /// Writes as much as there is room for, and registers for a wake-up when there is none.
     fn write(
         &mut self,
         context: &mut Context<'_>,
@@ -93,12 +94,12 @@ impl AsyncWrite for StdinPipe {
         true
     }
 
-    /// What is written is in the pipe.
+    /// Written bytes are in the pipe, so there is nothing to flush.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// A pipe is closed by letting go of it.
+    /// Dropping a pipe closes it.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -114,7 +115,7 @@ mod tests {
     const MUCH: usize = 4 * 1024 * 1024;
 
     #[tokio::test]
-    async fn a_full_pipe_is_waited_for_and_nothing_is_lost() {
+    async fn waits_for_full_pipe_and_loses_nothing() {
         let (mut theirs, mut ours) = StdinPipe::create().unwrap();
         let reader = std::thread::spawn(move || {
             let mut read = Vec::new();
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pipe_that_nobody_reads_any_more_is_broken() {
+    async fn write_fails_when_reader_is_gone() {
         let (theirs, mut ours) = StdinPipe::create().unwrap();
         drop(theirs);
         assert_eq!(ours.write_all(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);

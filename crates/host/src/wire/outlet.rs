@@ -1,4 +1,4 @@
-//! Where an extension is written to.
+//! The writer for the standard input of an extension.
 
 use std::io;
 use std::pin::Pin;
@@ -10,16 +10,16 @@ use super::StdinPipe;
 #[cfg(unix)]
 use super::pipe::widen;
 
-/// See the module.
+/// The writer for the standard input of an extension.
 pub(crate) enum StdinWriter {
     Process(StdinPipe),
-    /// Anything else.
+    /// Any other stream.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),
 }
 
 impl StdinWriter {
-    /// Makes room in the pipe for a long line, if the system grants it.
-    pub(crate) fn widen(&self) {
+    /// Enlarges the pipe for a long line, if the system allows it.
+    pub(crate) fn enlarge_pipe(&self) {
         match self {
             #[cfg(unix)]
             Self::Process(input) => input.write_end().iter().for_each(widen),

@@ -1,4 +1,4 @@
-//! What was approved is found and runs; what was not, or is not any more what it was, does not.
+//! Approved extensions are found and run; unapproved or changed ones do not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::support::{Events, blocked, brisk, call, config, fault};
 
-/// Says hello, counts its starts beside its code, and stays.
+/// Sends hello, counts its starts next to its code, and stays.
 const RUN: &str = "#!/bin/sh\necho start >> starts\necho '{\"type\":\"hello\",\"name\":\"'$1'\"}'\n\
                    echo '{\"type\":\"ready\"}'\ncat > /dev/null\n";
 
@@ -86,7 +86,7 @@ impl World {
     }
 }
 
-/// What runs, and what does not with the stable name of why.
+/// Returns the names that run, and the others with the stable name of the reason.
 fn names(found: &Discovery) -> (Vec<&str>, Vec<(&str, &str)>) {
     let skipped = found.skipped.iter().map(|skipped| {
         let why = match &skipped.reason {
@@ -102,7 +102,7 @@ fn names(found: &Discovery) -> (Vec<&str>, Vec<(&str, &str)>) {
 }
 
 #[test]
-fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
+fn finds_only_approved_extensions_and_reserves_other_names() {
     let world = World::new();
     world.placed("c", "");
     world.installed("b");
@@ -127,14 +127,14 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     );
     assert!(found.skipped[0].to_string().contains("more (added)"), "{}", found.skipped[0]);
     fs::remove_file(dir.join("more")).unwrap();
-    assert_eq!(names(&world.found()).0, ["a", "d"], "as it was is as it was approved");
+    assert_eq!(names(&world.found()).0, ["a", "d"], "the original files match the approval");
     fs::remove_dir_all(&dir).unwrap();
     assert_eq!(names(&world.found()).1[0], ("a", "pin_mismatch"));
 }
 
-/// Another path to a directory of the user's leads to what was approved there, and to nothing else.
+/// Another path to the user's directory leads to its approved extension only.
 #[test]
-fn a_place_that_configuration_names_again_is_taken_once() {
+fn uses_directory_once_when_configured_twice() {
     let world = World::new();
     let dir = world.placed("a", "");
     world.trust(&dir);
@@ -144,14 +144,18 @@ fn a_place_that_configuration_names_again_is_taken_once() {
     let found = || Discovery::run(&DiscoveryOptions { extra_locations: further.clone(), ..world.search() });
     assert_eq!(names(&found()), (vec!["a"], vec![]));
     world.write(&dir, "b", "");
-    assert_eq!(names(&found()), (vec![], vec![("a", "pin_mismatch")]), "what is there has another name now");
+    assert_eq!(
+        names(&found()),
+        (vec![], vec![("a", "pin_mismatch")]),
+        "the directory contains another name now"
+    );
 }
 
 #[tokio::test]
-async fn one_that_waits_is_started_as_it_was_approved() {
+async fn starts_waiting_extension_as_approved() {
     let world = World::new();
     let source = world.write(&world.root.path().join("src/x"), "x", r#","activation":["event:turn_end"]"#);
-    // It keeps nothing beside its code.
+    // This script stores nothing next to its code.
     let script = RUN.replace("echo start >> starts", "");
     fs::write(source.join("run"), &script).unwrap();
     world.store.propose(&InstallSource::Directory(source)).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
@@ -168,7 +172,7 @@ async fn one_that_waits_is_started_as_it_was_approved() {
 }
 
 #[test]
-fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
+fn name_in_other_case_does_not_replace_approved_extension() {
     let world = World::new();
     world.installed("guard");
     world.placed("Guard", "");
@@ -179,7 +183,7 @@ fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
 }
 
 #[test]
-fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
+fn gate_with_unapproved_version_blocks() {
     let world = World::new();
     let source = world.root.path().join("src/guard");
     let propose = |more: &str| {
@@ -196,8 +200,8 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
         _ => None,
     };
     let why = missed(&world.found()).unwrap();
-    assert!(why.contains("asks for more than was granted"), "{why}");
-    // Back at what was approved there is something to agree to, and then it runs.
+    assert!(why.contains("requests more permissions than were granted"), "{why}");
+    // The approved version can be accepted again, and then runs.
     let back = propose("");
     assert!(!back.is_approved());
     back.accept(ApprovalMethod::Yes, "1").unwrap();
@@ -205,9 +209,9 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
     assert_eq!(names(&world.found()).0, ["guard"]);
 }
 
-/// One failure, one event: no extension is invented that fails as well.
+/// One failure is one event: no placeholder extension fails as well.
 #[tokio::test]
-async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
+async fn unusable_lock_file_blocks_all_tools() {
     let world = World::new();
     world.installed("x");
     let file = world.store.approved.lock_file_path();
@@ -219,10 +223,10 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     assert!(host.statuses().is_empty());
     let (by, reason) = blocked(&host, &ls).await.unwrap();
     assert_eq!(by, "haft");
-    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
+    insta::assert_snapshot!(reason, @"blocked: extensions.lock.json cannot be used, so the required extensions are unknown; the user was notified");
     let why = host.blocked_reason().unwrap();
     assert!(reason.contains(&why), "{why}");
-    // Whoever mends it reloads.
+    // A reload follows the repair.
     fs::write(&file, &good).unwrap();
     let stats = host.reload().await;
     assert_eq!((stats.ready, stats.errors.len(), host.blocked_reason()), (1, 0, None));
@@ -236,7 +240,7 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
 }
 
 #[test]
-fn a_manifest_counts_only_as_it_was_approved() {
+fn manifest_counts_only_as_approved() {
     let world = World::new();
     let accepted = world.installed("x");
     let manifest = world.store.approved.tree_store().tree_path(&accepted.entry.tree).join("extension.json");
@@ -246,18 +250,18 @@ fn a_manifest_counts_only_as_it_was_approved() {
 }
 
 #[tokio::test]
-async fn each_start_is_held_against_what_was_approved() {
+async fn each_start_verifies_approval() {
     let world = World::new();
     let accepted = world.installed("x");
     let (name, events) = (ExtensionName::new("x"), Events::default());
     let host = world.host(&events).await;
     assert_eq!(host.statuses()[0].state, ExtensionState::Ready);
-    // Its own copy is put in order, and that is said.
+    // The extension's own copy is restored, which is reported.
     fs::write(accepted.dir.join("run"), "#!/bin/sh\nexit 1\n").unwrap();
     host.restart(&name).await.unwrap();
     assert_eq!(fs::read_to_string(accepted.dir.join("starts")).unwrap(), "start\nstart\n");
     assert_eq!(events.faults(), [fault("x", "code_restored")]);
-    // The store is not.
+    // The store is not restored.
     let code = world.store.approved.tree_store().tree_path(&accepted.entry.tree);
     for path in [&code, &code.join("run")] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -274,7 +278,7 @@ async fn each_start_is_held_against_what_was_approved() {
 }
 
 #[tokio::test]
-async fn what_is_not_run_is_told_and_a_required_one_blocks() {
+async fn reports_skipped_extension_and_blocks_if_required() {
     let world = World::new();
     world.placed("new", "");
     let guard = world.placed("guard", r#","required":true"#);
@@ -285,23 +289,23 @@ async fn what_is_not_run_is_told_and_a_required_one_blocks() {
     let mut faults = events.faults();
     faults.sort();
     assert_eq!(faults, [fault("guard", "pin_mismatch"), fault("new", "not_approved")]);
-    assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
+    assert_eq!(host.hooks().before_tool_execute.len(), 1, "its tools are blocked");
     host.shutdown().await;
 }
 
-/// What lies in one directory is one extension: nobody gets rid of a guard by giving it another name.
+/// One directory is one extension: a gate cannot be removed by giving it another name.
 #[tokio::test]
-async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
+async fn renamed_gate_blocks_until_removed() {
     let world = World::new();
     let dir = world.write(&world.store.global.join("dir"), "guard", r#","required":true"#);
     world.trust(&dir);
     world.write(&dir, "other", "");
     let error = world.store.propose_in_place(&dir).unwrap_err().to_string();
-    assert!(error.contains("is approved as guard, and its manifest says other now"), "{error}");
+    assert!(error.contains("was approved as guard, but its manifest now has the name other"), "{error}");
     let (host, events) = (world.host(&Events::default()).await, Events::default());
-    assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
+    assert_eq!(host.hooks().before_tool_execute.len(), 1, "its tools are blocked");
     host.shutdown().await;
-    // Also where the lock file has both.
+    // The same holds if the lock file has both names.
     let both = |file: &mut LockFile| {
         let entry = file.extensions[&ExtensionName::new("guard")].clone();
         file.extensions.insert(ExtensionName::new("other"), LockEntry { required: false, ..entry });
@@ -315,7 +319,11 @@ async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
     host.shutdown().await;
     let row = |name: &str| world.store.find(name, None);
     assert_eq!(row("other").unwrap().dir, dir);
-    assert_eq!(world.store.remove(&row("guard").unwrap()).unwrap().kept, None, "it is the other one's");
+    assert_eq!(
+        world.store.remove(&row("guard").unwrap()).unwrap().kept,
+        None,
+        "the directory belongs to the other extension"
+    );
     assert!(row("guard").is_err() && dir.exists());
     assert!(world.store.remove(&row("other").unwrap()).unwrap().kept.is_some());
     world.trust(&world.placed("guard", ""));

@@ -1,4 +1,4 @@
-//! A tool that comes with other texts than those that were approved is locked, however it comes.
+//! A tool whose texts differ from the approved ones is locked on every path.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::support::{Events, brisk, config, execute, fault, program, spec, text};
 
-/// Registers the tools in the file `tools`, one frame a line, answers calls, and registers what stands in `late` after a
-/// call.
+/// Registers the tools in the file `tools`, one frame a line. Answers calls, and registers the tools in
+/// `late` after a call.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
 say '{"type":"hello","name":"ext"}'
@@ -29,7 +29,7 @@ while read -r line; do
     esac
 done"#;
 
-/// In memory.
+/// A pin store in memory.
 #[derive(Debug, Default)]
 struct Kept(Mutex<BTreeMap<String, PinnedTool>>);
 
@@ -53,7 +53,7 @@ impl ToolPins for Kept {
     }
 }
 
-/// A directory with an extension in it, and what is pinned of its tools.
+/// A directory with an extension and the pins of its tools.
 struct Home {
     dir: tempfile::TempDir,
     kept: Arc<Kept>,
@@ -99,7 +99,7 @@ fn names(host: &Host) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
+async fn changed_text_locks_only_that_tool() {
     let home = Home::new();
     home.registers("tools", &[("one", "says one"), ("two", "says two")]);
     let (host, events) = home.host().await;
@@ -115,15 +115,12 @@ async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
     assert_eq!(text(&execute(&host, "two", json!({})).await), "ok");
     assert_eq!(events.faults(), [fault("ext", "tool_changed")], "once");
     let message = events.only_message();
-    assert!(
-        message.contains("tool one has other texts") && message.contains("haft ext trust ext"),
-        "{message}"
-    );
+    assert!(message.contains("tool one is locked") && message.contains("haft ext trust ext"), "{message}");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_reload_and_a_late_registration_are_no_way_around_it() {
+async fn reload_and_late_registration_keep_lock() {
     let home = Home::new();
     home.registers("tools", &[("one", "says one"), ("two", "says two")]);
     let (host, events) = home.host().await;
@@ -133,7 +130,7 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
     assert_eq!(names(&host), ["two"]);
     let context = haft_core::tool::ToolContext::new(tokio_util::sync::CancellationToken::new(), |_| {});
     let refused = held[0].execute(context, crate::support::call("one", json!({}))).await;
-    assert!(text(&refused).contains("it is locked"), "{}", text(&refused));
+    assert!(text(&refused).contains("the tool is locked"), "{}", text(&refused));
 
     home.registers("late", &[("two", "other")]);
     let mut changes = host.changes();
@@ -146,12 +143,12 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
     home.kept.0.lock().unwrap().clear();
     std::fs::remove_file(home.ext().join("late")).unwrap();
     host.reload().await;
-    assert_eq!(names(&host), ["one", "two"], "approved anew");
+    assert_eq!(names(&host), ["one", "two"], "approved again");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_declared_tool_is_held_against_the_pins_before_it_is_used() {
+async fn declared_tool_is_checked_against_pins() {
     let tool = serde_json::from_value(json!({"name": "one", "description": "says one"})).unwrap();
     let activation = Activation { tools: vec![tool], ..Activation::default() };
     let lifecycle = Lifecycle { activation: Some(Arc::new(activation)), ..Lifecycle::default() };
@@ -161,7 +158,7 @@ async fn a_declared_tool_is_held_against_the_pins_before_it_is_used() {
     assert_eq!(text(&execute(&host, "one", json!({})).await), "ok");
     host.shutdown().await;
     assert_eq!(events.faults(), []);
-    // Approved with other texts meanwhile.
+    // Other texts were approved in the meantime.
     home.kept.0.lock().unwrap().get_mut("one").unwrap().description = "says two".into();
     let (host, events) = home.host().await;
     assert_eq!(names(&host), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Reload, and what goes on beside it.
+//! Reload, and the calls during it.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ fn brisk_config() -> HostConfig {
     HostConfig { timeouts: brisk(), ..config() }
 }
 
-/// A host that finds these one after the other, at the start and at every reload, and then nothing.
+/// Returns a host that finds these sets in turn, at the start and at every reload, and then nothing.
 async fn host_of(events: &Events, rounds: impl IntoIterator<Item = DiscoveredExtensions>) -> Host {
     let rounds = Mutex::new(rounds.into_iter().collect::<Vec<_>>().into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
@@ -33,7 +33,7 @@ fn shell(name: &str, dir: &Path, script: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
+async fn reload_starts_current_extensions_while_old_ones_answer() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
     let broken = spec(
@@ -48,7 +48,7 @@ async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
     let ls = call("bash", json!({"command": "ls"}));
     assert_eq!(blocked(&host, &ls).await, None);
     let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
-    assert_eq!(meanwhile, None, "the old one answers");
+    assert_eq!(meanwhile, None, "the old extension answers");
     assert_eq!(blocked(&host, &ls).await, None);
     assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
     assert_eq!(stats.errors.len(), 1);
@@ -64,7 +64,7 @@ async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
+async fn keeps_old_extension_when_new_one_fails() {
     let dir = tempfile::tempdir().unwrap();
     let guard = || named("good", "guard", dir.path());
     let gone =
@@ -87,21 +87,21 @@ async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
         assert_eq!(stats.errors.len(), 1, "{stats:?}");
         assert!(stats.errors[0].message.contains(why), "{stats:?}");
         let (by, reason) = blocked(&host, &remove).await.unwrap_or_else(|| panic!("open: {why}"));
-        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old one answers");
+        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old extension answers");
         assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     }
     assert_eq!(events.faults().len(), 3);
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.ready), (0, 1, 1));
-    assert!(blocked(&host, &remove).await.is_some(), "it works again");
+    assert!(blocked(&host, &remove).await.is_some(), "the gate works again");
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.loaded), (0, 1, 0));
-    assert_eq!(blocked(&host, &remove).await, None, "nothing is left of it");
+    assert_eq!(blocked(&host, &remove).await, None, "the gate is gone");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn an_old_one_that_stays_down_is_not_kept() {
+async fn does_not_keep_failed_old_extension() {
     let dir = tempfile::tempdir().unwrap();
     let crashes = |status| {
         let script = format!(r#"echo '{{"type":"hello","name":"x"}}'; exit {status}"#);
@@ -122,7 +122,7 @@ async fn an_old_one_that_stays_down_is_not_kept() {
     host.shutdown().await;
 }
 
-/// Counts its starts and the calls, and answers each call when there is a file `go`.
+/// Counts its starts and calls, and answers each call once the file `go` exists.
 fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
     let script = format!(
         r#"echo start >> starts; echo '{{"type":"hello","name":"{name}"}}'
@@ -140,7 +140,7 @@ fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_calls_by_the_new_one() {
+async fn old_extension_answers_calls_made_before_reload() {
     let dir = tempfile::tempdir().unwrap();
     let one = || slow_tool("slow", dir.path(), "1");
     let two = slow_tool("slow", dir.path(), "2");
@@ -171,7 +171,7 @@ async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_cal
 
     host.reload().await;
     let changed = run().await;
-    assert!(changed.is_error && text(&changed).contains("offered anew in the next turn"), "{changed:?}");
+    assert!(changed.is_error && text(&changed).contains("available in the next turn"), "{changed:?}");
     host.reload().await;
     let stopped = run().await;
     assert!(stopped.is_error && text(&stopped).contains("was stopped"), "{stopped:?}");
@@ -184,7 +184,7 @@ fn lines(dir: &Path, file: &str) -> usize {
     std::fs::read_to_string(dir.join(file)).unwrap_or_default().lines().count()
 }
 
-/// So many at once.
+/// Returns this number of futures.
 async fn futures_of<T>(count: usize, make: impl Fn() -> T) -> Vec<T::Output>
 where
     T: Future,
@@ -204,7 +204,7 @@ where
 }
 
 #[tokio::test]
-async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
+async fn call_beyond_drain_time_fails_with_reason() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = brisk_config();
@@ -216,14 +216,14 @@ async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
         host.reload().await
     };
     let (output, stats) = tokio::join!(execute(&host, "slow", json!({})), reload);
-    assert_eq!(text(&output), "extension slow/slow failed: it was cancelled by reload");
+    assert_eq!(text(&output), "extension slow/slow failed: was cancelled by reload");
     assert_eq!((stats.stopped, stats.ready), (1, 1));
     assert_eq!(events.faults(), []);
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_storm_of_reloads_ends_with_what_there_is() {
+async fn many_reloads_end_with_current_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let specs = vec![named("good", "one", dir.path()), named("silent", "quiet", dir.path())];
     let events = Events::default();
@@ -241,7 +241,7 @@ async fn a_storm_of_reloads_ends_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
+async fn shutdown_does_not_wait_for_reload() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = shell("silent", dir.path(), "exec sleep 3600");
     silent.lifecycle.hello = Some(PATIENCE * 2);
@@ -253,12 +253,16 @@ async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
     };
     let ended = async { tokio::join!(host.reload(), end) };
     tokio::time::timeout(PATIENCE, ended).await.expect("it waits for its hello");
-    assert_eq!(host.reload().await, haft_host::ReloadStats::default(), "the end is the end");
+    assert_eq!(
+        host.reload().await,
+        haft_host::ReloadStats::default(),
+        "a reload after the shutdown does nothing"
+    );
     assert_eq!(events.faults(), []);
 }
 
 #[tokio::test]
-async fn a_required_gate_that_is_not_put_up_is_reported_once() {
+async fn reports_missing_required_gate_once() {
     let dir = tempfile::tempdir().unwrap();
     let lines = r#"echo '{"type":"hello","name":"guard"}'; echo '{"type":"ready"}'; cat >&2"#;
     let mut guard = shell("guard", dir.path(), lines);

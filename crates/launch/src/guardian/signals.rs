@@ -1,4 +1,4 @@
-//! Signals for the guardian.
+//! Signals to the guardian.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsRawFd as _;
@@ -14,18 +14,18 @@ use crate::sys;
 pub(super) struct PendingSignals {
     /// The host asks the program to end.
     pub(super) terminate: bool,
-    /// The host wants nothing of the tree left.
+    /// The host asks to kill the whole tree.
     pub(super) kill: bool,
 }
 
-/// Where signals arrive. There is one in a process, and it stays to the end.
+/// The receiver of signals. A process has one, and it exists until the end.
 pub(super) struct SignalInbox {
     wake: PipeReader,
     _writer: PipeWriter,
 }
 
 impl SignalInbox {
-    /// From here on these signals do not end the process.
+    /// Starts recording these signals, which then no longer end the process.
     pub(super) fn open() -> io::Result<Self> {
         let (wake, writer) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wake, true)?;
@@ -37,16 +37,16 @@ impl SignalInbox {
         poll_readable(&self.wake)
     }
 
-    /// Never blocks.
+    /// Returns the pending signals without blocking.
     pub(super) fn take(&mut self) -> PendingSignals {
-        // Emptied first: what arrives afterwards wakes once more for nothing, instead of never.
+        // The pipe is emptied first: a later signal then causes one needless wake-up instead of a missed one.
         let _ = rustix::io::read(&self.wake, &mut [0; 64]);
         let noted = sys::take_noted();
         let has = |signal: Signal| noted & sys::signal_bit(signal.as_raw()) != 0;
         PendingSignals { terminate: has(Signal::TERM), kill: has(KILL_TREE) }
     }
 
-    /// Puts back signals that were taken. Wakes nobody.
+    /// Puts back taken signals without a wake-up.
     #[cfg(target_os = "linux")]
     pub(super) fn put_back(&mut self, news: PendingSignals) {
         let both = [(news.terminate, Signal::TERM), (news.kill, KILL_TREE)];

@@ -1,4 +1,4 @@
-//! Namespaces of its own for a program: bubblewrap, by command.
+//! Separate namespaces for a program, made by bubblewrap (`bwrap`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,27 +14,27 @@ use super::{NetworkAccess, Sandbox};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bubblewrap {
     pub(crate) program: PathBuf,
-    /// It can keep what runs inside from making namespaces. The filter of system calls does so, too.
+    /// True if bubblewrap can keep the program from making namespaces. The filter of system calls does so too.
     disable_userns: bool,
 }
 
-/// The parts of this program that are needed inside: it confines itself there, and becomes the program.
+/// The inputs of a bubblewrap command line: the inner launcher confines itself and executes the program.
 pub(crate) struct WrappedLaunch<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) program: &'a Path,
     pub(crate) cwd: &'a Path,
     pub(crate) launcher: &'a Path,
-    /// The arguments for the launcher inside.
+    /// The arguments of the inner launcher.
     pub(crate) args: Vec<OsString>,
 }
 
-/// Where the launcher is found inside. No rule lets the program read or execute it.
+/// The path of the launcher inside. No rule lets the program read or execute it.
 const LAUNCHER: &str = "/run/haft/launcher";
 
-/// The option that older ones do not have.
+/// The option that old versions of bubblewrap do not have.
 const DISABLE_USERNS: &str = "--disable-userns";
 
-/// Own users, processes, messages, names and groups, no way back, and nothing of it longer than who started it.
+/// Separate users, processes, messages, host names and control groups, in a new session that ends with its parent.
 const ISOLATED: &[&str] = &[
     "--unshare-user",
     "--unshare-pid",
@@ -45,18 +45,17 @@ const ISOLATED: &[&str] = &[
     "--new-session",
 ];
 
-/// Files that belong to the namespaces.
+/// File systems that belong to the namespaces.
 const OWN_FILES: &[&str] = &["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
 
 impl Bubblewrap {
-    /// Looks for it in `PATH` and tries it.
+    /// Looks up `bwrap` in `PATH` and tries it.
     ///
     /// # Errors
-    /// Why there is none or why it does not work, for people.
+    /// The reason for users: bubblewrap is missing or does not work.
     pub(super) fn find() -> Result<Self, String> {
-        let program = crate::program::find_program("bwrap").map_err(
-            |_| "bubblewrap is not installed; install the package bubblewrap, which brings the program bwrap",
-        )?;
+        let program = crate::program::find_program("bwrap")
+            .map_err(|_| "bubblewrap (the program bwrap) is not installed; install the package bubblewrap")?;
         let newer = Self { program, disable_userns: true };
         let older = Self { disable_userns: false, ..newer.clone() };
         let reason = match newer.try_run() {
@@ -68,12 +67,12 @@ impl Bubblewrap {
             Err(reason) => reason,
         };
         Err(format!(
-            "{} cannot make namespaces here ({reason}); unprivileged user namespaces have to be allowed",
+            "{} cannot make namespaces here ({reason}); allow unprivileged user namespaces",
             newer.program.display()
         ))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "looks whether it works, and waits for it")]
+    #[expect(clippy::disallowed_methods, reason = "a test run that is waited for")]
     fn try_run(&self) -> Result<(), String> {
         let mut command = Command::new(&self.program);
         command.args(self.isolation_args(NetworkAccess::None)).args(["--ro-bind", "/", "/"]).args(OWN_FILES);
@@ -83,7 +82,7 @@ impl Bubblewrap {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        let line = text.lines().next_back().unwrap_or("it says nothing");
+        let line = text.lines().next_back().unwrap_or("no message");
         Err(line.trim_start_matches("bwrap: ").chars().filter(|char| !char.is_control()).take(200).collect())
     }
 
@@ -99,10 +98,10 @@ impl Bubblewrap {
         words.extend(system_mounts());
         words.extend(OWN_FILES.iter().map(OsString::from));
         words.extend(mount_args("--ro-bind", wrapped.launcher, Path::new(LAUNCHER)));
-        for (path, mount) in mounts(wrapped.sandbox, wrapped.program) {
+        for (path, mount) in sandbox_mounts(wrapped.sandbox, wrapped.program) {
             words.extend(mount_args(mount.bind_option(), &path, &path));
         }
-        // What was made for the mounts to be put on is not to be written to either.
+        // The directories that were created as mount points must not be writable either.
         words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
         words.extend([wrapped.cwd.into(), "--".into(), LAUNCHER.into()]);
         words.extend(wrapped.args);
@@ -110,12 +109,12 @@ impl Bubblewrap {
     }
 }
 
-/// The view of a place from inside.
+/// The access to a mounted path from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MountAccess {
     Read,
     Write,
-    /// Stronger than what makes the same place writable.
+    /// Takes precedence over `Write` for the same path.
     Protected,
 }
 
@@ -128,8 +127,8 @@ impl MountAccess {
     }
 }
 
-/// Returns the mounts, outer places first, because what is mounted later hides what it is mounted on.
-fn mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, MountAccess)> {
+/// Returns the mounts, outer paths first, because a later mount hides an earlier one below it.
+fn sandbox_mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, MountAccess)> {
     let mut mounts: BTreeMap<PathBuf, MountAccess> = BTreeMap::new();
     let mut add = |path: &Path, mount: MountAccess| {
         let entry = mounts.entry(path.to_owned()).or_insert(mount);
@@ -143,12 +142,12 @@ fn mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, MountAccess)> {
     sandbox.protect.iter().for_each(|path| add(path, MountAccess::Protected));
     let name_servers = (sandbox.net == NetworkAccess::All).then(places::name_servers).flatten();
     name_servers.iter().filter(hidden).for_each(|path| add(path, MountAccess::Read));
-    // Paths compare part by part, so a directory comes before what lies below it.
+    // Paths compare component by component, so a directory comes before its contents.
     let all: Vec<(PathBuf, MountAccess)> = mounts.into_iter().collect();
     all.iter().filter(|(path, mount)| !is_covered(path, *mount, &all)).cloned().collect()
 }
 
-/// True for a readable place below another readable one, which needs no mount of its own.
+/// True for a readable path below another readable path, which needs no separate mount.
 fn is_covered(path: &Path, mount: MountAccess, all: &[(PathBuf, MountAccess)]) -> bool {
     mount == MountAccess::Read && all.iter().any(|(other, _)| other != path && path.starts_with(other))
 }

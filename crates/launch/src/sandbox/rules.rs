@@ -1,4 +1,4 @@
-//! Rules about files, programs, connections and signals: Landlock.
+//! Rules about files, programs, connections and signals, enforced by Landlock.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -13,7 +13,7 @@ use landlock::{
 use super::places;
 use super::{ConfinementLevel, NetworkAccess, Sandbox};
 
-/// Where a program runs.
+/// The location of a program: outside or inside separate namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramLocation {
     Outside,
@@ -29,14 +29,14 @@ impl ProgramLocation {
     }
 }
 
-/// A ruleset under construction, which knows what the kernel knows.
+/// A Landlock ruleset under construction, and the kernel's Landlock version.
 pub(super) struct LandlockRules {
     ruleset: RulesetCreated,
     abi: ABI,
 }
 
 impl LandlockRules {
-    /// All that a sandbox allows, but for what is known only by the process that is restricted.
+    /// Builds the rules of a sandbox, except those that only the restricted process can add.
     ///
     /// # Errors
     /// When a listed path cannot be opened, or the kernel refuses a rule.
@@ -83,7 +83,7 @@ impl LandlockRules {
         add(places::SINKS, AccessRight::Write);
         match place {
             ProgramLocation::Outside => add(places::KERNEL, AccessRight::Read),
-            // All processes there are its own, and so are these directories.
+            // All processes and directories in there belong to the program.
             ProgramLocation::Inside => {
                 add(&["/proc", "/sys"], AccessRight::Read);
                 add(&["/tmp", "/dev/shm"], AccessRight::Write);
@@ -95,30 +95,32 @@ impl LandlockRules {
         all.iter().try_for_each(|(path, right)| self.allow_if_present(path, *right))
     }
 
-    /// Allows the files of `/proc/self` of the calling process. Its children have none that they may read.
+    /// Allows the files in `/proc/self` of the calling process. Its children cannot read their own.
     pub(super) fn allow_own_process(&mut self) -> io::Result<()> {
         self.allow_if_present(Path::new("/proc/self"), AccessRight::Read)
     }
 
-    /// From here on, for this process and all that it starts.
+    /// Restricts this process and all processes that it starts.
     ///
     /// # Errors
-    /// When anything was not enforced.
+    /// When a rule was not enforced.
     pub(super) fn enforce(self) -> io::Result<()> {
         let status = self.ruleset.restrict_self().map_err(refusal_error)?;
         match status {
             RestrictionStatus { ruleset: RulesetStatus::FullyEnforced, no_new_privs: true, .. } => Ok(()),
-            status => Err(io::Error::other(format!("the kernel enforces only a part of it: {status:?}"))),
+            status => {
+                Err(io::Error::other(format!("the kernel enforces only a part of the rules: {status:?}")))
+            }
         }
     }
 
     /// # Errors
-    /// Also when there is no such file.
+    /// When the path does not exist, cannot be opened, or is refused by the kernel.
     fn allow_listed(&mut self, path: &Path, right: AccessRight) -> io::Result<()> {
         let fd = PathFd::new(path).map_err(|error| {
             let cause =
                 std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            io::Error::other(format!("{} is listed and cannot be opened: {cause}", path.display()))
+            io::Error::other(format!("cannot open the listed path {}: {cause}", path.display()))
         })?;
         self.add(fd, right).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
     }
@@ -153,7 +155,7 @@ impl AccessRight {
         match self {
             Self::Read => read,
             Self::Execute => read | AccessFs::Execute,
-            // New devices would be ways around; sockets of others are not reached anyway.
+            // New devices could bypass the rules; sockets of other programs are not reachable anyway.
             Self::Write => {
                 let not =
                     AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev | AccessFs::ResolveUnix;
@@ -163,8 +165,8 @@ impl AccessRight {
     }
 }
 
-/// Everything that the kernel can refuse is refused. Names stand for what a version of the kernel can, so that nothing
-/// is left out in silence.
+/// Creates a ruleset that handles every access this kernel can restrict. Access sets are chosen by Landlock version, so
+/// that no access is silently left out.
 fn build_ruleset(net: NetworkAccess, abi: ABI) -> Result<RulesetCreated, RulesetError> {
     let hard = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let mut ruleset = hard.handle_access(AccessFs::from_all(abi))?;
@@ -178,7 +180,7 @@ fn build_ruleset(net: NetworkAccess, abi: ABI) -> Result<RulesetCreated, Ruleset
 }
 
 fn refusal_error(error: RulesetError) -> io::Error {
-    io::Error::other(format!("the kernel refuses: {error}"))
+    io::Error::other(format!("the kernel rejects the rules: {error}"))
 }
 
 #[cfg(test)]
@@ -186,9 +188,9 @@ mod tests {
     use super::*;
     use crate::sandbox::landlock_abi;
 
-    /// What an older kernel would be asked for, this one does not refuse.
+    /// Rules for older Landlock versions are also accepted by a newer kernel.
     #[test]
-    fn every_version_can_be_had() {
+    fn builds_rules_for_every_supported_version() {
         let Ok(newest) = landlock_abi() else { return };
         let dir = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(ConfinementLevel::Standard);

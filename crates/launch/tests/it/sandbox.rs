@@ -1,4 +1,4 @@
-//! What a sandbox keeps, on this machine, as root and as nobody.
+//! Tests of what a sandbox prevents on this machine, as root and as the user nobody.
 
 mod limits;
 mod probes;
@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt as _;
 
 use crate::support::{PATIENCE, launcher};
 
-/// Where copies of the launcher and the probes lie, for a user who cannot enter the directory they were built in.
+/// The directory of copies of the launcher and the probes, for a user who cannot enter the build directory.
 const PROGRAMS: &str = "HAFT_TEST_PROGRAMS";
 
 fn copies() -> Option<PathBuf> {
@@ -32,7 +32,7 @@ fn probe() -> PathBuf {
     copies().map_or_else(|| haft_test_support::test_binary("sandbox-probe"), |dir| dir.join("sandbox-probe"))
 }
 
-/// What a program said and how it ended.
+/// The output and the exit status of a program.
 #[derive(Debug)]
 struct Ended {
     out: String,
@@ -41,7 +41,7 @@ struct Ended {
     never_started: bool,
 }
 
-/// Behind a launcher, with `HOME` and the like as the sandboxed have them.
+/// Returns options behind a launcher, with an environment like that of sandboxed programs.
 fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sandbox>) -> SpawnOptions {
     let mut spec = SpawnOptions::new(program, cwd);
     spec.launcher = Some(own_launcher());
@@ -64,13 +64,14 @@ async fn run(mut spec: SpawnOptions) -> Ended {
     Ended { out, err, status, never_started }
 }
 
-/// True if a level can be tried here; says so if not, after a look at what the product makes of it.
+/// True if a level is available here. Otherwise prints a skip and checks that starting a program reports the same
+/// error.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
-fn is_there(level: ConfinementLevel) -> bool {
+fn is_available(level: ConfinementLevel) -> bool {
     let Err(error) = Sandbox::new(level).check() else { return true };
     let refused = GroupChild::spawn(spec("/bin/true", "/", Some(Sandbox::new(level)))).unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
     assert_eq!(refused.to_string(), error.to_string());
-    eprintln!("SKIP sandbox level {level}, which is refused: {error}");
+    eprintln!("SKIP {error}");
     false
 }

@@ -1,4 +1,4 @@
-//! Starting: streams, environment, errors.
+//! Tests of starting programs: streams, environment, errors.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek};
@@ -27,7 +27,7 @@ async fn merged_output_keeps_the_order_of_writing() {
 }
 
 #[tokio::test]
-async fn both_streams_into_one_file() {
+async fn both_streams_write_to_one_file() {
     let mut file = tempfile::tempfile().unwrap();
     let mut spec = sh("echo 1; echo 2 >&2");
     spec.stdout = StdioMode::File(file.try_clone().unwrap());
@@ -55,14 +55,14 @@ async fn input_is_piped() {
 }
 
 #[tokio::test]
-async fn the_environment_is_what_was_asked_for() {
+async fn environment_policy_is_applied() {
     let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     let mut spec = sh("echo $A; env | grep -c ^HOME=");
     spec.env = EnvPolicy::Only([pair("A", "1"), pair("PATH", "/usr/bin:/bin")].into());
     assert_eq!(output_of(spec).await, "1\n0\n");
     let mut spec = sh("echo ${PATH-none} $A");
     spec.env = EnvPolicy::Inherit { remove: vec!["PATH".into()], set: vec![pair("A", "2")] };
-    // A shell without PATH may bring one of its own; what matters is that it is not this process's.
+    // A shell without PATH may set its own; the test checks only that it differs from this process's.
     let text = output_of(spec).await;
     assert!(text.ends_with(" 2\n"), "{text}");
     assert!(!text.starts_with(&std::env::var("PATH").unwrap()), "{text}");
@@ -72,12 +72,12 @@ async fn the_environment_is_what_was_asked_for() {
 fn check_error(spec: SpawnOptions, parts: &[&str]) {
     let text = GroupChild::spawn(spec).unwrap_err().to_string();
     for part in parts {
-        assert!(text.contains(part), "{part:?} is not in {text:?}");
+        assert!(text.contains(part), "{part:?} is missing in {text:?}");
     }
 }
 
 #[tokio::test]
-async fn errors_name_what_is_missing() {
+async fn errors_name_the_missing_file() {
     check_error(
         SpawnOptions::new("/nowhere/tool", "/"),
         &["/nowhere/tool", "No such file or directory (os error 2)"],

@@ -1,4 +1,4 @@
-//! The contents of a tree: every file, link and directory, and one digest of all of it.
+//! The contents of a tree: every file, link and directory, and one digest of all of them.
 
 mod walk;
 
@@ -15,14 +15,14 @@ use crate::open::open;
 pub(crate) use walk::TreeStampHasher;
 pub(super) use walk::walk_tree;
 
-/// All that is in a tree, by its path in it. What belongs to git is no part of it.
+/// The entries of a tree, by their path in it. Git's own files are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeContents {
     entries: BTreeMap<PathBuf, TreeEntry>,
     bytes: u64,
 }
 
-/// One thing in a tree. Of its mode only counts whether it can be executed.
+/// One entry of a tree. The executable bit is the only part of its mode that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TreeEntry {
     Directory,
@@ -31,10 +31,10 @@ pub(super) enum TreeEntry {
 }
 
 impl TreeContents {
-    /// Reads a tree, whole.
+    /// Reads a whole tree.
     ///
     /// # Errors
-    /// [`InstallError`] when something of it cannot be read, is neither file, link nor directory, or is too much.
+    /// [`InstallError`] if an entry cannot be read, is not a file, link or directory, or exceeds a limit.
     pub fn read(root: &Path) -> Result<Self, InstallError> {
         let mut contents = Self { entries: BTreeMap::new(), bytes: 0 };
         walk_tree(root, &mut |name, path, metadata| {
@@ -73,8 +73,8 @@ impl TreeContents {
         Ok(digest)
     }
 
-    /// The digest of all of it: of every path in order, with its kind, whether it can be executed, what a link leads to and
-    /// what a file holds.
+    /// Returns the digest of the tree: of each path in order, with its kind, its executable bit, and its link target
+    /// or file content.
     pub fn digest(&self) -> Digest {
         let mut all = Sha256::new_with_prefix(b"haft tree 1\n");
         let mut text = |kind: u8, bytes: &[u8]| {
@@ -99,7 +99,7 @@ impl TreeContents {
         ChangeSet::compare(&before.entries, &self.entries, |path| path.display().to_string())
     }
 
-    /// The digest of one file; none when there is no such file.
+    /// Returns the digest of a file, or `None` if the tree has no such file.
     pub fn file_digest(&self, path: &Path) -> Option<Digest> {
         match self.entries.get(path)? {
             TreeEntry::File { digest, .. } => Some(*digest),
@@ -107,12 +107,12 @@ impl TreeContents {
         }
     }
 
-    /// The number of files and links.
+    /// Returns the number of files and links.
     pub fn file_count(&self) -> usize {
         self.entries.values().filter(|item| **item != TreeEntry::Directory).count()
     }
 
-    /// The number of bytes the files hold.
+    /// Returns the total size of the files in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -122,13 +122,13 @@ impl TreeContents {
     }
 }
 
-/// A path in a tree as every system would write it.
+/// Returns a path in the tree with `/` as the separator on every system.
 fn slash_separated(path: &Path) -> Vec<u8> {
     let parts: Vec<_> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
     parts.join(&b'/')
 }
 
-/// Of the mode, only this is the same wherever a repository is checked out.
+/// Returns the executable bit: no other part of the mode is the same in every checkout of a repository.
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,6 +1,6 @@
 //! Private copies of approved code, for extensions that keep their state beside it.
 //!
-//! What was approved is put back before each start; all other files are the extension's own and stay.
+//! Each start restores the approved files. All other files belong to the extension and stay.
 
 mod kept;
 mod within;
@@ -19,17 +19,16 @@ pub use kept::PreservedPath;
 pub(super) use kept::prepare_copy;
 pub(crate) use kept::undo_moves;
 
-/// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too. Returns those that were
-/// something else there, by their path in it.
+/// Restores every file, link and directory of a tree in `store` in `copy`. Returns the paths that differed.
 ///
 /// # Errors
-/// When something cannot be written, or the tree is not what `contents` says.
+/// [`InstallError`] if writing fails, or if the tree is not the one in `contents`.
 pub(crate) fn restore(
     contents: &TreeContents,
     store: &Path,
     copy: &Path,
 ) -> Result<Vec<PathBuf>, InstallError> {
-    // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
+    // Not next to the replaced file: leftovers of a killed process would look like the extension's own files.
     let aside = copy.parent().unwrap_or(copy).join(SCRAPS);
     fs::create_dir_all(&aside).map_err(InstallError::io("create", &aside))?;
     ensure_directory(copy)?;
@@ -38,7 +37,7 @@ pub(crate) fn restore(
         let (from, to) = (store.join(name), copy.join(name));
         let was_there = to.symlink_metadata().is_ok();
         let written = match item {
-            // Before what is in it, so that no link in its place is followed.
+            // Directories come before their entries, so that no link in their place is followed.
             TreeEntry::Directory => ensure_directory(&to)?,
             TreeEntry::Link(target) => ensure_link(target, &to)?,
             TreeEntry::File { executable, digest } => {
@@ -56,22 +55,22 @@ pub(crate) fn restore(
     Ok(changed)
 }
 
-/// Sweeps up what was left by somebody who was killed while a copy was put in order. Several may be at that at once, without a
-/// lock, so only what is old counts.
+/// Removes temporary files of processes that were killed while they restored a copy. Only old files are removed,
+/// because several processes may restore a copy at once without a lock.
 pub(super) fn remove_old_scraps(dir: &Path) {
     for entry in fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten() {
         let is_old = |metadata: fs::Metadata| {
             metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRAP_AGE))
         };
         if entry.metadata().is_ok_and(is_old) {
-            // What stays is in nobody's way.
+            // A file that cannot be removed does no harm.
             _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// Removes from a copy what one version brought and the next one does not, unless it was changed since, and the directories
-/// that are empty then. Links stay.
+/// Removes the files that only the earlier version brought, unless they were changed, and the directories that become
+/// empty. Links stay.
 fn remove_outdated(before: &TreeContents, now: &TreeContents, copy: &Path) {
     let gone = before.entries().iter().rev().filter(|(name, _)| !now.entries().contains_key(*name));
     for (name, item) in gone.filter(|(_, item)| !matches!(item, TreeEntry::Link(_))) {
@@ -79,7 +78,7 @@ fn remove_outdated(before: &TreeContents, now: &TreeContents, copy: &Path) {
     }
 }
 
-/// Removes from a copy all that its code brought, unless it was changed, and the directories that are empty then.
+/// Removes the approved files that were not changed from a copy, and the directories that become empty.
 pub(crate) fn clear(code: &TreeContents, copy: &Path) {
     for (name, item) in code.entries().iter().rev() {
         within::delete(copy, name, item);
@@ -109,12 +108,12 @@ fn ensure_link(target: &Path, path: &Path) -> Result<bool, InstallError> {
     Ok(true)
 }
 
-/// A directory in the place of a file or link of the code is moved aside: what is in it is the extension's own.
+/// Moves a directory aside that is in the place of an approved file or link. Its files belong to the extension.
 fn clear_way(path: &Path) -> Result<(), InstallError> {
     if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(());
     }
-    // Only one that holds nothing can be removed like this.
+    // `remove_dir` removes only an empty directory.
     if fs::remove_dir(path).is_err() {
         kept::move_aside(path, |_| true)?;
     }
@@ -123,7 +122,7 @@ fn clear_way(path: &Path) -> Result<(), InstallError> {
 
 fn path_matches(path: &Path, executable: bool, digest: &Digest) -> bool {
     let is_file = |metadata: fs::Metadata| metadata.is_file();
-    // What is no file is not even opened.
+    // Anything but a regular file is not opened.
     path.symlink_metadata().is_ok_and(is_file)
         && open(path, false).is_ok_and(|file| file_matches(file, executable, digest))
 }
@@ -169,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_old_scraps_are_swept_up() {
+    fn removes_only_old_temporary_files() {
         let dir = tempfile::tempdir().unwrap();
         let now = std::time::SystemTime::now();
         let scraps = dir.path().join(SCRAPS);
@@ -211,7 +210,7 @@ mod tests {
         }
     }
 
-    /// After this was done to the copy, it is as it was, but for what was added.
+    /// Checks that `restore` undoes the damage and keeps files that were added.
     #[track_caller]
     fn check(spoil: impl FnOnce(&Path)) {
         let pair = Pair::new();
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_approved_is_put_back() {
+    fn restores_approved_files() {
         check(|_| ());
         check(|copy| fs::write(copy.join("run"), "evil").unwrap());
         check(|copy| fs::remove_file(copy.join("run")).unwrap());
@@ -238,7 +237,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn nothing_is_written_through_a_link() {
+    fn does_not_write_through_links() {
         use std::os::unix::fs::symlink;
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("a"), "precious").unwrap();
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_in_the_place_of_a_file_is_moved_aside() {
+    fn moves_aside_directory_in_place_of_file() {
         let pair = Pair::new();
         for number in 1..3 {
             fs::remove_file(pair.copy().join("run")).unwrap();
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_an_older_version_brought_goes_unless_it_was_changed() {
+    fn removes_outdated_files_unless_changed() {
         let pair = Pair::new();
         let newer = tempfile::tempdir().unwrap();
         fs::write(newer.path().join("run"), "code 2").unwrap();

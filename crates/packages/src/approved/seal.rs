@@ -1,4 +1,4 @@
-//! Trees that nobody writes to: their modes, and waiting until they are on the disk.
+//! Protects the trees of the store: makes them read-only and syncs them to the disk.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::InstallError;
 use super::contents::{is_executable, walk_tree};
 
-/// Makes everything in a tree read-only and puts it on the disk. The tree's own directory can still be moved.
+/// Makes all entries of a tree read-only and syncs them. The tree's own directory can still be moved.
 pub(super) fn seal(root: &Path) -> Result<(), InstallError> {
     let mut dirs = vec![root.to_owned()];
     walk_tree(root, &mut |_, path, metadata| {
@@ -28,7 +28,7 @@ pub(super) fn seal(root: &Path) -> Result<(), InstallError> {
     Ok(())
 }
 
-/// Lets a tree be moved away, and nobody else do more with it than before. What is no directory always can be.
+/// Makes a directory movable, for its owner only. Entries other than directories can always be moved.
 pub(crate) fn make_movable(place: &Path) -> std::io::Result<()> {
     let metadata = place.symlink_metadata()?;
     if metadata.is_dir() { set_mode(place, movable_mode(&metadata)) } else { Ok(()) }

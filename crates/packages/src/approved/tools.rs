@@ -1,4 +1,4 @@
-//! The texts of tools, kept in the lock file beside the code that registered them.
+//! The texts of tools, stored in the lock file beside the code that registered them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,12 @@ use haft_protocol::ids::ExtensionName;
 use super::lock::{ApprovalStore, LockEntry, LockError};
 use crate::pins::{PinnedTool, ToolPins};
 
-/// Runs a job beside the caller, for example on a thread of its runtime that may block.
+/// A function that runs a job in the background, for example on a blocking thread of the runtime.
 pub type BackgroundSpawner = fn(Box<dyn FnOnce() + Send>);
 
-/// The texts of tools in the lock file. The file is read again only when another process has changed it.
+/// The texts of tools in the lock file. The file is read again only after another process changed it.
 ///
-/// New texts are written in the background. Texts that are lost with the run count as new the next time.
+/// New texts are written in the background. Texts that are lost when the process ends count as new the next time.
 #[derive(Debug)]
 pub struct LockFileToolPins(Arc<ToolPinWriter>);
 
@@ -26,7 +26,7 @@ struct ToolPinWriter {
 
 #[derive(Debug, Default)]
 struct PendingToolPins {
-    /// The registrations to write down.
+    /// The registrations that are not written yet.
     new: Vec<ToolRegistration>,
     is_writing: bool,
 }
@@ -35,12 +35,12 @@ struct PendingToolPins {
 struct ToolRegistration {
     extension: ExtensionName,
     tools: BTreeMap<String, PinnedTool>,
-    /// True if these are other texts than those that count.
+    /// True if these texts differ from the approved ones.
     differ: bool,
 }
 
 impl LockFileToolPins {
-    /// The texts in the user's lock file, which are written by jobs that `background` runs.
+    /// Returns the texts in the user's lock file. `background` runs the jobs that write them.
     pub fn new(approved: ApprovalStore, background: BackgroundSpawner) -> Self {
         Self(Arc::new(ToolPinWriter { approved, background, state: Mutex::default() }))
     }
@@ -60,7 +60,7 @@ impl LockFileToolPins {
 
 impl ToolPins for LockFileToolPins {
     fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
-        // One that cannot be used approves nothing, and that is told where extensions are looked for.
+        // A file with an error approves nothing; discovery reports it.
         let file = self.0.approved.load_cached().ok()?;
         file.extensions.get(extension).map(|entry| entry.tools.clone())
     }
@@ -85,7 +85,7 @@ impl ToolPins for LockFileToolPins {
 }
 
 impl ToolPinWriter {
-    /// Writes down what is new, until nothing is.
+    /// Writes new registrations until none is left.
     fn write(&self) {
         loop {
             let new = {
@@ -98,7 +98,7 @@ impl ToolPinWriter {
             }
             let written = self.approved.edit(|file| {
                 for ToolRegistration { extension, tools, differ } in new {
-                    // One that was removed meanwhile has nothing to be kept beside.
+                    // The extension was removed in the meantime.
                     let Some(entry) = file.extensions.get_mut(&extension) else { continue };
                     for (name, tool) in tools {
                         match differ {
@@ -109,7 +109,7 @@ impl ToolPinWriter {
                 }
             });
             if let Err(error) = written {
-                tracing::warn!(%error, "the texts of tools are not kept");
+                tracing::warn!(%error, "cannot store the texts of tools in the lock file");
             }
         }
     }
@@ -119,8 +119,8 @@ impl ToolPinWriter {
     }
 }
 
-/// Agrees to the texts that tools of an extension came with, as they are in `shown`; texts that came later are not
-/// agreed to. Returns true if this version is still the approved one: nobody has agreed to the texts of another one.
+/// Approves the changed texts of an extension's tools as they are in `shown`. Texts that came later are not approved.
+/// Returns false if another version is approved by now, whose texts the user has not seen.
 ///
 /// # Errors
 /// If the lock file cannot be changed.

@@ -1,4 +1,5 @@
-//! Changes to a directory of extensions or of the store: prepared aside, put in place by one rename, swept up after a crash.
+//! Staging of changes to a directory of extensions or the store: prepared aside, put in place by one rename, cleaned
+//! up after a crash.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,14 +11,14 @@ use tempfile::TempDir;
 use super::{InstallError, seal};
 use crate::timeouts;
 
-/// The subdirectory in which things are prepared and thrown away. What is in it is of no use once nobody holds the lock.
-/// Every start looks into it, so it is a directory of its own: the one around it may have thousands of entries.
+/// The subdirectory for preparations and removals. Its content is useless once no process holds its lock. Every start
+/// lists it, so it is separate from the parent directory, which can have thousands of entries.
 pub(super) const SCRAPS: &str = ".scraps";
 
-/// The file that is locked in a bench as long as it is needed.
+/// The lock file of a staging directory.
 const IN_USE: &str = ".lock";
 
-/// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
+/// The exclusive right to change a directory of extensions. No process holds it while the user is asked.
 #[derive(Debug)]
 pub(crate) struct StagingArea {
     dir: PathBuf,
@@ -25,27 +26,27 @@ pub(crate) struct StagingArea {
     _lock: File,
 }
 
-/// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
-/// long as this process has it nobody sweeps it up.
+/// A temporary directory for a preparation, deleted on drop. It may outlive its staging area: while this process
+/// holds its lock, no other process deletes it.
 #[derive(Debug)]
 pub(crate) struct StagingDir {
-    /// Held for its lock. Dropped first: some systems remove no file that is open.
+    /// Held for its lock. Dropped first, because some systems cannot delete an open file.
     _lock: File,
     dir: TempDir,
 }
 
-/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there.
+/// Removes leftovers of killed processes in a directory, unless another process holds the lock.
 pub(super) fn sweep_leftovers(dir: &Path) {
     if leftovers(dir).any(|scrap| is_abandoned(&scrap)) {
-        // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
+        // A process with the lock removes leftovers itself. Without write access, nothing can be done.
         _ = StagingArea::open_with_timeout(dir, Duration::ZERO);
     }
 }
 
 impl StagingArea {
-    /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
+    /// Waits for the lock, takes it, and removes leftovers of killed processes. Processes hold it only briefly.
     pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
-        Self::open_with_timeout(dir, timeouts::WORKSHOP)
+        Self::open_with_timeout(dir, timeouts::STAGING_LOCK)
     }
 
     fn open_with_timeout(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
@@ -58,21 +59,23 @@ impl StagingArea {
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(timeouts::WORKSHOP_LOOK),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    sleep(timeouts::STAGING_LOCK_RETRY)
+                }
                 Err(TryLockError::WouldBlock) => return Err(InstallError::Busy { dir: dir.into() }),
                 Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
             }
         }
-        let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.remove_leftovers();
-        Ok(workshop)
+        let staging_area = Self { dir: dir.into(), _lock: lock };
+        staging_area.remove_leftovers();
+        Ok(staging_area)
     }
 
-    /// Removes scraps; those that cannot be removed are left and keep no change from being made.
+    /// Removes leftovers. A leftover that cannot be removed does not prevent changes.
     fn remove_leftovers(&self) {
         for path in leftovers(&self.dir).filter(|scrap| is_abandoned(scrap)) {
             if let Err(error) = remove(&path) {
-                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
+                tracing::warn!(path = %path.display(), %error, "cannot remove a leftover of an interrupted change");
             }
         }
     }
@@ -82,16 +85,16 @@ impl StagingArea {
         let scraps = self.dir.join(SCRAPS);
         std::fs::create_dir_all(&scraps).map_err(write())?;
         let dir = TempDir::new_in(scraps).map_err(write())?;
-        // Before anybody else may sweep.
+        // The lock is taken before another process can remove the directory.
         let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
         lock.lock().map_err(write())?;
         Ok(StagingDir { _lock: lock, dir })
     }
 
-    /// Takes an extension out of its place at once, then deletes it.
+    /// Moves an extension out of its place at once, then deletes it.
     pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
-        let bench = self.create_staging_dir()?;
-        let aside = bench.path().join("removed");
+        let staging_dir = self.create_staging_dir()?;
+        let aside = staging_dir.path().join("removed");
         seal::make_movable(place).map_err(InstallError::io("remove", place))?;
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
@@ -114,13 +117,13 @@ fn leftovers(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// True if nobody is at work in what was being prepared.
+/// True if no process holds the lock of the staging directory.
 fn is_abandoned(scrap: &Path) -> bool {
     let lock = File::options().write(true).open(scrap.join(IN_USE));
     !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
+/// Deletes a directory with its content, also if it is read-only, or a symlink without its target.
 pub(crate) fn remove(path: &Path) -> Result<(), InstallError> {
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
     let removed = match is_dir {
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_at_a_time() {
+    fn only_one_process_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let first = StagingArea::open(dir.path()).unwrap();
         let impatient = StagingArea::open_with_timeout(dir.path(), Duration::ZERO);
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn scraps_of_somebody_at_work_stay() {
+    fn keeps_staging_dirs_in_use() {
         let dir = tempfile::tempdir().unwrap();
         sweep_leftovers(&dir.path().join("missing"));
         let scrap = dir.path().join(SCRAPS).join("1");
@@ -173,24 +176,24 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_outlives_its_workshop_and_is_nobody_elses() {
+    fn staging_dir_outlives_its_area_and_is_exclusive() {
         let dir = tempfile::tempdir().unwrap();
-        let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
-        tree(&bench.path().join("tree"), "shown");
+        let staging_dir = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
+        tree(&staging_dir.path().join("tree"), "shown");
         sweep_leftovers(dir.path());
         drop(StagingArea::open(dir.path()).unwrap());
-        assert_eq!(read(&bench.path().join("tree")), "shown");
-        let left = bench.keep();
+        assert_eq!(read(&staging_dir.path().join("tree")), "shown");
+        let left = staging_dir.keep();
         StagingArea::open(dir.path()).unwrap();
-        assert!(!left.exists(), "nobody needs it any more");
-        let bench = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
-        let place = bench.path().to_owned();
-        drop(bench);
+        assert!(!left.exists(), "the staging directory is removed on drop");
+        let staging_dir = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
+        let place = staging_dir.path().to_owned();
+        drop(staging_dir);
         assert!(!place.exists());
     }
 
     #[test]
-    fn what_a_crash_left_is_swept_up() {
+    fn removes_leftovers_of_crashes() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         tree(&at(SCRAPS).join("1"), "half");

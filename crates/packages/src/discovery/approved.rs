@@ -1,4 +1,4 @@
-//! The user's own extensions, where only what was approved runs.
+//! The user's own extensions, of which only approved ones run.
 
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;
@@ -15,19 +15,19 @@ use crate::file_name::dir_name;
 use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle, Manifest};
 use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
-/// Why one does not run whose newer version asks for more.
+/// Returns the reason why an extension with a pending update does not run.
 fn pending_update_reason(name: &ExtensionName) -> String {
     format!(
-        "its new version asks for more than was granted; `haft ext update {name}` shows what, and asks, and `haft ext enable \
-         {name}` goes on with the old one"
+        "its new version requests more permissions than were granted; `haft ext update {name}` shows them \
+        and asks, and `haft ext enable {name}` keeps the old version"
     )
 }
 
 impl DiscoveryCollector<'_> {
-    /// Takes what was approved, and names what was not.
+    /// Adds the approved extensions, and reports the others as skipped.
     pub(super) fn add_user_extensions(&mut self, approved: &ApprovalStore) {
         let global = self.search.global.as_deref().map(make_absolute);
-        // Without a global directory the user wants no extensions of the user's own.
+        // Without a global directory, the user runs no extensions of their own.
         let Some(global) = global else { return };
         approved.remove_leftovers();
         let (file, error) = load_approvals(approved);
@@ -59,7 +59,7 @@ impl DiscoveryCollector<'_> {
         };
         let reason =
             self.reason_to_skip(ExtensionOrigin::Global, &manifest).unwrap_or(SkipReason::NotApproved);
-        // What waits for an answer keeps its name, or a project could take the place of a guard.
+        // A pending update keeps its name, so that a project cannot replace a gate.
         self.names.entry(name_key(&name)).or_insert_with(|| dir.clone());
         self.found.skipped.push(SkippedExtension {
             name: manifest.name,
@@ -76,7 +76,7 @@ impl DiscoveryCollector<'_> {
         manifest: Result<Manifest, DiscoveryErrorKind>,
         mut held: ApprovedVersion<'_>,
     ) {
-        // What lies there now may say another name than what was approved.
+        // The manifest in the directory may have another name than the approved extension.
         let says = manifest.as_ref().ok().filter(|_| held.changed.is_none());
         self.is_known_as(&place, says);
         let taken = match self.names.entry(name_key(held.name.as_str())) {
@@ -86,7 +86,7 @@ impl DiscoveryCollector<'_> {
                 None
             }
         };
-        // One that waits for an answer was not switched off by the user.
+        // A pending update disables the extension, but the user did not.
         let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;
         if waits && held.changed.is_none() {
             held.changed = Some(pending_update_reason(held.name));
@@ -95,7 +95,7 @@ impl DiscoveryCollector<'_> {
         let reason = match (taken, held.changed.clone()) {
             (Some(by), _) => Some(SkipReason::NameTaken { by }),
             (None, _) if !enabled => Some(SkipReason::Disabled),
-            // The host must know of a guard that must not start, or nobody would block what it guards.
+            // The host must know of a gate that must not start, to block the actions that it guards.
             (None, Some(summary)) if !held.entry.required => Some(SkipReason::Changed { summary }),
             (None, _) => None,
         };
@@ -120,7 +120,7 @@ impl DiscoveryCollector<'_> {
     }
 }
 
-/// As it was approved. That its files are there is looked at right before it starts.
+/// Returns the specification of an approved extension. Its files are checked right before it starts.
 fn approved_spec(
     approved: &ApprovalStore,
     mut manifest: Manifest,
@@ -140,7 +140,8 @@ fn approved_spec(
     ExtensionSpec { name: held.name.clone(), permissions, level, pin, ..spec }
 }
 
-/// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
+/// Returns the specification of a required extension that must not start. Its manifest cannot be trusted, so it
+/// guards every tool call.
 fn blocked_spec(
     approved: &ApprovalStore,
     held: ApprovedVersion<'_>,

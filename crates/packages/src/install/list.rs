@@ -1,4 +1,4 @@
-//! Installed extensions.
+//! The list of installed extensions.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::manifest::ExecCommand;
 use crate::manifest::permission::Permissions;
 use crate::spec::ExtensionOrigin;
 
-/// One extension that is there.
+/// An installed extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledExtension {
-    /// The user's or the project's.
+    /// The origin: the user's or the project's.
     pub origin: ExtensionOrigin,
-    /// The manifest's name, or the directory's when the manifest is broken.
+    /// The manifest's name, or the directory's if the manifest is broken.
     pub name: String,
     /// The manifest's version.
     pub version: Option<String>,
@@ -28,11 +28,11 @@ pub struct InstalledExtension {
     pub description: Option<String>,
     /// The command that would be started.
     pub exec: Option<ExecCommand>,
-    /// Its directory, absolute: where the user put it, else where it lies in the store.
+    /// The absolute path of its directory: the user's own, otherwise the one in the store.
     pub dir: PathBuf,
-    /// Where it runs.
+    /// The directory in which it runs.
     pub runs_in: PathBuf,
-    /// The sandbox that it runs in by itself, or would run in; none for one that would have the user's rights.
+    /// The default level of its sandbox; `None` for an extension that has the user's rights.
     pub level: Option<ConfinementLevel>,
     /// The entry of its approval.
     pub entry: Option<LockEntry>,
@@ -41,7 +41,7 @@ pub struct InstalledExtension {
 }
 
 impl InstalledExtension {
-    /// The error for a change of an extension that somebody else has changed since this was looked up.
+    /// Returns the error for an extension whose approval changed since this was looked up.
     pub(super) fn changed_meanwhile_error(&self) -> InstallError {
         InstallError::Meanwhile { name: ExtensionName::new(&self.name) }
     }
@@ -50,19 +50,19 @@ impl InstalledExtension {
 /// The state of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallStatus {
-    /// It can.
+    /// It can run.
     Enabled,
-    /// It was switched off.
+    /// It is disabled.
     Disabled,
-    /// It lies in the user's directory, and the user has not approved it.
+    /// It is in the user's directory and not approved.
     NotApproved,
-    /// It is not what was approved; the text says why.
+    /// It differs from the approved version, for the reason in the text.
     Changed(String),
-    /// It cannot; the text says why.
+    /// It cannot run, for the reason in the text.
     Broken(String),
 }
 
-/// The extensions in one directory, by name; of those nothing is approved.
+/// Returns the extensions in one directory by name. They need no approval.
 pub(super) fn rows(dir: &Path, origin: ExtensionOrigin, path: Option<&OsStr>) -> Vec<InstalledExtension> {
     scan(dir).into_iter().map(|candidate| from_candidate(candidate, origin, path)).collect()
 }

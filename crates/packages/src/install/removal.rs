@@ -1,4 +1,4 @@
-//! Taking an extension away, and nothing with it that is the user's own.
+//! Removal of an extension without the user's own files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,16 @@ use crate::approved::{copies, seal};
 use crate::file_name::dir_name;
 use crate::spec::ExtensionOrigin;
 
-/// Where things are kept that lay in a removed extension's directory, beside that. Nobody looks for extensions there.
+/// The directory for files that were in a removed extension's directory, beside that directory. It is not searched
+/// for extensions.
 const REMOVED: &str = ".removed";
 
-/// The outcome of removing an extension.
+/// The result of removing an extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovalOutcome {
-    /// The files in its directory that were not approved, by where they are now.
+    /// The files in its directory that were not approved, at their new path.
     pub kept: Option<PreservedPath>,
-    /// Warnings about leftovers that could not be cleared away, for people. The extension is gone all the same.
+    /// Warnings for the user about leftovers that could not be removed. The extension is removed.
     pub warnings: Vec<String>,
 }
 
@@ -44,7 +45,7 @@ fn remove_unapproved(
     approved: &ApprovalStore,
     row: &InstalledExtension,
 ) -> Result<RemovalOutcome, InstallError> {
-    // As long as this is held nobody approves it.
+    // While this lock is held, no process can approve the extension.
     let _workshop = StagingArea::open(approved.tree_store().dir())?;
     if approved.load()?.names_in_dir(&row.dir).next().is_some() {
         return Err(row.changed_meanwhile_error());
@@ -58,8 +59,8 @@ fn remove_approved(
     entry: &LockEntry,
 ) -> Result<RemovalOutcome, InstallError> {
     let (trees, name) = (approved.tree_store(), ExtensionName::new(&row.name));
-    let workshop = StagingArea::open(trees.dir())?;
-    // The yes is for what was looked up.
+    let staging_area = StagingArea::open(trees.dir())?;
+    // The confirmation is valid for the looked-up version only.
     let is_known =
         |file: &LockFile| file.extensions.get(&name).is_some_and(|known| known.is_same_version(entry));
     let file = approved.load()?;
@@ -71,7 +72,7 @@ fn remove_approved(
         && file.names_in_dir(path).all(|known| *known == name)
     {
         match path.symlink_metadata() {
-            // At once and whole: what it holds is looked at where nobody takes it for an extension.
+            // Moved in one step, then inspected where it is not taken for an extension.
             Ok(_) => aside = Some(DisplacedDirectory::move_aside(path)?),
             Err(_) => left = leftover_warning(path),
         }
@@ -93,12 +94,12 @@ fn remove_approved(
     let mut removed = aside.map(|aside| aside.delete_code(clear)).unwrap_or_default();
     removed
         .warnings
-        .extend(left.into_iter().chain(sweep_warning(trees.remove_unreferenced(&workshop, &keep))));
+        .extend(left.into_iter().chain(sweep_warning(trees.remove_unreferenced(&staging_area, &keep))));
     Ok(removed)
 }
 
-/// Of a directory that is gone, what people are told when removals have moved something of that name aside: whoever was killed
-/// at it has told nobody.
+/// Returns a warning if the directory is missing and an interrupted removal has moved it aside: that process could
+/// not report it.
 fn leftover_warning(dir: &Path) -> Option<String> {
     let (place, name) = (removed_items_dir(dir), dir_name(dir));
     let is_its = |path: &PathBuf| {
@@ -111,7 +112,7 @@ fn leftover_warning(dir: &Path) -> Option<String> {
     let all: Vec<_> = all.iter().map(|path| path.display().to_string()).collect();
     let text = || {
         format!(
-            "{} was gone already; what a removal before this moved aside is in {}",
+            "{} was already removed; an earlier removal moved its other files to {}",
             dir.display(),
             all.join(", ")
         )
@@ -119,7 +120,7 @@ fn leftover_warning(dir: &Path) -> Option<String> {
     (!all.is_empty()).then(text)
 }
 
-/// Where a directory is moved aside to.
+/// Returns the directory that removed directories are moved to.
 fn removed_items_dir(dir: &Path) -> PathBuf {
     dir.parent().unwrap_or(dir).join(REMOVED)
 }
@@ -132,7 +133,7 @@ impl DisplacedDirectory {
         let place = removed_items_dir(dir);
         fs::create_dir_all(&place).map_err(InstallError::io("create", &place))?;
         let to = free_path(&place, &dir_name(dir));
-        // The user may have kept it from being written to.
+        // The user may have made the directory read-only.
         let move_it = || {
             seal::make_movable(dir)?;
             fs::rename(dir, &to)
@@ -143,21 +144,21 @@ impl DisplacedDirectory {
         Ok(aside)
     }
 
-    /// Undoes it. Where it is now it is safe, too.
+    /// Moves the directory back. If that fails, it is safe in its present place.
     fn restore(&self) {
         _ = fs::rename(&self.0.to, &self.0.from);
         self.remove_empty_parent();
     }
 
-    /// Deletes what nobody needs to keep: `code` does that in a directory.
+    /// Deletes files that need not be kept, with the function `code`.
     fn delete_code(self, code: impl Fn(&Path)) -> RemovalOutcome {
         let PreservedPath { from, to } = &self.0;
         let mut removed = RemovalOutcome::default();
         if to.is_symlink() {
-            // It is the link that was put there; what it leads to is somebody else's.
+            // Only the link is removed, because its target belongs to the user.
             if let Err(error) = workshop::remove(to) {
                 removed.warnings.push(format!(
-                    "the link from {} is left: {}",
+                    "cannot remove the link from {}: {}",
                     from.display(),
                     with_causes(&error)
                 ));
@@ -172,7 +173,7 @@ impl DisplacedDirectory {
         removed
     }
 
-    /// The place of what is kept stays only while it holds something.
+    /// Removes the parent directory if it is empty.
     fn remove_empty_parent(&self) {
         _ = self.0.to.parent().map(fs::remove_dir);
     }

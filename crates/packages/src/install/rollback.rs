@@ -1,4 +1,4 @@
-//! Going back to a version that was approved before.
+//! Rollback to an earlier approved version.
 
 use haft_protocol::ids::ExtensionName;
 
@@ -8,37 +8,37 @@ use crate::approved::copies;
 use crate::approved::error::with_causes;
 use crate::approved::workshop::StagingArea;
 
-/// A version that can be gone back to.
+/// An earlier version that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollbackTarget {
     /// The entry for the lock file.
     pub entry: LockEntry,
-    /// Newer ones that cannot be, the newest first.
+    /// Newer versions that cannot be restored, the newest first.
     pub unusable_versions: Vec<UnusableVersion>,
 }
 
-/// A version that cannot be gone back to.
+/// A version that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusableVersion {
     /// The approved entry.
     pub entry: LockEntry,
-    /// Why it is not used, for people.
+    /// The reason, for the user.
     pub why: String,
 }
 
-/// The outcome of going back to an older version.
+/// The result of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollbackOutcome {
-    /// The present entry of the lock file.
+    /// The new entry of the lock file.
     pub entry: LockEntry,
-    /// The files that the extension had written where the older version has its own, by where they are now.
+    /// The extension's own files that were moved aside for files of the earlier version.
     pub kept: Vec<PreservedPath>,
-    /// Warnings about leftovers that could not be put in order yet, for people. The older version is the one that
-    /// counts all the same.
+    /// Warnings for the user about steps that could not be completed. The rollback is in effect.
     pub warnings: Vec<String>,
 }
 
-/// Finds a version to go back to, see [`ExtensionStore::find_rollback_target`](super::ExtensionStore::find_rollback_target).
+/// Finds a version to roll back to, see
+/// [`ExtensionStore::find_rollback_target`](super::ExtensionStore::find_rollback_target).
 pub(super) fn find_rollback_target(
     approved: &ApprovalStore,
     row: &InstalledExtension,
@@ -50,7 +50,7 @@ pub(super) fn find_rollback_target(
         match (back, unusable_reason(approved, older)) {
             (Some(entry), None) => return Ok(RollbackTarget { entry, unusable_versions: passed }),
             (_, why) => {
-                let why = why.unwrap_or_else(|| "there is no such version".to_owned());
+                let why = why.unwrap_or_else(|| "no such version".to_owned());
                 passed.push(UnusableVersion { entry: older.clone(), why });
             }
         }
@@ -67,7 +67,7 @@ pub(super) fn find_rollback_target(
 
 fn unusable_reason(approved: &ApprovalStore, older: &LockEntry) -> Option<String> {
     if let InstallOrigin::Placed { path, .. } = &older.source {
-        return Some(format!("it lay in {}, where its files are yours to change", path.display()));
+        return Some(format!("it was in {}, where you may have changed its files", path.display()));
     }
     approved.tree_store().verify(&older.tree).err().map(|error| with_causes(&error))
 }

@@ -1,10 +1,10 @@
-//! Reading typed fields out of a JSON object, with errors that name the file and the field.
+//! Reads typed fields of a JSON object, with errors that name the file and the field.
 
 use std::fmt;
 use std::path::Path;
 
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::text::is_hidden;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -13,28 +13,28 @@ use serde_json::{Map, Value};
 use super::ManifestError;
 use crate::timeouts::MAX_ASKED;
 
-/// The fields of one object, found whatever the case of their keys.
+/// The fields of an object, with keys in any case.
 #[derive(Debug)]
 pub(crate) struct ObjectFields<'a> {
     path: &'a Path,
-    /// The text before a field's name in errors, empty for the manifest itself.
+    /// The text before a field's name in errors; empty for the manifest itself.
     prefix: String,
-    /// Ordered by their keys, which are in lower case.
+    /// The fields, sorted by their keys in lower case.
     values: Vec<(String, FieldValue)>,
 }
 
-/// A JSON object as it is written: keys in any order, and any case.
+/// A JSON object as written: keys in any order and in any case.
 #[derive(Debug)]
 pub(crate) struct JsonObject(Vec<(String, FieldValue)>);
 
 #[derive(Debug)]
 enum FieldValue {
     Value(Value),
-    /// One of [`TEXTS`].
+    /// The unparsed text of one of [`TEXTS`].
     Text(Box<RawValue>),
 }
 
-/// The fields of a manifest that are kept as they are written, to be read as what they describe.
+/// The fields of a manifest that are kept as text and parsed later.
 const TEXTS: [&str; 2] = ["commands", "tools"];
 
 impl<'a> ObjectFields<'a> {
@@ -52,18 +52,18 @@ impl<'a> ObjectFields<'a> {
         // Two spellings of one key would let two readers see two different manifests.
         let twice = fields.values.array_windows().find(|[(one, _), (other, _)]| one == other);
         match twice {
-            Some([(key, _), _]) => Err(fields.error(key, "is there twice")),
+            Some([(key, _), _]) => Err(fields.error(key, "occurs twice")),
             None => Ok(fields),
         }
     }
 
-    /// An error about one field; `problem` follows the field's name.
+    /// Returns an error about a field. `problem` continues a sentence after the field's name.
     pub(crate) fn error(&self, field: &str, problem: &str) -> ManifestError {
         let field = format!("{}{field}", self.prefix);
         ManifestError::Field { path: self.path.into(), field, problem: problem.into() }
     }
 
-    /// A text that can be shown as it is; absent, `null` and empty are the same.
+    /// Returns a text without invisible characters. Absent, `null` and empty are the same.
     pub(crate) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
@@ -74,7 +74,7 @@ impl<'a> ObjectFields<'a> {
         }
     }
 
-    /// `true` or `false`; the string `"false"` is neither.
+    /// Returns a boolean. The string `"false"` is rejected.
     pub(super) fn boolean(&self, field: &str) -> Result<Option<bool>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
@@ -83,12 +83,14 @@ impl<'a> ObjectFields<'a> {
         }
     }
 
-    /// A time of at least 1 ms and at most [`MAX_ASKED`], in milliseconds.
+    /// Returns a time from 1 to [`MAX_ASKED`] milliseconds.
     pub(super) fn milliseconds(&self, field: &str) -> Result<Option<u64>, ManifestError> {
         let Some(value) = self.get(field) else { return Ok(None) };
         let most = MAX_ASKED.as_millis();
         match value.as_u64() {
-            Some(0) | None => Err(self.error(field, &format!("must be a whole number from 1, not {value}"))),
+            Some(0) | None => {
+                Err(self.error(field, &format!("must be a positive whole number, not {value}")))
+            }
             Some(asked) if u128::from(asked) > most => {
                 Err(self.error(field, &format!("must be at most {most}")))
             }
@@ -114,24 +116,25 @@ impl<'a> ObjectFields<'a> {
         }
     }
 
-    /// Refuses every key but these, whose names are in lower case.
+    /// Rejects every key except these, which are in lower case.
     pub(crate) fn reject_unknown_keys(&self, known: &[&str]) -> Result<(), ManifestError> {
         match self.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some((key, _)) => {
                 let shown: String = key.chars().filter(|&c| !c.is_control() && !is_hidden(c)).collect();
-                Err(self.error(&shown, &format!("is not known here; there are {}", known.join(", "))))
+                Err(self
+                    .error(&shown, &format!("is not known here; the known fields are {}", known.join(", "))))
             }
         }
     }
 
-    /// Refuses `on_timeout` and `on_error` with another value than `block`: only the user can loosen a gate, and the
-    /// author of a manifest that tries to relies on something that will not happen.
+    /// Rejects other values than `block` of `on_timeout` and `on_error`. Only the user can relax a gate, so an author
+    /// who sets another value relies on an effect that does not happen.
     pub(super) fn require_block_policy(&self) -> Result<(), ManifestError> {
         for field in ["on_timeout", "on_error"] {
             if self.text(field)?.is_some_and(|value| value != "block") {
-                let rule =
-                    "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
+                let rule = "must be `block` in a manifest; only the user can set `on_timeout` for an extension, \
+                    in config.toml";
                 return Err(self.error(field, rule));
             }
         }
@@ -151,24 +154,24 @@ impl<'a> ObjectFields<'a> {
         self.list(field)?.iter().enumerate().map(object).collect()
     }
 
-    /// Refuses what would be shown as something else than it is. Nothing is taken out: what people agree to must be
-    /// what is run.
+    /// Rejects characters that are not visible as they are. Nothing is removed, because the approved text must be the
+    /// text that runs.
     fn require_visible_text(&self, field: &str, text: &str) -> Result<String, ManifestError> {
-        // Nearly every text is of this kind, and a look at each character takes longer.
+        // The common case, without a check of each character.
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return Ok(text.to_owned());
         }
         match text.chars().find(|&c| c.is_control() || is_hidden(c)) {
-            Some(_) if !is_up(Defence::ManifestText) => Ok(text.to_owned()),
+            Some(_) if !is_up(Defense::ManifestText) => Ok(text.to_owned()),
             None => Ok(text.to_owned()),
             Some(c) => {
-                let problem = format!("must not hold U+{:04X}, which is not shown as it is", u32::from(c));
+                let problem = format!("must not contain the invisible character U+{:04X}", u32::from(c));
                 Err(self.error(field, &problem))
             }
         }
     }
 
-    /// A list of anything; an absent one is empty.
+    /// Returns a list of any values. An absent list is empty.
     fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
         match self.get(field) {
             None => Ok(&[]),
@@ -177,7 +180,7 @@ impl<'a> ObjectFields<'a> {
         }
     }
 
-    /// The elements of a list that is kept as it is written; an absent one is empty.
+    /// Returns the elements of a list that is kept as text. An absent list is empty.
     pub(super) fn elements<T: DeserializeOwned>(
         &self,
         field: &str,
@@ -229,7 +232,7 @@ impl From<&Map<String, Value>> for JsonObject {
 }
 
 impl JsonObject {
-    /// Reads a manifest, with the fields of [`TEXTS`] as they are written.
+    /// Reads a manifest, with the fields of [`TEXTS`] as unparsed text.
     pub(super) fn from_manifest(json: &RawJson) -> Result<Self, serde_json::Error> {
         serde_json::Deserializer::from_str(json.as_str()).deserialize_map(ObjectVisitor { texts: &TEXTS })
     }

@@ -1,5 +1,5 @@
-//! The fields about when an extension starts and ends. It can do without them, so a mistake in one is told, and the
-//! field counts as left out.
+//! The fields about the start and the end of an extension's process. They are optional: a mistake in one is reported,
+//! and the field is ignored.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,34 +10,34 @@ use serde::de::DeserializeOwned;
 
 use super::{ManifestError, ObjectFields};
 
-/// The start and the end of an extension, as its manifest says them.
+/// The start and the end of an extension's process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifecycle {
-    /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
+    /// True if the process may exit with status 0 while no request is pending; the next request starts it again.
     pub on_demand: bool,
-    /// The deadline of `hello`, instead of the one that every extension has.
+    /// The deadline of `hello`, instead of the default.
     pub hello: Option<Duration>,
-    /// The deadline from `hello` to `ready`, instead of the one that every extension has.
+    /// The deadline from `hello` to `ready`, instead of the default.
     pub ready: Option<Duration>,
-    /// The uses that start it, with what it offers until then; none for one that starts at once.
+    /// The uses that start the extension; `None` if it starts immediately.
     pub activation: Option<Arc<Activation>>,
 }
 
-/// The uses that start an extension, and what it offers before the first of them.
+/// The uses that start an extension, and its tools and commands before the first of them.
 ///
-/// `"activation": ["tool:weather", "command:weather", "event:turn_end"]`, with the tools and commands beside it, in the
-/// fields of `register_tool` and `register_command`.
+/// `"activation": ["tool:weather", "command:weather", "event:turn_end"]`, with the fields `tools` and `commands`,
+/// whose entries have the fields of `register_tool` and `register_command`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Activation {
-    /// `tools`: one for each `tool:NAME`.
+    /// `tools`: an entry for each `tool:NAME`.
     pub tools: Vec<RegisterTool>,
-    /// `commands`: one for each `command:NAME`.
+    /// `commands`: an entry for each `command:NAME`.
     pub commands: Vec<RegisterCommand>,
     /// The events of `event:NAME`.
     pub events: BTreeSet<String>,
 }
 
-/// Reads the fields of the manifest, and the mistakes in them. `guards` is true of an extension that must be in place.
+/// Reads the fields and the mistakes in them. `guards` is true for a required extension or one with intercepts.
 pub(super) fn read(fields: &ObjectFields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {
     let mut ignored = Vec::new();
     let on_demand = ok_or_ignored(read_on_demand(fields), &mut ignored).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn read(fields: &ObjectFields<'_>, guards: bool) -> (Lifecycle, Vec<S
         hello: deadline("hello_timeout_ms"),
         ready: deadline("ready_timeout_ms"),
         activation: read_activation(fields, guards)
-            .map_err(|error| ignored.push(format!("{error}; the extension starts at once")))
+            .map_err(|error| ignored.push(format!("{error}; the extension starts immediately")))
             .unwrap_or_default()
             .map(Arc::new),
     };
@@ -69,21 +69,21 @@ fn read_on_demand(fields: &ObjectFields<'_>) -> Result<bool, ManifestError> {
     }
 }
 
-/// The uses that start the extension, if it does not start at once.
+/// Reads the uses that start the extension; `None` if it starts immediately.
 ///
 /// # Errors
-/// The entry that makes no sense, or the tool or command that lacks its other half.
+/// The entry that is not valid, or the tool or command without an entry in the other field.
 fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Activation>, ManifestError> {
     if !fields.has("activation") {
         return Ok(None);
     }
     let wrong = |problem: &str| fields.error("activation", problem);
     if guards {
-        return Err(wrong("cannot be there beside `required` or `intercept`: a guard starts at once"));
+        return Err(wrong("cannot be combined with `required` or `intercept`: a gate starts immediately"));
     }
     let uses = fields.text_list("activation")?;
     if uses.is_empty() {
-        return Err(wrong("must name at least one use, or be left out"));
+        return Err(wrong("must have at least one entry, or be left out"));
     }
     let (mut tools, mut commands, mut events) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for entry in &uses {
@@ -95,11 +95,11 @@ fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Act
             }
             Some(("event", name)) => {
                 let known = LifecycleEvent::NAMES.join(", ");
-                return Err(wrong(&format!("names the event {name:?}; there are {known}")));
+                return Err(wrong(&format!("has the unknown event {name:?}; the known events are {known}")));
             }
             Some(_) | None => {
                 return Err(wrong(&format!(
-                    "has the entry {entry:?}; there are `command:NAME`, `tool:NAME` and `event:NAME`"
+                    "has the unknown entry {entry:?}; use `command:NAME`, `tool:NAME` or `event:NAME`"
                 )));
             }
         }
@@ -111,7 +111,7 @@ fn read_activation(fields: &ObjectFields<'_>, guards: bool) -> Result<Option<Act
     }))
 }
 
-/// The entries of `tools` or `commands`, which are those that `activation` names.
+/// Returns the entries of `tools` or `commands`, which must match those in `activation`.
 fn declared_entries<T: DeserializeOwned>(
     fields: &ObjectFields<'_>,
     kind: &str,
@@ -131,7 +131,7 @@ fn declared_entries<T: DeserializeOwned>(
         );
     }
     if names.len() < entries.len() {
-        return Err(fields.error(&field, "has two entries of one name"));
+        return Err(fields.error(&field, "has two entries with the same name"));
     }
     Ok(entries)
 }

@@ -1,5 +1,4 @@
-//! Roles of an extension as a guard, as its manifest says them: `intercept`, or what it asks for in
-//! `permissions.intercept`.
+//! Roles of an extension as a gate, from `intercept` or `permissions.intercept` in its manifest.
 
 use std::collections::BTreeSet;
 
@@ -8,33 +7,33 @@ use haft_protocol::ext::InterceptKind;
 use super::permission::{InterceptPermissionRole, Permissions};
 use super::{ManifestError, ObjectFields};
 
-/// The promises of a manifest about its extension's intercepts, which decide how much their failures matter.
+/// The intercepts that a manifest declares, which decide about the effect of their failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GuardRoles {
-    /// Without this extension in place, what it guards does not happen (see [`GuardRoles::requires_hook`]).
+    /// True if the guarded actions are blocked while the extension does not run (see [`GuardRoles::requires_hook`]).
     pub required: bool,
-    /// Hooks whose failure blocks. `tool_call` always does.
+    /// Hooks whose failure blocks. A failure of `tool_call` always blocks.
     pub gates: Vec<InterceptKind>,
-    /// A failed `assistant_message` intercept withholds the text.
+    /// True if a failed `assistant_message` intercept withholds the text.
     pub redactor: bool,
 }
 
 impl GuardRoles {
-    /// True if the manifest says that a failure of this hook blocks.
+    /// True if the manifest declares that a failure of this hook blocks.
     pub fn blocks_on_failure(&self, hook: InterceptKind) -> bool {
         self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)
     }
 
-    /// True if this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
-    /// extension names none.
+    /// True if this hook must be in place: a required extension names it, or it is `tool_call` and a required
+    /// extension names no hook.
     pub fn requires_hook(&self, hook: InterceptKind) -> bool {
         let unnamed = self.gates.is_empty() && !self.redactor;
         self.required && (self.blocks_on_failure(hook) || (unnamed && hook == InterceptKind::ToolCall))
     }
 }
 
-/// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole. Without
-/// `intercept`, what the permissions say of it counts; with both, they say the same.
+/// Reads `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole
+/// extension. Without `intercept`, `permissions.intercept` counts. If both are present, they must agree.
 pub(super) fn read(
     fields: &ObjectFields<'_>,
     permissions: Option<&Permissions>,
@@ -53,7 +52,7 @@ pub(super) fn read(
     };
     match (fields.has("intercept"), permissions.map(asked)) {
         (true, Some(asked)) if asked != said => {
-            let rule = "must have the events and roles of `permissions.intercept`, or be left out";
+            let rule = "must have the same events and roles as `permissions.intercept`, or be left out";
             return Err(fields.error("intercept", rule));
         }
         (false, Some(asked)) => said = asked,
@@ -69,7 +68,7 @@ pub(super) fn read(
     Ok(roles)
 }
 
-/// The event of an entry, its role, which is none for one that only observes, and whether it is required.
+/// Reads an entry: its event, its role, which is `None` for an observer, and true if it is required.
 fn read_entry(
     entry: &ObjectFields<'_>,
 ) -> Result<(InterceptKind, Option<InterceptPermissionRole>, bool), ManifestError> {
@@ -77,7 +76,7 @@ fn read_entry(
     let event = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
     entry.require_block_policy()?;
-    // Nothing said means the safe thing: that a failure blocks.
+    // The default is the safe role: a failure blocks.
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
         "gate" => Some(InterceptPermissionRole::Gate),
         "redactor" if event == InterceptKind::AssistantMessage => Some(InterceptPermissionRole::Redactor),
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_required_extension_guards_what_it_names_or_tool_calls() {
+    fn required_extension_guards_named_hooks_or_tool_calls() {
         let required = GuardRoles { required: true, ..GuardRoles::default() };
         assert!(required.requires_hook(InterceptKind::ToolCall));
         assert!(!required.requires_hook(InterceptKind::TurnStart));

@@ -1,6 +1,6 @@
-//! Which extensions run, in which order, and what is said about the others.
+//! Discovery: the extensions that run, their order, and the reports about the others.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use haft_packages::discovery::{
 use haft_packages::{ExtensionOrigin, LaunchPlan};
 use tempfile::TempDir;
 
-/// A home with `extensions/` and a project, both empty.
+/// An empty home with `extensions/`, and an empty project.
 struct World {
     root: TempDir,
 }
@@ -46,7 +46,7 @@ impl World {
     }
 }
 
-/// An extension whose `exec` is there, with `"exec"` added to its manifest.
+/// Creates an extension with an existing program, and adds `"exec"` to its manifest.
 fn extension(dir: &Path, manifest: &str) -> PathBuf {
     std::fs::create_dir_all(dir).unwrap();
     let exec = serde_json::to_string(&std::env::current_exe().unwrap()).unwrap();
@@ -55,7 +55,7 @@ fn extension(dir: &Path, manifest: &str) -> PathBuf {
     dir.into()
 }
 
-/// What shall run, as `origin name`.
+/// Returns the extensions that run, as `origin name`.
 fn names(found: &Discovery) -> Vec<String> {
     found.specs.iter().map(|spec| format!("{:?} {}", spec.origin, spec.name)).collect()
 }
@@ -65,7 +65,7 @@ fn reasons(found: &Discovery) -> Vec<(&str, &SkipReason)> {
 }
 
 #[test]
-fn the_order_is_explicit_then_global_then_project_each_by_name() {
+fn order_is_explicit_global_project_each_by_name() {
     let world = World::new();
     world.in_global("1", r#"{"name":"zeta"}"#);
     world.in_global("2", r#"{"name":"alpha"}"#);
@@ -85,7 +85,7 @@ fn the_order_is_explicit_then_global_then_project_each_by_name() {
 }
 
 #[test]
-fn an_untrusted_projects_extensions_are_listed_and_not_run() {
+fn extensions_of_untrusted_project_are_skipped() {
     let world = World::new();
     world.in_project("p", r#"{"name":"beta"}"#);
     let found = world.found(ProjectTrust::Untrusted);
@@ -95,7 +95,7 @@ fn an_untrusted_projects_extensions_are_listed_and_not_run() {
 }
 
 #[test]
-fn without_places_only_what_is_named_is_run() {
+fn without_places_only_explicit_extensions_run() {
     let world = World::new();
     world.in_global("g", r#"{"name":"g"}"#);
     let named = extension(&world.root.path().join("named"), r#"{"name":"named"}"#);
@@ -104,7 +104,7 @@ fn without_places_only_what_is_named_is_run() {
 }
 
 #[test]
-fn a_project_never_replaces_a_global_extension() {
+fn project_never_replaces_global_extension() {
     let world = World::new();
     let guard = world.in_global("guard", r#"{"name":"guard"}"#);
     world.in_project("other", r#"{"name":"Guard"}"#);
@@ -114,7 +114,7 @@ fn a_project_never_replaces_a_global_extension() {
 }
 
 #[test]
-fn a_disabled_or_broken_global_one_keeps_its_name() {
+fn disabled_or_broken_global_extension_keeps_its_name() {
     let world = World::new();
     let off = world.in_global("off", r#"{"name":"off","enabled":false}"#);
     let broken = world.in_global("broken", "{");
@@ -134,7 +134,7 @@ fn a_disabled_or_broken_global_one_keeps_its_name() {
 }
 
 #[test]
-fn two_of_one_name_beside_each_other_are_told_apart_by_their_directories() {
+fn first_directory_wins_among_equal_names() {
     let world = World::new();
     let first = world.in_global("a", r#"{"name":"same"}"#);
     world.in_global("b", r#"{"name":"same"}"#);
@@ -144,7 +144,7 @@ fn two_of_one_name_beside_each_other_are_told_apart_by_their_directories() {
 }
 
 #[test]
-fn a_broken_one_is_an_error_and_stops_nothing() {
+fn broken_extension_does_not_stop_discovery() {
     let world = World::new();
     world.in_global("bad", r#"{"name":7}"#);
     world.in_global("good", r#"{"name":"good"}"#);
@@ -159,7 +159,7 @@ fn a_broken_one_is_an_error_and_stops_nothing() {
 }
 
 #[test]
-fn one_that_cannot_start_is_an_error_and_a_required_one_is_left_to_the_host() {
+fn missing_program_is_an_error_unless_required() {
     let world = World::new();
     for (name, required) in [("guard", true), ("helper", false)] {
         let manifest = format!(r#"{{"name":"{name}","exec":"gone","required":{required}}}"#);
@@ -170,11 +170,11 @@ fn one_that_cannot_start_is_an_error_and_a_required_one_is_left_to_the_host() {
     }
     let found = world.found(ProjectTrust::Trusted);
     assert_eq!(names(&found), ["Global guard"]);
-    // Nor by a file of that name beside the manifest: a bare name means one in PATH, for a required one, too.
+    // A file of that name beside the manifest does not count: a bare name means a program in PATH, also if required.
     let LaunchPlan::Impossible { why } = &found.specs[0].launch else { panic!("{:?}", found.specs[0]) };
     assert!(why.contains("exec \"gone\" not found in PATH"), "{why}");
     assert_eq!((found.errors.len(), found.errors[0].code()), (1, "spawn_failed"));
-    assert_eq!(found.skipped.len(), 2, "neither is replaced by the project's");
+    assert_eq!(found.skipped.len(), 2, "the project's extensions replace neither");
 
     let found = haft_packages::discovery::DiscoveredExtensions::from(found);
     assert_eq!((found.specs.len(), found.faults[0].extension.as_str()), (1, "helper"));
@@ -183,7 +183,7 @@ fn one_that_cannot_start_is_an_error_and_a_required_one_is_left_to_the_host() {
 }
 
 #[test]
-fn what_is_no_extension_is_passed_over() {
+fn ignores_entries_that_are_not_extensions() {
     let world = World::new();
     std::fs::create_dir_all(world.global().join("empty")).unwrap();
     std::fs::write(world.global().join("file"), "").unwrap();
@@ -194,7 +194,7 @@ fn what_is_no_extension_is_passed_over() {
 
 #[test]
 #[cfg(unix)]
-fn symlinked_directories_are_followed_and_dead_ones_reported() {
+fn follows_symlinks_and_reports_dangling_ones() {
     let world = World::new();
     let real = extension(&world.root.path().join("src"), r#"{"name":"linked"}"#);
     std::fs::create_dir_all(world.global()).unwrap();
@@ -207,7 +207,7 @@ fn symlinked_directories_are_followed_and_dead_ones_reported() {
 
 #[test]
 #[cfg(unix)]
-fn one_directory_is_one_extension_however_it_is_named() {
+fn same_directory_by_two_paths_is_one_extension() {
     let world = World::new();
     let dir = world.in_global("g", r#"{"name":"g"}"#);
     let link = world.root.path().join("link");
@@ -220,25 +220,25 @@ fn one_directory_is_one_extension_however_it_is_named() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_an_error() {
+fn missing_path_is_an_error() {
     let search = DiscoveryOptions { explicit: vec!["no/such/dir".into()], ..DiscoveryOptions::default() };
     let found = Discovery::run(&search);
     assert_eq!(found.errors[0].origin, ExtensionOrigin::Explicit);
     assert!(found.errors[0].dir.is_absolute());
     let why = std::error::Error::source(&found.errors[0]).unwrap().to_string();
-    assert!(why.starts_with("there is no directory "), "{why}");
+    assert!(why.starts_with("no such directory: "), "{why}");
 }
 
 #[test]
-fn relative_places_become_absolute() {
-    // The tests run in the package's directory, which holds no `.haft`.
+fn relative_paths_become_absolute() {
+    // The tests run in the package's directory, which has no `.haft`.
     let project = Project { dir: ".".into(), trust: ProjectTrust::Trusted };
     let expect = std::env::current_dir().unwrap().join(".haft/extensions");
     assert_eq!(extensions_dir(&project), expect);
 }
 
 #[test]
-fn configuration_adds_single_extensions_and_directories_of_them() {
+fn configuration_adds_extensions_and_directories() {
     let world = World::new();
     world.in_global("installed", r#"{"name":"installed"}"#);
     world.in_project("local", r#"{"name":"local"}"#);

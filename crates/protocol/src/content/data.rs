@@ -1,4 +1,4 @@
-//! The data of an image: long, and passed on as it came.
+//! The data of an image: long base64 text that haft passes on unchanged.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,19 +13,20 @@ use crate::reader::{self, STRING};
 use crate::scan::plain_end;
 use crate::shared;
 
-/// The data of an image, which is text. A clone shares it; what was read out of a long line keeps that line.
+/// The base64 text of an image. Clones share it; data that was read from a long line keeps that
+/// line in memory.
 #[derive(Clone)]
 pub struct ImageData(ImageDataRepr);
 
 #[derive(Clone)]
 enum ImageDataRepr {
-    /// A JSON string that says what stands between its quotes, as base64 does: written again without a look at it.
+    /// A JSON string without escapes, with its quotes. It is written again without a scan.
     Json(ByteString),
     Text(Arc<str>),
 }
 
 impl ImageData {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             ImageDataRepr::Json(json) => between_quotes(json).unwrap_or_default(),
@@ -103,7 +104,7 @@ impl<'de> Visitor<'de> for ImageDataVisitor {
         f.write_str("a string")
     }
 
-    /// From a reader of lines: without escapes, and with its quotes.
+    /// Called by a reader of lines with a string without escapes, including its quotes.
     fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<ImageData, E> {
         Ok(match between_quotes(text) {
             Some(_) => ImageData(ImageDataRepr::Json(shared::share_or_copy(text))),
@@ -134,7 +135,7 @@ mod tests {
         )
     }
 
-    /// The image of a result that is read out of this line.
+    /// Reads the image of a result from this line.
     #[track_caller]
     fn image(line: &Bytes) -> Image {
         let read = codec::read_shared::<ExtensionFrame>(line, LineLimits::default()).unwrap();
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_was_sent_whatever_it_is() {
+    fn image_data_is_passed_on_unchanged() {
         check(r#""iVBORw0KGgo=""#, "iVBORw0KGgo=");
         check(r#""""#, "");
         check(r#""\"""#, "\"");
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_not_copied() {
+    fn long_data_is_not_copied() {
         let line = Bytes::from(line(&format!("\"{}\"", "A".repeat(1 << 17))));
         let data = image(&line).data;
         assert!(line.as_ptr_range().contains(&data.as_ptr()));

@@ -1,4 +1,4 @@
-//! Content as front ends are told it: images by their kind and size, without their data.
+//! Content as front ends show it: images by type and size, without their data.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::ContentBlock;
 
-/// A piece of content as it is told in events and replies.
+/// A piece of content in events and replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownContent<'a> {
@@ -15,11 +15,11 @@ pub enum ShownContent<'a> {
         /// The text.
         text: Cow<'a, str>,
     },
-    /// An image, of which only this is told.
+    /// An image, of which only type and size are sent.
     Image {
-        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        /// The MIME type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime_type: Cow<'a, str>,
-        /// Its size in bytes, decoded.
+        /// The size in bytes, decoded.
         bytes: u64,
     },
 }
@@ -36,7 +36,7 @@ impl<'a> From<&'a ContentBlock> for ShownContent<'a> {
 }
 
 impl ShownContent<'_> {
-    /// The same, without a loan.
+    /// Converts the content to an owned value.
     pub fn into_owned(self) -> ShownContent<'static> {
         match self {
             Self::Text { text } => ShownContent::Text { text: text.into_owned().into() },
@@ -54,7 +54,7 @@ pub(crate) fn serialize_shown<S: Serializer>(
     serializer.collect_seq(content.iter().map(ShownContent::from))
 }
 
-/// The number of bytes a base64 text stands for.
+/// Returns the number of bytes that a base64 text decodes to.
 fn decoded_len(base64: &str) -> u64 {
     (base64.trim_end_matches('=').len() * 3 / 4) as u64
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_counted_in_the_bytes_it_stands_for() {
+    fn decoded_length_of_base64_is_exact() {
         for (text, bytes) in [("", 0), ("YQ==", 1), ("YWI=", 2), ("YWJj", 3), ("YWJjZA==", 4)] {
             assert_eq!(decoded_len(text), bytes, "{text}");
         }

@@ -12,7 +12,7 @@ pub enum NoteLevel {
     Warn,
     /// Something failed.
     Error,
-    /// For information; also what a level nobody knows is taken for.
+    /// Information; readers treat unknown levels as this one.
     #[serde(other)]
     Info,
 }

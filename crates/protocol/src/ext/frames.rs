@@ -1,4 +1,4 @@
-//! The registry: one line a frame. Tags, `KINDS`, decoding and schema follow from it.
+//! The registry of frames, one line each. Tags, `KINDS`, decoding and the schema follow from it.
 
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ use crate::read;
 macro_rules! frames {
     ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident($payload:ident) = $kind:literal,)* }) => {
         $(#[$doc])*
-        // Exhaustive on purpose: a new frame asks every reader for its arm. Strangers meet unknown
-        // frames in `decode`, not in a match.
+        // Exhaustive on purpose: the compiler requires every reader to handle a new frame.
+        // Programs of other authors get unknown frames from `decode`, not in a match.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum $set {
@@ -47,77 +47,79 @@ macro_rules! frames {
 }
 
 frames! {
-    /// What an extension says.
+    /// The frames of an extension.
     ExtensionFrame {
-        /// The first frame: who speaks.
+        /// The first frame: name, version and capabilities.
         Hello(Hello) = "hello",
-        /// A command for the user.
+        /// Registers a command.
         RegisterCommand(RegisterCommand) = "register_command",
-        /// A tool for the model.
+        /// Registers a tool.
         RegisterTool(RegisterTool) = "register_tool",
-        /// Which events to watch and which to intercept.
+        /// Subscribes to events and hooks.
         Subscribe(Subscribe) = "subscribe",
-        /// All initial registrations are sent.
+        /// Ends the initial registrations.
         Ready(Ready) = "ready",
-        /// Answer to `tool_call`.
+        /// Response to `tool_call`.
         ToolResult(ToolResultFrame) = "tool_result",
-        /// Answer to `event_intercept`.
+        /// Response to `event_intercept`.
         EventInterceptResponse(EventInterceptResponse) = "event_intercept_response",
-        /// Answer to `command_invoked`.
+        /// Response to `command_invoked`.
         CommandResponse(CommandResponse) = "command_response",
-        /// Answer to `command_completions`.
+        /// Response to `command_completions`.
         CommandCompletionsResponse(CommandCompletionsResponse) = "command_completions_response",
-        /// Has the host read, write, edit or run something. Behind the capability `host_services`.
+        /// Runs a tool of the host: read, write, edit or exec. Needs the capability
+        /// `host_services`.
         HostCall(HostCall) = "host_call",
-        /// A `host_call` is no longer wanted. Behind the capability `host_services`.
+        /// Cancels a `host_call`. Needs the capability `host_services`.
         HostCallCancel(HostCallCancel) = "host_call_cancel",
         /// New content of an open panel.
         PanelRender(PanelRender) = "panel_render",
-        /// The extension closes its panel.
+        /// Asks the host to close a panel.
         PanelClose(PanelClose) = "panel_close",
-        /// A note for the user.
+        /// Shows a notice.
         Notify(Notify) = "notify",
-        /// Takes this extension's notes back.
+        /// Removes all notices of this extension.
         ClearNotes(ClearNotes) = "clear_notes",
-        /// What the extension keeps saying in the status line. Behind the capability `status`.
+        /// Sets a text in the status line. Needs the capability `status`.
         SetStatus(SetStatus) = "set_status",
-        /// Answer to `ping`. Behind the capability `ping`.
+        /// Response to `ping`. Needs the capability `ping`.
         Pong(Pong) = "pong",
-        /// Answer to `shutdown`.
+        /// Response to `shutdown`.
         ShutdownAck(ShutdownAck) = "shutdown_ack",
     }
 }
 
 frames! {
-    /// What the host says.
+    /// The frames of the host.
     HostFrame {
-        /// Answer to `hello`.
+        /// Response to `hello`.
         HelloAck(HelloAck) = "hello_ack",
-        /// Something was not granted, and so not registered. Behind the capability `register_rejected`.
+        /// The user did not grant a registration. Needs the capability `register_rejected`.
         RegisterRejected(RegisterRejected) = "register_rejected",
         /// The user ran one of the extension's commands.
         CommandInvoked(CommandInvoked) = "command_invoked",
-        /// The user types what follows one of the extension's commands. Only about commands that complete.
+        /// The user types after one of the extension's commands. Only for commands with
+        /// `completes`.
         CommandCompletions(CommandCompletions) = "command_completions",
         /// The model called one of the extension's tools.
         ToolCall(ToolCallFrame) = "tool_call",
-        /// Something the extension watches happened.
+        /// A subscribed event.
         Event(LifecycleEvent) = "event",
-        /// Events were lost on the way. Behind the capability `event_gap`.
+        /// The host dropped events. Needs the capability `event_gap`.
         EventGap(EventGap) = "event_gap",
-        /// Something the extension intercepts is about to happen.
+        /// A subscribed hook: the host waits for the decision.
         EventIntercept(EventIntercept) = "event_intercept",
-        /// What a `host_call` came to. Behind the capability `host_services`.
+        /// Result of a `host_call`. Needs the capability `host_services`.
         HostResult(HostResult) = "host_result",
-        /// A key, while the extension's panel has the focus.
+        /// A key for an open panel.
         PanelKey(PanelKey) = "panel_key",
-        /// The room of the extension's panel changed.
+        /// The size of a panel. Needs the capability `panel_resize`.
         PanelResize(PanelResize) = "panel_resize",
-        /// The user closed the extension's panel.
+        /// The user closed a panel.
         PanelClose(PanelClose) = "panel_close",
-        /// A sign of life is asked for. Behind the capability `ping`.
+        /// Asks for a sign of life. Needs the capability `ping`.
         Ping(Ping) = "ping",
-        /// The host is leaving; the extension should, too.
+        /// Shuts the extension down.
         Shutdown(Shutdown) = "shutdown",
     }
 }

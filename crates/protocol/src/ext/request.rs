@@ -1,4 +1,4 @@
-//! Questions and their answers, paired by type: whoever asks knows what the answer looks like.
+//! Requests and their responses, paired by type, so that a caller knows the type of the response.
 
 use super::answer::AnswerError;
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
@@ -9,28 +9,28 @@ use super::{ExtensionFrame, HostFrame};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 
-/// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CompleteCommand`], [`CallTool`] and every
-/// [`InterceptHook`](super::InterceptHook).
+/// A request of the host to an extension. [`InvokeCommand`], [`QueryCompletions`], [`CallTool`] and
+/// every [`InterceptHook`](super::InterceptHook) implement it.
 pub trait HostQuery: Sized {
-    /// The meaning of the answer.
+    /// The decoded response.
     type Answer: Send + 'static;
 
-    /// The frame that asks.
+    /// Converts the request to its frame.
     fn into_frame(self, id: RequestId) -> HostFrame;
 
-    /// Reads the response to this question.
+    /// Reads the response to this request.
     ///
     /// # Errors
-    /// [`AnswerError`] when the response is of another kind or does not fit the question.
+    /// [`AnswerError`] if the response is of another kind or does not fit the request.
     fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError>;
 }
 
-/// Run a command: [`CommandInvoked`] without its id. Answered by a [`CommandAction`].
+/// A call of a command: [`CommandInvoked`] without its id. The response is a [`CommandAction`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvokeCommand {
-    /// The command, without the slash.
+    /// The name of the command, without the slash.
     pub name: String,
-    /// Everything after the name, trimmed.
+    /// The text after the name, trimmed.
     pub args: String,
 }
 
@@ -49,12 +49,13 @@ impl HostQuery for InvokeCommand {
     }
 }
 
-/// A request for the completions of a command: [`CommandCompletions`] without its id. Answered by the items.
+/// A request for the completions of a command: [`CommandCompletions`] without its id. The response
+/// contains the items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryCompletions {
-    /// The command, without the slash.
+    /// The name of the command, without the slash.
     pub name: String,
-    /// The text behind it, up to the cursor.
+    /// The text after the name, up to the cursor.
     pub prefix: String,
 }
 
@@ -73,10 +74,10 @@ impl HostQuery for QueryCompletions {
     }
 }
 
-/// Call a tool: [`ToolCall`] without its id. Answered by a [`ToolResult`].
+/// A call of a tool: [`ToolCallFrame`] without its id. The response is a [`ToolResultFrame`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTool {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments: an object.
     pub args: RawJson,
@@ -97,21 +98,21 @@ impl HostQuery for CallTool {
     }
 }
 
-/// A frame that answers a question.
+/// A frame that answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryResponse {
-    /// Answers `command_invoked`.
+    /// The response to `command_invoked`.
     Command(CommandResponse),
-    /// Answers `command_completions`.
+    /// The response to `command_completions`.
     Completions(CommandCompletionsResponse),
-    /// Answers `tool_call`.
+    /// The response to `tool_call`.
     Tool(ToolResultFrame),
-    /// Answers `event_intercept`.
+    /// The response to `event_intercept`.
     Intercept(EventInterceptResponse),
 }
 
 impl QueryResponse {
-    /// The question this answers.
+    /// Returns the id of the request.
     pub fn id(&self) -> &RequestId {
         match self {
             Self::Command(response) => &response.id,

@@ -1,4 +1,4 @@
-//! `tool_call` and `tool_result`: tools that an extension owns.
+//! `tool_call` and `tool_result`: tools of an extension.
 
 use std::fmt;
 
@@ -13,15 +13,16 @@ use crate::read;
 use crate::read::null_is_default;
 use crate::reader::{JsonText, OBJECT};
 
-/// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
+/// A call of one of the extension's tools by the model. The extension answers with `tool_result`
+/// within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCallFrame {
-    /// Ties the response to this frame; not the model's id of the call.
+    /// The id for the response. It is not the model's id of the call.
     pub id: RequestId,
-    /// The tool.
+    /// The name of the tool.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// The arguments: always an object, already checked against the tool's schema.
+    /// The arguments: always an object that fits the tool's schema.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
@@ -30,7 +31,7 @@ pub struct ToolCallFrame {
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolResultFrame {
-    /// The `id` of the `tool_call` this answers.
+    /// The `id` of the `tool_call`.
     pub id: RequestId,
     /// The content for the model.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -40,7 +41,8 @@ pub struct ToolResultFrame {
     pub is_error: bool,
 }
 
-/// One block of a tool result. Unlike [`ContentBlock`] it survives kinds that this version does not know.
+/// A block of a tool result. Unlike [`ContentBlock`] it also represents kinds that this version
+/// does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {
@@ -51,10 +53,10 @@ pub enum ResultBlock {
     },
     /// An image.
     Image(Image),
-    /// A kind that only a newer peer knows; never written.
+    /// A kind that only newer peers know; never written.
     #[serde(skip)]
     Unknown {
-        /// Its `type`.
+        /// The `type` of the block.
         kind: String,
     },
 }
@@ -68,7 +70,7 @@ impl From<ContentBlock> for ResultBlock {
     }
 }
 
-// By hand, because a derived enum would refuse kinds it does not know.
+// Written by hand, because a derived enum rejects unknown kinds.
 impl<'de> Deserialize<'de> for ResultBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_newtype_struct(OBJECT, ResultBlockVisitor)
@@ -89,7 +91,8 @@ impl<'de> Visitor<'de> for ResultBlockVisitor {
         f.write_str("a block: a JSON object")
     }
 
-    /// One pass over a block that says first what it is, as all usual writers have it.
+    /// Reads a block in one pass if `type` is its first field, as in the output of all common
+    /// writers.
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<ResultBlock, A::Error> {
         let kind: &str = read::first_field(&mut fields, "type")?;
         let rest = MapAccessDeserializer::new(fields);

@@ -1,11 +1,12 @@
-//! `hook.after_llm`: the model has answered. The hook may change the answer before anybody acts on it.
+//! `hook.after_llm`: the model has answered. The hook can change the answer before haft uses it.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":3,"method":"hook.after_llm","params":{"meta":{…},"model":"m","response":{"content":"Hi!",…},…}}
 //! {"jsonrpc":"2.0","id":3,"result":{"action":"modify","response":{"response":{"content":"Hello."}}}}
 //! ```
 //!
-//! The payload of the reply has the shape of the params, so the new text is two levels below `response`.
+//! The payload of the reply has the shape of the params, so the new text is two levels below
+//! `response`.
 
 use std::collections::HashSet;
 
@@ -20,14 +21,14 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterLlm {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model that answered.
     pub model: String,
-    /// The answer.
+    /// The answer of the model.
     pub response: LlmResponse,
     /// The channel: `cli`.
     pub channel: String,
@@ -36,7 +37,7 @@ pub struct AfterLlm {
 }
 
 impl AfterLlm {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.llm.response";
 }
 
@@ -46,10 +47,10 @@ impl AfterLlm {
 pub struct ResponseReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
     pub action: HookAction,
-    /// Why it aborts.
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Has the shape of the params.
+    /// The changed answer. Has the shape of the params.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<ChangedResponse>,
 }
@@ -74,16 +75,16 @@ pub struct PartialResponse {
     /// The model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// The calls of the model. `null` is none.
+    /// The tool calls of the model; `null` removes them.
     #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<HookToolCall>>,
-    /// Why it ended.
+    /// The reason why the answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// The usage of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
-    /// As `reasoning_content`, for other providers.
+    /// Same as `reasoning_content`, for other providers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// The reasoning in parts.
@@ -91,7 +92,8 @@ pub struct PartialResponse {
     pub reasoning_details: Option<RawJson>,
 }
 
-/// Keeps an explicit `null` apart from what is absent: no calls are not the same as the ones that were.
+/// Keeps an explicit `null` apart from an absent field: `null` removes the tool calls, absence
+/// keeps them.
 fn explicit_null<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<HookToolCall>>, D::Error> {
@@ -101,40 +103,40 @@ fn explicit_null<'de, D: serde::Deserializer<'de>>(
 /// The decision about an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseDecision {
-    /// It stays.
+    /// Keeps the answer unchanged.
     Continue,
-    /// This is the answer. Every call in it has an id, a name and arguments that are an object.
+    /// Replaces the answer. Every call in it has an id, a name, and an object as arguments.
     Modify(Box<LlmResponse>),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ResponseDecision {
-    /// This is the answer.
+    /// Replaces the answer.
     pub fn modify(response: LlmResponse) -> Self {
         Self::Modify(Box::new(response))
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
 }
 
-/// Calls of an answer that a hook changes; as many as the model made, if that are more.
+/// The maximum number of tool calls in a changed answer, unless the model itself made more.
 const MOST_CALLS: usize = 128;
 
 const RESPONSE: PayloadShape = PayloadShape {
@@ -201,7 +203,8 @@ impl AfterLlm {
         Ok(if same { ResponseDecision::Continue } else { ResponseDecision::Modify(Box::new(merged)) })
     }
 
-    /// Fills in what a call leaves out that the model made, and refuses one that cannot be made.
+    /// Fills in the missing fields of a tool call from the model's call. Rejects a call that cannot
+    /// be completed.
     fn complete(&self, call: &mut HookToolCall) -> Result<(), String> {
         let own = self.response.tool_calls.iter().find(|own| own.id == call.id);
         if call.id.is_empty() {
@@ -221,7 +224,7 @@ impl AfterLlm {
     }
 }
 
-/// A whole answer instead of the model's, or a part of one over it.
+/// Returns the hook's answer if it is complete; otherwise merges it into the model's answer.
 fn merge(own: &LlmResponse, said: PartialResponse) -> LlmResponse {
     let whole = said.finish_reason.is_some();
     let rest = if whole { LlmResponse::default() } else { own.clone() };

@@ -1,4 +1,4 @@
-//! `hook.after_tool`: a tool has run. The hook may change what came of it before the model sees it.
+//! `hook.after_tool`: a tool has run. The hook can change its result before the model sees it.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":5,"method":"hook.after_tool","params":{"meta":{…},"tool":"bash","arguments":{…},"result":{…},…}}
@@ -19,14 +19,14 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterTool {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool that ran.
     pub tool: String,
-    /// The arguments that it got.
+    /// The arguments that the tool got.
     #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
@@ -41,7 +41,7 @@ pub struct AfterTool {
 }
 
 impl AfterTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.after";
 }
 
@@ -51,10 +51,10 @@ impl AfterTool {
 pub struct ResultReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
     pub action: HookAction,
-    /// Why it aborts.
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Has the shape of the params.
+    /// The changed result. Has the shape of the params.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ChangedResult>,
 }
@@ -76,30 +76,31 @@ pub struct PartialResult {
     /// The text for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_llm: Option<String>,
-    /// The text for the user, if it is another one.
+    /// The text for the user, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
-    /// The user is not shown anything.
+    /// True if the user sees nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<bool>,
-    /// The call failed.
+    /// True if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The tool goes on; its result comes later.
+    /// True if the tool is still running and its result comes later.
     #[serde(rename = "async", skip_serializing_if = "Option::is_none")]
     pub is_async: Option<bool>,
-    /// Images and files. `null` is none.
+    /// Images and files; `null` removes them.
     #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<String>>,
-    /// Where the files lie. `null` is nowhere.
+    /// The locations of the files; `null` removes them.
     #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub artifact_tags: Option<Vec<String>>,
-    /// The user has it already.
+    /// True if the user has already seen the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_handled: Option<bool>,
 }
 
-/// Keeps an explicit `null` apart from what is absent: no media are not the same as those that were.
+/// Keeps an explicit `null` apart from an absent field: `null` removes the media, absence keeps
+/// them.
 fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
@@ -107,34 +108,34 @@ fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Op
 /// The decision about the result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultDecision {
-    /// It stays.
+    /// Keeps the result unchanged.
     Continue,
-    /// This came of it.
+    /// Replaces the result.
     Modify(HookToolResult),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ResultDecision {
-    /// This came of it.
+    /// Replaces the result.
     pub fn modify(result: HookToolResult) -> Self {
         Self::Modify(result)
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
@@ -184,7 +185,7 @@ impl AfterTool {
     }
 }
 
-/// A whole result instead of the tool's, or a part of one over it.
+/// Returns the hook's result if it is complete; otherwise merges it into the tool's result.
 fn merge(own: &HookToolResult, said: PartialResult) -> HookToolResult {
     let PartialResult { for_llm, silent, is_error, is_async, .. } = &said;
     let whole = for_llm.is_some() && silent.is_some() && is_error.is_some() && is_async.is_some();

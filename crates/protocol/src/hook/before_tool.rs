@@ -1,4 +1,5 @@
-//! `hook.before_tool`: a tool is about to run. The hook may change the call, refuse it, or answer it itself.
+//! `hook.before_tool`: before a tool runs. The hook can change the call, deny it, or answer it
+//! itself.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
@@ -19,18 +20,19 @@ use crate::json::{self, RawJson};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeTool {
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
-    /// Its arguments.
+    /// The arguments.
     #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
-    /// The answer of an earlier hook in place of the tool; PicoClaw's, haft asks nobody after that.
+    /// The answer of an earlier hook in place of the tool. Only PicoClaw sends it; haft asks no
+    /// further hook after such an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_result: Option<HookToolResult>,
     /// The channel: `cli`.
@@ -40,7 +42,7 @@ pub struct BeforeTool {
 }
 
 impl BeforeTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.before";
 }
 
@@ -48,15 +50,15 @@ impl BeforeTool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolReply {
-    /// Any of the six.
+    /// One of the six actions.
     pub action: HookAction,
-    /// Why it denies or aborts; the model reads why a tool was denied.
+    /// The reason. The model reads the reason of `deny_tool`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The call that is made instead; what is absent stays.
+    /// The changed call; absent parts keep their values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<PartialCall>,
-    /// `respond`: what the call comes to.
+    /// For `respond`: the result of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<HookToolResult>,
 }
@@ -65,71 +67,72 @@ pub struct ToolReply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialCall {
-    /// Another tool.
+    /// The new tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// All arguments.
+    /// The new arguments, complete.
     #[serde(deserialize_with = "json::optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: Option<RawJson>,
-    /// `respond`: the result, where `result` is absent.
+    /// For `respond`: the result, if `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_result: Option<HookToolResult>,
 }
 
-/// The decision about a call of a tool.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// It is made as it is.
+    /// Runs the call unchanged.
     Continue,
-    /// It is made otherwise. `None` stays as it was; one of both is not.
+    /// Changes the call. At least one field is `Some`; a field that is `None` keeps the original
+    /// value.
     Modify {
-        /// Another tool.
+        /// The new tool.
         tool: Option<String>,
-        /// All arguments: an object.
+        /// The complete new arguments: an object.
         arguments: Option<RawJson>,
     },
-    /// The tool does not run: this is what the call comes to.
+    /// Uses this result without running the tool.
     Respond(HookToolResult),
-    /// The tool does not run.
+    /// Denies the call.
     Deny {
-        /// Why, for the model; possibly empty.
+        /// The reason for the model; may be empty.
         reason: String,
     },
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ToolDecision {
-    /// The call is made with these arguments: an object.
+    /// Runs the call with these arguments: an object.
     pub fn arguments(arguments: impl Into<RawJson>) -> Self {
         Self::Modify { tool: None, arguments: Some(arguments.into()) }
     }
 
-    /// The tool does not run: this is what the call comes to.
+    /// Uses this result without running the tool.
     pub fn respond(result: HookToolResult) -> Self {
         Self::Respond(result)
     }
 
-    /// The tool does not run; the model reads why.
+    /// Denies the call; the model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
@@ -146,7 +149,7 @@ const CALL: PayloadShape = PayloadShape {
     ],
 };
 
-/// `result` of `respond`, and what a tool came to.
+/// The shape of `result` for `respond`, and of the result of a tool.
 pub(super) const FLAT_RESULT: PayloadShape = PayloadShape {
     name: "result",
     fields: &[
@@ -176,14 +179,14 @@ impl HookQuestion for BeforeTool {
         let call = || call.as_ref().map(|json| reading.read_payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
             ReplyVerb::Proceed => {
-                // A call is not made on a word that nobody knows to be a yes.
+                // A call must not run because of an unknown word.
                 if let Some(detail) = remark {
                     return Err(reading.malformed_reply(detail));
                 }
                 let mut decided =
                     ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
-                    let stray = "\"result\" counts with the action \"respond\" only";
+                    let stray = "\"result\" is only valid with the action \"respond\"";
                     if action.is_none() {
                         return Err(reading.malformed_reply(stray));
                     }

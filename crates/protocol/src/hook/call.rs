@@ -1,4 +1,5 @@
-//! Calls of the host to a hook: the calls of the registry in `method.rs`, and the lines that carry them.
+//! Calls of the host to a hook: the methods of the registry in `method.rs`, and the lines that
+//! carry them.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}
@@ -34,7 +35,7 @@ macro_rules! define_calls {
             /// Reads the params of a method, as PicoClaw or haft writes them.
             ///
             /// # Errors
-            /// Which field, and what is wrong with it.
+            /// The field and the mistake.
             pub fn read(method: Method, params: &RawJson) -> Result<Self, String> {
                 match method { $(Method::$call => fold::read(params).map(Self::$call),)* }
             }
@@ -50,12 +51,12 @@ macro_rules! define_calls {
 
 methods!(define_calls);
 
-/// One line of the host: a request, which has an id, or a notification.
+/// A line of the host: a request, which has an id, or a notification.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CallLine {
     /// Always `2.0`.
     pub jsonrpc: JsonRpcVersion,
-    /// Ties the reply to a request: counted from 1 for each process. A notification has none.
+    /// The id of a request, counted from 1 in each process. A notification has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The method and its params.
@@ -64,13 +65,13 @@ pub struct CallLine {
 }
 
 impl CallLine {
-    /// A call that is answered under this id.
+    /// Creates a request with this id.
     pub fn request(id: u64, call: impl Into<Call>) -> Self {
         Self { jsonrpc: JsonRpcVersion::Two, id: Some(id), call: call.into() }
     }
 
-    /// The line of a question that stays the caller's, since it may be as long as the conversation: that of
-    /// [`request`](Self::request), encoded.
+    /// Encodes a request without taking ownership of the call, which can be as long as the
+    /// conversation. The result is that of [`request`](Self::request), encoded.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -90,24 +91,25 @@ impl CallLine {
         })
     }
 
-    /// A call that nobody answers.
+    /// Creates a notification, which has no reply.
     pub fn notification(call: impl Into<Call>) -> Self {
         Self { jsonrpc: JsonRpcVersion::Two, id: None, call: call.into() }
     }
 
-    /// The line, newline included; what ends a line for some languages is escaped, as
-    /// [`codec::encode`](crate::codec::encode) does.
+    /// Encodes the line, newline included, with the same escapes as
+    /// [`codec::encode`](crate::codec::encode).
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         encode_line(self)
     }
 
-    /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
+    /// Reads a line of the host, for implementations of hooks. A request with the id 0, `null` or
+    /// none is a notification.
     ///
     /// # Errors
-    /// [`Unread`]: its `id` says which request can be answered with an error.
+    /// [`UnreadableLine`]: its `id` is that of the request to answer with an error.
     pub fn read(line: &[u8], bounds: LineLimits) -> Result<Self, UnreadableLine> {
         let RawLine { id, method: name, params } = RawLine::read(line, bounds)?;
         let Some(method) = Method::from_name(&name) else {
@@ -119,22 +121,24 @@ impl CallLine {
     }
 }
 
-/// One line of the host, its method and params not looked at: for whoever passes params on as they came.
+/// A line of the host with undecoded method and params, for programs that pass the params on
+/// unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawLine {
-    /// Ties the reply to a request; `None` for a notification, which nobody answers.
+    /// The id of a request; `None` for a notification.
     pub id: Option<u64>,
     /// The name of the method: see [`Method::from_name`].
     pub method: String,
-    /// The params, `{}` when they are absent or `null`: see [`Call::read`].
+    /// The params, `{}` if they are absent or `null`: see [`Call::read`].
     pub params: RawJson,
 }
 
 impl RawLine {
-    /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
+    /// Reads a line of the host, for implementations of hooks. A request with the id 0, `null` or
+    /// none is a notification.
     ///
     /// # Errors
-    /// [`Unread`]: its `id` says which request can be answered with an error.
+    /// [`UnreadableLine`]: its `id` is that of the request to answer with an error.
     pub fn read(line: &[u8], bounds: LineLimits) -> Result<Self, UnreadableLine> {
         let line = check_line(line, bounds, PlainSpan::default())?;
         let fields = line_fields(&line)?;

@@ -1,12 +1,13 @@
-//! Lines of a hook: replies, and nothing else.
+//! Lines of a hook: replies only.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"result":{"ok":true}}
 //! {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no disk"}}
 //! ```
 //!
-//! PicoClaw skips what it cannot read. So a line is a [`Reply`], or an [`Unread`] that says why it is none; one that
-//! has an id belongs to the call of that id, which then need not wait for its deadline.
+//! PicoClaw skips unreadable lines. A line is therefore a [`HookReply`], or an [`UnreadableLine`]
+//! with the reason. If an unreadable line has an id, the call of that id fails at once instead of
+//! at its deadline.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,41 +19,41 @@ use serde_json::Value;
 use super::fold::{self, ObjectFields};
 use crate::codec::{LineLimits, PlainSpan};
 use crate::compact;
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
 use crate::object::{self, ObjectLine, RejectedLine};
 
-/// The bounds of a line of a hook: up to 8 MiB at any time, since replies repeat the conversation.
+/// The limits of a line of a hook: 8 MiB at any time, because replies repeat the conversation.
 pub const BOUNDS: LineLimits = LineLimits { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum JsonRpcVersion {
-    /// The only one.
+    /// Version 2.0, the only supported one.
     #[default]
     #[serde(rename = "2.0")]
     Two,
 }
 
-/// One line of a hook: what it makes of a request.
+/// A line of a hook: the reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookReply {
     /// The id of the request, never 0.
     pub id: u64,
-    /// The result, `{}` when it is absent or `null`; or the hook's own failure.
+    /// The result, `{}` if it is absent or `null`; or the error of the hook.
     pub outcome: Result<RawJson, RpcError>,
-    /// A text held half of a surrogate pair, which became U+FFFD.
+    /// True if half of a surrogate pair in a text was replaced by U+FFFD.
     pub repaired: bool,
 }
 
-/// A hook's failure, `error` on the wire.
+/// The error of a hook, `error` on the wire.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(default, expecting = "an object")]
 #[error("{}", self.message_or_code())]
 pub struct RpcError {
-    /// JSON-RPC's code, -32000 for whatever the hook itself met.
+    /// The JSON-RPC code; -32000 for errors of the hook itself.
     pub code: i64,
     /// The error message.
     pub message: String,
@@ -67,12 +68,12 @@ impl RpcError {
     }
 }
 
-/// Why a line is no reply. `Display` says what is wrong.
+/// The reason why a line is not a reply. `Display` describes the mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableLine {
-    /// The call that it was meant for, as far as it can be told.
+    /// The id of the call, if it can be determined.
     pub id: Option<u64>,
-    /// The stable name of the case, as of [`DecodeError::code`].
+    /// The stable code of the case, as in [`DecodeError::code`].
     pub code: &'static str,
     /// The mistake in the line.
     pub detail: String,
@@ -97,17 +98,17 @@ impl UnreadableLine {
 }
 
 impl From<String> for UnreadableLine {
-    /// From `Fields`, which finds a key twice.
+    /// Converts the error of `ObjectFields`, which finds duplicate keys.
     fn from(detail: String) -> Self {
         Self { id: None, code: "frame_duplicate_key", detail }
     }
 }
 
 impl HookReply {
-    /// The line, newline included, for whoever is the hook.
+    /// Encodes the line, newline included, for implementations of hooks.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
         struct ReplyWire<'a> {
@@ -123,17 +124,17 @@ impl HookReply {
     }
 }
 
-/// Reads one line (without its newline). Names of fields are compared without regard to case, as PicoClaw does; what
-/// is `known` of the line must be true of it.
+/// Reads one line (without its newline). Field names are matched without regard to case, as in
+/// PicoClaw. The plain span `known` must be correct for the line.
 ///
 /// # Errors
-/// [`Unread`], for the log; never a reason to end the hook.
+/// [`UnreadableLine`], for the log; never a reason to end the hook.
 pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<HookReply, UnreadableLine> {
     let line = check_line(line, bounds, known)?;
     let fields = line_fields(&line)?;
     let given = fields.get("id")?;
     let Some(id) = given.and_then(parse_id) else {
-        let what = given.map_or("no id", |_| "the id is no whole number above 0");
+        let what = given.map_or("no id", |_| "the id is not a whole number above 0");
         return Err(UnreadableLine::invalid_frame(None, what));
     };
     let owned = |error: String| UnreadableLine { id: Some(id), ..UnreadableLine::from(error) };
@@ -147,7 +148,7 @@ pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<H
         (None, Some(result)) => Ok(RawJson::from_checked_text(result)),
         (None, None) => Ok(RawJson::empty_object()),
     };
-    if line.repaired && is_up(Defence::MendedNames) && has_misplaced_replacement(&line.text) {
+    if line.repaired && is_up(Defense::MendedNames) && has_misplaced_replacement(&line.text) {
         return Err(UnreadableLine::invalid_frame(
             Some(id),
             "a name or an argument holds half of a surrogate pair",
@@ -158,7 +159,7 @@ pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<H
 
 const ERROR_SHAPE: &str = r#"expected {"code":-32000,"message":"…"}"#;
 
-/// An id as PicoClaw's own reader takes it: digits, and not 0.
+/// Reads an id as PicoClaw's reader does: digits, and not 0.
 pub(super) fn parse_id(json: &str) -> Option<u64> {
     json.bytes().all(|byte| byte.is_ascii_digit()).then(|| json.parse().ok())?.filter(|id| *id > 0)
 }
@@ -177,14 +178,14 @@ pub(super) fn check_line(
     })
 }
 
-/// The id of a line that is JSON, but ambiguous or too large in some place.
+/// Returns the id of a line that is JSON, but ambiguous or too large.
 #[cold]
 fn salvaged_id(text: &str) -> Option<u64> {
     let fields = ObjectFields::parse_leniently(text)?;
     fields.get("id").ok()?.and_then(parse_id)
 }
 
-/// True if something is mended that has to be what it was: anything but text for people and models.
+/// True if a repaired text is anything but text for people and models.
 fn has_misplaced_replacement(line: &str) -> bool {
     serde_json::from_str(line).is_ok_and(|value| holds_replacement(&value, TEXT))
 }
@@ -202,7 +203,7 @@ const TEXT: &[&str] = &[
     "text",
 ];
 
-/// Fields in which every key is somebody's own.
+/// Fields with keys of any name.
 const FREE: &[&str] = &["arguments", "options", "parameters"];
 
 fn holds_replacement(value: &Value, texts: &[&str]) -> bool {

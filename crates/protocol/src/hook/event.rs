@@ -1,6 +1,7 @@
-//! Something happened: told to hooks that observe, droppable, never answered.
+//! Events for hooks that observe. The host can drop them, and hooks never answer them.
 //!
-//! An [`TurnEvent`] is what happened; [`RuntimeEvent`] and [`LegacyEvent`] are the two forms in which it is told.
+//! A [`TurnEvent`] is the event itself; [`RuntimeEvent`] and [`LegacyEvent`] are its two wire
+//! forms.
 
 mod kind;
 mod legacy;
@@ -20,12 +21,12 @@ pub use payload::{
 pub use runtime::{EventAttributes, EventCorrelation, EventScope, EventSource, RuntimeEvent};
 pub use turn_end::{SkillSnapshot, ToolExecution, TurnEnd};
 
-/// Something that happened in a turn.
+/// An event in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEvent {
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     pub time: String,
-    /// Which turn. An empty `trace_path` stands for that of the kind.
+    /// The turn. An empty `trace_path` means the trace path of the kind.
     pub meta: TurnMeta,
     /// The context of the turn.
     pub context: Option<Box<TurnContext>>,

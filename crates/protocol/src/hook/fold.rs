@@ -1,8 +1,10 @@
-//! Reading as Go reads: names of fields without regard to case, and `null` as what a field is when it is absent.
+//! Reads JSON as Go reads it: without regard to the case of field names, and with `null` as an
+//! absent field.
 //!
-//! Hooks are written against a Go program, many of them in Go, and its reader takes `"Action"` for `"action"` and
-//! `"messages":null` for no messages. Keys of free-form objects (arguments, schemas) are left as they are. Where Go
-//! lets the last of two keys win that are one to it, this reader refuses both: a gate must not depend on their order.
+//! Hooks are written for a Go program, many of them in Go. Go's reader takes `"Action"` for
+//! `"action"` and `"messages":null` for no messages. Keys of free-form objects (arguments, schemas)
+//! stay unchanged. Go uses the last of two keys that differ only in case; this reader rejects both,
+//! because a gate must not depend on their order.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,22 +20,22 @@ use crate::json::RawJson;
 use crate::reader::{self, CheckedJson, JsonForm, JsonReader};
 use crate::scan::PlainSpan;
 
-/// Reads `T` as Go would, out of the params of a call or the result of a reply.
+/// Reads `T` as Go would, from the params of a call or the result of a reply.
 ///
 /// # Errors
-/// For people: which field, and what is wrong with it.
+/// The field and the mistake, for people.
 pub fn read<T: DeserializeOwned>(json: &RawJson) -> Result<T, String> {
     read_text(json.as_str())
 }
 
-/// [`read`] out of JSON that is well-formed.
+/// Reads `T` like [`read`], from well-formed JSON.
 pub(super) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     read_field("", text)
 }
 
 pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
     T::deserialize(FoldedValue(text)).map_err(|error| {
-        // Keeping track of the path costs time, so only a text that failed is read again with it.
+        // Tracking the path costs time, so only a text that failed is read again with it.
         match serde_path_to_error::deserialize::<_, T>(FoldedValue(text)) {
             Ok(_) => locate_error(name, "", &error),
             Err(error) => locate_error(name, error.path().to_string().trim_matches('.'), error.inner()),
@@ -41,7 +43,7 @@ pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<
     })
 }
 
-/// Returns an error message with its place. What the message quotes may be long.
+/// Returns an error message with its place, cut if it quotes a long text.
 fn locate_error(name: &str, path: &str, error: &Error) -> String {
     let message: String = without_position(error).chars().take(LONGEST_MESSAGE).collect();
     let dot = if name.is_empty() || path.is_empty() || path.starts_with('[') { "" } else { "." };
@@ -58,10 +60,10 @@ const LONGEST_MESSAGE: usize = 200;
 pub(super) struct ObjectFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> ObjectFields<'a> {
-    /// The fields of a text that is well-formed; none when it is `null`.
+    /// Reads the fields of a well-formed text; none for `null`.
     ///
     /// # Errors
-    /// When it is something else than an object.
+    /// If the text is not an object.
     pub(super) fn parse(text: &'a str) -> Result<Self, Error> {
         match text {
             NULL => Ok(Self(Vec::new())),
@@ -69,25 +71,25 @@ impl<'a> ObjectFields<'a> {
         }
     }
 
-    /// The fields of any text, which may name one twice on a deeper level.
+    /// Reads the fields of any text, which may contain duplicate keys at deeper levels.
     pub(super) fn parse_leniently(text: &'a str) -> Option<Self> {
         serde_json::Deserializer::from_str(text).deserialize_map(ObjectFieldsVisitor).ok()
     }
 
-    /// The value of a field; `None` when it is absent or `null`.
+    /// Returns the value of a field; `None` if it is absent or `null`.
     ///
     /// # Errors
-    /// When there are two of that name.
+    /// If the field occurs twice.
     pub(super) fn get(&self, name: &str) -> Result<Option<&'a str>, String> {
         let mut found = self.matching(name);
         let first = found.next();
         match found.next() {
-            Some((second, _)) => Err(format!("{name:?} is there twice, once as {second:?}")),
+            Some((second, _)) => Err(format!("{name:?} occurs twice, once as {second:?}")),
             None => Ok(first.map(|(_, value)| value.get()).filter(|value| *value != NULL)),
         }
     }
 
-    /// True if there is such a field, `null` included.
+    /// True if the field exists, even as `null`.
     pub(super) fn has(&self, name: &str) -> bool {
         self.matching(name).next().is_some()
     }
@@ -96,7 +98,7 @@ impl<'a> ObjectFields<'a> {
         self.0.iter().map(|(name, _)| &**name)
     }
 
-    /// Every name with the text of its value.
+    /// Iterates over the names and the texts of their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.0.iter().map(|(name, value)| (&**name, value.get()))
     }
@@ -108,7 +110,7 @@ impl<'a> ObjectFields<'a> {
 
 const NULL: &str = "null";
 
-/// A reader of text that is well-formed, which is all that this module meets.
+/// Creates a reader of well-formed text, the only input of this module.
 fn json_reader(text: &str) -> JsonReader<'_> {
     JsonReader::new(CheckedJson { text, form: JsonForm::Any, longest: PlainSpan::default() })
 }
@@ -123,7 +125,7 @@ impl<'de> Visitor<'de> for ObjectFieldsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectFields<'de>, A::Error> {
-        /// With `borrow`, which a text alone does not get.
+        /// Needs `borrow`, which serde does not infer for a `Cow`.
         #[derive(Deserialize)]
         #[serde(transparent)]
         struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -157,7 +159,7 @@ impl<'de> IntoDeserializer<'de, Error> for FoldedValue<'de> {
     }
 }
 
-/// Reads these as serde_json does, and `null` as nothing.
+/// Reads these types as serde_json does, and `null` as the default.
 macro_rules! scalars {
     ($($method:ident = $visit:ident($zero:expr),)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -232,7 +234,7 @@ impl<'de> Deserializer<'de> for FoldedValue<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if !self.is_null() && !self.0.starts_with('{') {
-            // A derived reader would take an array for the fields in order.
+            // A derived reader would accept an array as the fields in order.
             return self.plainly().deserialize_map(visitor);
         }
         let fields = ObjectFields::parse(self.0)?;
@@ -298,7 +300,7 @@ mod tests {
     const EMPTY: &str = r#"{"one":null,"many":[],"free":null}"#;
 
     #[test]
-    fn names_of_fields_have_no_case_and_keys_of_others_do() {
+    fn field_names_ignore_case_but_map_keys_do_not() {
         let expect = r#"{"one":{"text":"a","ChatID":7,"on":true},"many":[],"free":{"Text":1,"text":2}}"#;
         check(
             r#"{"One":{"TEXT":"a","chatid":7,"on":true},"FREE":{"Text":1,"text":2},"other":[{}]}"#,
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_nothing() {
+    fn null_is_read_as_absent() {
         check("null", Ok(EMPTY));
         check(r#"{"one":null,"many":null,"free":null}"#, Ok(EMPTY));
         let expect = r#"{"one":{"text":"","ChatID":0,"on":false},"many":[{"text":"","ChatID":0,"on":false}],"free":null}"#;
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn error_names_the_field() {
         check("[]", Err("invalid type: sequence, expected struct Outer"));
         check(r#"{"one":[]}"#, Err("one: invalid type: sequence, expected struct Inner"));
         check(
@@ -323,6 +325,6 @@ mod tests {
             Err("many[1].text: invalid type: integer `5`, expected a string"),
         );
         check(r#"{"many":{}}"#, Err("many: invalid type: map, expected a sequence"));
-        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" is there twice, once as \"text\""));
+        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" occurs twice, once as \"text\""));
     }
 }

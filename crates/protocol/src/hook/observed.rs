@@ -1,17 +1,17 @@
-//! `observe` of a hook's configuration: which events it is told.
+//! `observe` of a hook's configuration: the subscribed events.
 
 use std::collections::BTreeSet;
 
 use super::event::HookEventKind;
 
-/// The events that one hook is told.
+/// The events that one hook receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedEvents(ObservedKinds);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ObservedKinds {
     Everything,
-    /// And whether a name stood for an event that haft never has to tell.
+    /// The kinds, and whether the list contains a name of an event that haft never sends.
     These {
         kinds: BTreeSet<HookEventKind>,
         others: bool,
@@ -24,7 +24,7 @@ impl Default for ObservedKinds {
     }
 }
 
-/// An entry of `observe` that PicoClaw does not know, either. The text is PicoClaw's.
+/// An entry of `observe` that is unknown in PicoClaw, too. The text is PicoClaw's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsupported observe event {name:?}")]
 pub struct UnsupportedEvent {
@@ -33,10 +33,11 @@ pub struct UnsupportedEvent {
 }
 
 impl ObservedEvents {
-    /// Reads the list: names of both schemes; `""`, `"*"` and `"all"` for everything. An empty one is nothing.
+    /// Reads the list: names of both schemes; `""`, `"*"` and `"all"` for all events. An empty list
+    /// means none.
     ///
     /// # Errors
-    /// The first name that is no event, unless everything was asked for before.
+    /// The first name that is not an event, unless an earlier entry selects all events.
     pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, UnsupportedEvent> {
         let (mut kinds, mut others) = (BTreeSet::new(), false);
         for name in names.iter().map(AsRef::as_ref) {
@@ -50,7 +51,7 @@ impl ObservedEvents {
         Ok(Self(ObservedKinds::These { kinds, others }))
     }
 
-    /// True if the hook is told events of this kind.
+    /// True if the hook receives events of this kind.
     pub fn includes(&self, kind: HookEventKind) -> bool {
         match &self.0 {
             ObservedKinds::Everything => true,
@@ -69,8 +70,8 @@ impl ObservedEvents {
 
 const EVERYTHING: &[&str] = &["", "*", "all"];
 
-/// Names that PicoClaw takes and that stand for what haft does not have: other agents, channels, its message bus, its
-/// gateway. Refusing them would break configurations that work.
+/// Names that PicoClaw accepts for features that haft does not have: other agents, channels, the
+/// message bus, the gateway. Rejecting them would break working configurations.
 const NEVER_TOLD: &[&str] = &[
     "agent.message.blocked",
     "agent.message.delivered",
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_both_schemes() {
+    fn accepts_names_of_both_schemes() {
         check(&[], Ok(0));
         check(&["turn_end"], Ok(1));
         check(&["turn_end", "agent.turn.end"], Ok(1));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_what_never_happens_is_still_a_mode() {
+    fn unsupported_event_name_still_enables_observe() {
         assert!(ObservedEvents::parse::<&str>(&[]).unwrap().is_empty());
         assert!(!ObservedEvents::parse(&["gateway.ready"]).unwrap().is_empty());
         assert!(!ObservedEvents::parse(&[""]).unwrap().is_empty());

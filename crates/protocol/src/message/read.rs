@@ -1,10 +1,11 @@
-//! Reading a transcript back: messages out of files that this crate's types were written to.
+//! Reads messages from files that this crate's types were written to.
 //!
-//! serde reads a tagged enum by way of a buffer that cannot hold raw JSON, so that the arguments of a tool call would
-//! be refused. A message is read into a struct with all fields of all kinds instead, and that is taken apart.
+//! serde reads a tagged enum through a buffer that cannot hold raw JSON, so it would reject the
+//! arguments of a tool call. This module reads a message into a struct with the fields of all
+//! kinds, and then converts it.
 //!
-//! Fields that no kind has are ignored. A role or a block that is not known is an error: a message that is only partly
-//! understood must not be sent to a model as if it were whole. Names and ids are taken as they stand.
+//! Unknown fields are ignored. An unknown role or block is an error: haft must not send an
+//! incomplete message to a model. Names and ids are not checked.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -25,7 +26,7 @@ impl<'de> Deserialize<'de> for AssistantBlock {
     }
 }
 
-/// The fields of every kind of message.
+/// The fields of all kinds of messages.
 #[derive(Deserialize)]
 struct MessageFields {
     role: MessageRole,
@@ -80,7 +81,7 @@ fn read_blocks<T>(
     blocks.into_iter().map(read).collect()
 }
 
-/// The fields of every kind of block.
+/// The fields of all kinds of blocks.
 #[derive(Deserialize)]
 struct BlockFields {
     #[serde(rename = "type")]
@@ -134,7 +135,7 @@ impl BlockFields {
     }
 }
 
-/// Why fields make no message.
+/// The reasons why the fields are not a message.
 #[derive(Debug, thiserror::Error)]
 enum InvalidMessage {
     #[error("missing field `{0}`")]
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_messages_are_read_back() {
         check(
             r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"AA=="}],"time":"t"}"#,
         );
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_newer_version_are_passed_over() {
+    fn unknown_fields_are_ignored() {
         let text =
             r#"{"new":{"a":[1]},"role":"user","content":[{"type":"text","text":"a","new":1}],"time":"t"}"#;
         let message: Message = serde_json::from_str(text).unwrap();
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_partly_understood_is_refused() {
+    fn unknown_roles_and_blocks_are_rejected() {
         refuses(r#"{"role":"system","content":[],"time":"t"}"#, "unknown variant `system`");
         refuses(r#"{"role":"user","content":[{"type":"video"}],"time":"t"}"#, "unknown variant `video`");
         refuses(

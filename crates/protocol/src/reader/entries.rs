@@ -25,7 +25,7 @@ impl<'r, 'de> ArrayItems<'r, 'de> {
         Self(MemberCursor { reader, first: true, over: false })
     }
 
-    /// All of them have to have been read.
+    /// Checks that all items have been read.
     pub(super) fn end(self) -> Result<(), Error> {
         self.0.end()
     }
@@ -36,14 +36,14 @@ impl<'r, 'de> ObjectEntries<'r, 'de> {
         Self(MemberCursor { reader, first: true, over: false })
     }
 
-    /// All of them have to have been read.
+    /// Checks that all entries have been read.
     pub(super) fn end(self) -> Result<(), Error> {
         self.0.end()
     }
 }
 
 impl MemberCursor<'_, '_> {
-    /// True if there is one more; the reader is at its beginning then.
+    /// True if there is another member; the reader is then at its beginning.
     fn next(&mut self, close: u8) -> Result<bool, Error> {
         match self.reader.peek_token() {
             Some(byte) if byte == close => {

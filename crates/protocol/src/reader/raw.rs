@@ -1,4 +1,4 @@
-//! Values as they are written.
+//! Values as raw text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::{CheckedJson, JsonForm};
 use crate::scan::PlainSpan;
 
-/// The text of a value: borrowed where it is read out of a line, otherwise a copy.
+/// The text of a value: borrowed if it is read from a line, otherwise a copy.
 #[derive(Debug)]
 pub(crate) struct JsonText<'de> {
     text: Cow<'de, str>,
@@ -25,8 +25,8 @@ impl JsonText<'_> {
     }
 }
 
-/// The name of a newtype by which a [`JsonReader`](super::JsonReader) knows that a [`Text`] is wanted. It offers a compact one
-/// as a string. To any other reader it is a newtype like any other.
+/// The name of a newtype by which a [`JsonReader`](super::JsonReader) recognizes [`JsonText`]. The
+/// reader passes compact text as a string. For any other reader it is an ordinary newtype.
 pub(super) const TEXT: &str = "haft_protocol::Text";
 
 impl<'de> Deserialize<'de> for JsonText<'de> {
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for JsonText<'de> {
                 Ok(JsonText { text: Cow::Borrowed(text), compact: true })
             }
 
-            /// From a reader of a line that is not compact.
+            /// Called by a reader of a line that is not compact.
             fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonText<'de>, D::Error> {
                 let raw = <&RawValue>::deserialize(deserializer)?;
                 Ok(JsonText { text: Cow::Borrowed(raw.get()), compact: false })
@@ -63,20 +63,21 @@ impl<'de> Deserialize<'de> for JsonText<'de> {
     }
 }
 
-/// serde_json's wrapper of JSON that was checked, without another check.
+/// Creates serde_json's wrapper of checked JSON without another check.
 ///
 /// # Errors
-/// None, as long as serde_json reads its wrapper in the way that it does today.
+/// None, as long as serde_json reads its wrapper in the present way.
 pub(crate) fn raw_value(text: &str) -> Result<&RawValue, Error> {
     <&RawValue>::deserialize(RawValueDeserializer(text))
 }
 
-/// True if this is the name by which serde_json's wrapper asks for text.
+/// True if serde_json's wrapper asks for text by this name.
 pub(super) fn is_raw_value(name: &str) -> bool {
     name.starts_with("$serde_json::")
 }
 
-/// A text as serde_json's wrapper reads it: an object with the one key that it asked for.
+/// Deserializes a text in the form that serde_json's wrapper reads: an object with the one key that
+/// it asked for.
 pub(super) struct RawValueDeserializer<'de>(pub(super) &'de str);
 
 impl<'de> Deserializer<'de> for RawValueDeserializer<'de> {
@@ -100,7 +101,7 @@ impl<'de> Deserializer<'de> for RawValueDeserializer<'de> {
     }
 }
 
-/// A string that lives as long as the line.
+/// A string that is borrowed from the line.
 struct BorrowedString<'de>(&'de str);
 
 impl<'de> IntoDeserializer<'de, Error> for BorrowedString<'de> {

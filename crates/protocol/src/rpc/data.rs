@@ -19,6 +19,6 @@ pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, 
 pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolInfo, ToolsData, ToolsSet};
 pub use state::{ContextData, InterruptData, QueueData, QueuedData, StartedData, StateData};
 
-/// Nothing: the reply has no `data`.
+/// No data: the reply has no `data`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NoData {}

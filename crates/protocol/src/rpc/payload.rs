@@ -1,4 +1,4 @@
-//! `Payload`: the data of a reply, as a value or as JSON.
+//! `ReplyPayload`: the data of a reply, as a value or as JSON.
 
 use std::any::Any;
 use std::fmt;
@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 
 use crate::json::RawJson;
 
-/// The data of a reply. Within one process it stays the value that the command came to; JSON is written only for a wire.
+/// The data of a reply. Within one process it stays a Rust value; it becomes JSON only when it is
+/// sent.
 #[derive(Clone)]
 pub struct ReplyPayload(PayloadRepr);
 
@@ -37,15 +38,15 @@ impl<T: Serialize + Any + Send + Sync> ReplyValue for T {
 }
 
 impl ReplyPayload {
-    /// Keeps a value.
+    /// Creates a payload from a value.
     pub fn from_value(value: impl Serialize + Any + Send + Sync) -> Self {
         Self(PayloadRepr::Value(Arc::new(value)))
     }
 
-    /// Reads the data of a command. A value of this process is not written and parsed for that.
+    /// Reads the data of a command. A value of this process is not converted to JSON for that.
     ///
     /// # Errors
-    /// When the JSON does not have the shape of `T`.
+    /// If the JSON does not have the shape of `T`.
     pub fn read<T: DeserializeOwned + Clone + 'static>(&self) -> Result<T, serde_json::Error> {
         match &self.0 {
             PayloadRepr::Value(value) => match value.as_ref().as_any().downcast_ref::<T>() {
@@ -59,7 +60,7 @@ impl ReplyPayload {
     /// Writes the data as JSON.
     ///
     /// # Errors
-    /// When the value has no JSON form. The data of every command has one.
+    /// If the value has no JSON form. The data of every command has one.
     pub fn to_json(&self) -> Result<RawJson, serde_json::Error> {
         match &self.0 {
             PayloadRepr::Value(value) => value.as_ref().to_json(),
@@ -83,7 +84,7 @@ impl fmt::Debug for ReplyPayload {
     }
 }
 
-/// Two payloads are equal when their JSON is.
+/// Two payloads are equal if their JSON is.
 impl PartialEq for ReplyPayload {
     fn eq(&self, other: &Self) -> bool {
         matches!((self.to_json(), other.to_json()), (Ok(one), Ok(other)) if one == other)
@@ -98,7 +99,7 @@ mod tests {
     use crate::rpc::{PongData, RpcResponse};
 
     #[test]
-    fn a_value_and_its_json_are_one_reply() {
+    fn value_and_its_json_are_equal() {
         let (value, json) =
             (ReplyPayload::from_value(PongData { pong: true }), RawJson::parse(r#"{"pong":true}"#).unwrap());
         assert_eq!(value, ReplyPayload::from(json));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_fields_is_left_out_of_the_line() {
+    fn empty_data_is_omitted() {
         let reply = |data: ReplyPayload| {
             RpcResponse::success_of_kind(None, crate::rpc::CommandKind::Abort, data).encode().unwrap()
         };

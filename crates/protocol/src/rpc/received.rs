@@ -1,14 +1,14 @@
-//! `Line`: what a client reads.
+//! `ServerLine`: a line that a client reads.
 
 use super::{EventLine, RpcResponse};
 
-/// A line for a client: a reply, or something that happened. A client in the same process is told it as it is; for
-/// others, each is a line of JSON.
+/// A line for a client: a reply or an event. A client in the same process gets the value itself;
+/// other clients get a line of JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerLine {
     /// The reply to one of its commands.
     Reply(RpcResponse),
-    /// Something that happened.
+    /// An event.
     Event(EventLine),
 }
 
@@ -25,10 +25,10 @@ impl From<EventLine> for ServerLine {
 }
 
 impl ServerLine {
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         match self {
             Self::Reply(reply) => reply.encode(),

@@ -1,4 +1,4 @@
-//! Requests of a client: a command a line.
+//! Requests of a client: one command per line.
 //!
 //! ```json
 //! {"id":"1","type":"prompt","message":"hi"}
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::{Command, CommandFailure, CommandKind, ErrorCode, RpcResponse, line};
 use crate::codec::{LineLimits, PlainSpan};
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::error::without_position;
 use crate::limits::{MAX_DEPTH, MAX_NODES};
@@ -20,54 +20,55 @@ use crate::object::{self, ObjectLine, RejectedLine};
 use crate::reader::{CheckedJson, JsonForm};
 use crate::surrogate;
 
-/// The longest line of a client: 16 MiB, the newline not counted.
+/// The longest line of a client: 16 MiB, without the newline.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// The bounds of a line of a client.
+/// The limits of a line of a client.
 pub const BOUNDS: LineLimits = LineLimits { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// One line of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RpcRequest {
-    /// Given back in the reply. Any text; empty is none.
+    /// The id of the command, repeated in the reply. Any text; empty means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The command.
     #[serde(flatten)]
     pub command: Command,
-    /// The session that it is about; absent: the one that was switched to last, or the first one. `switch_session` needs it.
+    /// The session that the command applies to; absent: the current session. `switch_session`
+    /// requires it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
 impl RpcRequest {
-    /// A command without an id, for the session that is meant when none is named.
+    /// Creates a command without an id, for the default session.
     pub fn new(command: impl Into<Command>) -> Self {
         Self { id: None, command: command.into(), session: None }
     }
 
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         line(self).map(|line| line + "\n")
     }
 }
 
-/// A line that is no request, and how it is answered. `Display` says what is wrong.
+/// A line that is not a request, and the reply to it. `Display` describes the mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableRequest {
-    /// Its id, as far as it can be told.
+    /// The id of the line, if it can be determined.
     pub id: Option<String>,
-    /// The command that was meant; empty when that is not known.
+    /// The name of the command; empty if unknown.
     pub command: String,
     /// The mistake, and what was expected.
     pub failure: CommandFailure,
 }
 
 impl UnreadableRequest {
-    /// The reply to the line.
+    /// Converts the mistake to the reply to the line.
     pub fn into_response(self) -> RpcResponse {
         RpcResponse { id: self.id, command: self.command, outcome: Err(self.failure) }
     }
@@ -86,11 +87,11 @@ impl fmt::Display for UnreadableRequest {
 
 impl std::error::Error for UnreadableRequest {}
 
-/// Reads one line (without its newline; a trailing `\r` is ignored). Fields that the command does not have are ignored,
-/// and `null` is what a field is when it is absent.
+/// Reads one line (without its newline; a trailing `\r` is ignored). Unknown fields are ignored,
+/// and `null` means absent.
 ///
 /// # Errors
-/// [`Unread`], which is answered like a command that failed: nothing a client sends is left without a reply.
+/// [`UnreadableRequest`], which becomes a reply with an error: every line of a client gets a reply.
 pub fn read_request(line: &[u8], bounds: LineLimits) -> Result<RpcRequest, UnreadableRequest> {
     let object = object::read_object_line(line, bounds, PlainSpan::default()).map_err(from_rejected_line)?;
     let head = RequestHead::read(&object.text)?;
@@ -118,13 +119,14 @@ pub fn read_request(line: &[u8], bounds: LineLimits) -> Result<RpcRequest, Unrea
     Ok(RpcRequest { id: head.id, command, session })
 }
 
-/// Characters of what is said about a field. What it quotes may be long.
+/// The maximum length of a detail about a field, in characters, because it may quote a long text.
 const LONGEST_DETAIL: usize = 300;
 
-/// Characters of a name that is given back although nobody knows it.
+/// The maximum length of an unknown name in a reply, in characters.
 const LONGEST_NAME: usize = 128;
 
-/// Fields that hold text for people and models. In any other one a text that was mended would be another one.
+/// Fields with text for people and models. In other fields a repaired text would be a different
+/// value.
 const TEXTS: &[&str] = &["args", "hint", "instructions", "message", "prefix", "text", "value"];
 
 fn from_rejected_line(RejectedLine { text, error }: RejectedLine<'_>) -> UnreadableRequest {
@@ -153,9 +155,9 @@ fn unknown_command(head: RequestHead) -> UnreadableRequest {
     UnreadableRequest { id: head.id, command, failure: CommandFailure::new(ErrorCode::UnknownCommand, error) }
 }
 
-/// A field that was mended and must not be.
+/// Returns the first field with a repaired text that must not be repaired.
 fn misplaced_replacement(object: &ObjectLine<'_>) -> Option<String> {
-    let looks = object.repaired && is_up(Defence::MendedNames);
+    let looks = object.repaired && is_up(Defense::MendedNames);
     looks.then(|| surrogate::misplaced_replacement_outside(&object.text, TEXTS)).flatten()
 }
 
@@ -163,7 +165,8 @@ fn truncate_chars(text: &str, longest: usize) -> String {
     text.chars().take(longest).collect()
 }
 
-/// The fields that every command may have. An id that is no text spoils the line, as it does for zot.
+/// The common fields of all commands. As in zot, an id that is not a string makes the line
+/// unreadable.
 struct RequestHead {
     id: Option<String>,
     kind: String,
@@ -194,7 +197,7 @@ impl RequestHead {
     }
 }
 
-/// The text of a field; none when it is absent, `null` or empty.
+/// Returns the text of a field; `None` if it is absent, `null` or empty.
 fn text_of(value: Option<&RawValue>) -> Result<Option<String>, String> {
     let Some(value) = value else { return Ok(None) };
     let text: Option<String> = serde_json::from_str(value.get())
@@ -202,14 +205,14 @@ fn text_of(value: Option<&RawValue>) -> Result<Option<String>, String> {
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-/// The id of a line that is JSON, but ambiguous or too large in some place.
+/// Returns the id of a line that is JSON, but ambiguous or too large.
 #[cold]
 fn salvaged_id(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct IdField {
         id: Option<String>,
     }
-    // A derived reader would take the first item of an array for the id.
+    // A derived reader would accept the first item of an array as the id.
     let id = text.starts_with('{').then(|| serde_json::from_str::<IdField>(text).ok())??.id;
     id.filter(|id| !id.is_empty())
 }

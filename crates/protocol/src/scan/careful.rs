@@ -1,20 +1,21 @@
-//! The careful pass: serde_json reads the text, and the first thing wrong with it gets its name.
+//! The careful scan: serde_json reads the text, and the first mistake gets its error code.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::defence::{self, Defence};
+use crate::defense::{self, Defense};
 use crate::error::{DecodeError, without_position};
 use crate::scan::ScanLimits;
 
-/// Checks one JSON text without building it.
+/// Checks one JSON text without building a value.
 ///
 /// # Errors
-/// The name of the first thing wrong with it.
+/// The first mistake.
 pub(crate) fn scan(text: &str, limits: ScanLimits) -> Result<(), DecodeError> {
-    // serde_json's own limit (128) is above ours, so this count decides and the stack stays small.
+    // serde_json's own limit (128) is above this one, so this count decides and the stack stays
+    // small.
     let mut state = ScanState { limits, nodes: 0, fault: None };
     let mut reader = serde_json::Deserializer::from_str(text);
     let outcome =
@@ -26,7 +27,8 @@ pub(crate) fn scan(text: &str, limits: ScanLimits) -> Result<(), DecodeError> {
     }
 }
 
-/// serde_json has no kind for this error, only its text; a test below watches that it stays.
+/// Classifies the error by its text, because serde_json has no kind for it. A test below guards the
+/// text.
 fn classify_error(error: &serde_json::Error) -> DecodeError {
     match without_position(error) {
         detail if detail == "number out of range" => DecodeError::NumberOutOfRange,
@@ -122,7 +124,7 @@ impl<'de> Visitor<'de> for NodeChecker<'_> {
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             self.count::<A::Error>()?;
-            if keys.contains(&key) && defence::is_up(Defence::DuplicateKeys) {
+            if keys.contains(&key) && defense::is_up(Defense::DuplicateKeys) {
                 return Err(self.record_fault(DecodeError::DuplicateKey { key }));
             }
             keys.insert(key);

@@ -1,11 +1,11 @@
-//! The keys of the objects that a scan is inside of.
+//! The keys of the open objects of a scan.
 
 use std::collections::HashSet;
 
-/// The number of keys of one object that are compared one by one.
+/// The maximum number of keys of one object that are compared one by one.
 const FEW: usize = 16;
 
-/// The keys seen so far, those of inner objects behind those of outer ones.
+/// The keys seen so far; those of inner objects come after those of outer ones.
 #[derive(Debug)]
 pub(super) struct SeenKeys<'a> {
     all: Vec<&'a [u8]>,
@@ -14,13 +14,13 @@ pub(super) struct SeenKeys<'a> {
 #[derive(Debug)]
 pub(super) struct ObjectKeys<'a> {
     from: usize,
-    /// The same keys, once there are many.
+    /// The same keys in a hash set, used when there are many.
     many: Option<HashSet<&'a [u8]>>,
 }
 
 impl<'a> SeenKeys<'a> {
     pub(super) fn new() -> Self {
-        // Most frames have no more, and need no second allocation.
+        // Most frames have no more keys, so they need no second allocation.
         Self { all: Vec::with_capacity(FEW) }
     }
 
@@ -28,7 +28,7 @@ impl<'a> SeenKeys<'a> {
         ObjectKeys { from: self.all.len(), many: None }
     }
 
-    /// Adds a key of the innermost object; `None` when the object has it already.
+    /// Adds a key to the innermost object. Returns `None` if the object already has it.
     pub(super) fn add(&mut self, object: &mut ObjectKeys<'a>, key: &'a [u8]) -> Option<()> {
         let own = self.all.get(object.from..)?;
         let new = match own.len() < FEW {

@@ -1,17 +1,17 @@
-//! Strings of JSON: where they end, and what they say.
+//! Strings of JSON: their end and their value.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EscapeSequence {
     pub(crate) char: char,
-    /// Bytes of the escape, the backslash included.
+    /// The length of the escape in bytes, backslash included.
     pub(crate) length: usize,
 }
 
-/// The first byte at or behind `from` that does not simply stand for itself: a quote, a backslash or a control
-/// character. The length of the text when there is none.
+/// Returns the index of the first quote, backslash or control character at or after `from`. Returns
+/// the length of the text if there is none.
 pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
-    // Most strings end within a few words; only long ones are worth looking at in blocks.
+    // Most strings end within a few words; blocks pay off only for long ones.
     for _ in 0..WORDS {
         match bytes.get(at..).and_then(<[u8]>::first_chunk) {
             Some(word) => match special_in(u64::from_le_bytes(*word)) {
@@ -36,7 +36,8 @@ pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
     plain_end_bytewise(bytes, at)
 }
 
-/// The escape that begins at `at`, where a backslash stands; `None` when it is none, or half of a surrogate pair.
+/// Reads the escape at `at`, the index of a backslash. Returns `None` if it is invalid or half of a
+/// surrogate pair.
 pub(crate) fn parse_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     let char = match bytes.get(at + 1)? {
         b'"' => '"',
@@ -53,8 +54,8 @@ pub(crate) fn parse_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     Some(EscapeSequence { char, length: 2 })
 }
 
-/// The value of the string that `text` begins with, behind its first quote, and the place of the second; `None` when it
-/// is not well-formed.
+/// Returns the value of the string that `text` begins with, after its first quote, and the index of
+/// the closing quote. Returns `None` if the string is not well-formed.
 pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
     let bytes = text.as_bytes();
     let mut value = String::new();
@@ -73,19 +74,21 @@ pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
     }
 }
 
-/// The number of words of a string that are looked at before blocks are.
+/// The number of words of a string that are searched before blocks are.
 const WORDS: usize = 2;
 
-/// Bytes of a block.
+/// The size of a block in bytes.
 const BLOCK: usize = 128;
 
 fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Without a branch for each byte, so that the compiler looks at many at once.
+/// True if a block contains a special byte. Without a branch for each byte, so that the compiler
+/// handles many at once.
 fn has_special(block: &[u8; BLOCK]) -> bool {
-    // This puts the quote right behind the control characters, and one look at the least byte tells of both.
+    // This moves the quote right after the control characters, so that one comparison of the least
+    // byte finds both.
     const QUOTE_TO_0X20: u8 = 0x02;
     let (least, backslash) = block.iter().fold((u8::MAX, 0), |(least, backslash), &byte| {
         (least.min(byte ^ QUOTE_TO_0X20), backslash | u8::from(byte == b'\\'))
@@ -93,10 +96,11 @@ fn has_special(block: &[u8; BLOCK]) -> bool {
     least <= 0x20 || backslash != 0
 }
 
-/// The place of the first special byte of a word whose first byte is the lowest.
+/// Returns the index of the first special byte of a word whose first byte is the lowest.
 fn special_in(word: u64) -> Option<usize> {
     const ONES: u64 = u64::MAX / 0xff;
-    // The highest bit of each byte that is zero; above the first one there may be others, which do not matter.
+    // Sets the highest bit of each byte that is zero. Bytes above the first one may also be set;
+    // they do not matter.
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = zero(word ^ (ONES * 0x22));
@@ -122,7 +126,7 @@ fn unicode_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     Some(EscapeSequence { char, length: 12 })
 }
 
-/// The UTF-16 unit of the `\uXXXX` at `at`.
+/// Reads the UTF-16 unit of the `\uXXXX` at `at`.
 fn utf16_unit(bytes: &[u8], at: usize) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = bytes.get(at..)?.first_chunk::<6>()? else { return None };
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
@@ -133,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_the_plain_part_is_found_wherever_it_is() {
+    fn plain_end_is_found_at_every_offset() {
         for special in [b'"', b'\\', 0, 0x1f] {
             for at in 0..200 {
                 let mut text = "x\u{7f}\u{e9}~!#[]".repeat(40).into_bytes();
@@ -147,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unescaped_is_what_the_library_reads() {
+    fn unescape_agrees_with_serde_json() {
         for text in [
             "",
             "plain",

@@ -1,15 +1,16 @@
-//! The quick pass: bytes in, an [`ScanOverview`] out, and nothing in between.
+//! The quick scan: computes a [`ScanOverview`] from the bytes without an intermediate form.
 
 use super::keys::SeenKeys;
 use super::{PlainSpan, ScanLimits, ScanOverview, strings};
 
-/// Walks through one JSON text. `None` when [`scan`](super::scan) has to look: because something is wrong, or because
-/// it is so rare that only it deals with it (keys with escapes, halves of surrogate pairs, exponents of three digits).
+/// Scans one JSON text. Returns `None` if [`scan`](super::scan) must check it: the text is wrong,
+/// or contains rare forms (keys with escapes, halves of surrogate pairs, exponents of three
+/// digits).
 pub(crate) fn scan_overview(text: &str, limits: ScanLimits) -> Option<ScanOverview<'_>> {
     scan_overview_with_plain_span(text, limits, PlainSpan::default())
 }
 
-/// [`scan_overview`] without another look at what is known already.
+/// Scans like [`scan_overview`] but skips the known plain span.
 pub(crate) fn scan_overview_with_plain_span(
     text: &str,
     limits: ScanLimits,
@@ -32,17 +33,18 @@ pub(crate) fn scan_overview_with_plain_span(
     (walk.at == walk.bytes.len()).then_some(walk.found)
 }
 
-/// serde_json, which reads the text afterwards, goes no deeper.
+/// The maximum nesting of serde_json, which reads the text afterwards.
 const PARSER_DEPTH: usize = 127;
 
-/// A double has 308 digits before its point, so this many are in range, with an exponent of two digits, too.
+/// A double has 308 digits before its point. This many digits are in range, even with an exponent
+/// of two digits.
 const SAFE_DIGITS: usize = 200;
 
 struct OverviewScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// The number of values that may follow.
+    /// The number of values that may still follow.
     nodes: usize,
     depth: usize,
     keys: SeenKeys<'a>,
@@ -51,7 +53,7 @@ struct OverviewScanner<'a> {
 }
 
 impl<'a> OverviewScanner<'a> {
-    /// `depth` is that of what the value is in.
+    /// Scans one value; `depth` is the nesting of its container.
     fn scan_value(&mut self, depth: usize) -> Option<()> {
         self.count_node()?;
         match self.peek()? {
@@ -111,7 +113,7 @@ impl<'a> OverviewScanner<'a> {
         }
     }
 
-    /// A key without escapes: what it says is what is written.
+    /// Scans a key without escapes, whose value is its text.
     fn scan_key(&mut self) -> Option<&'a [u8]> {
         self.count_node()?;
         self.expect(b'"')?;
@@ -133,7 +135,7 @@ impl<'a> OverviewScanner<'a> {
             if self.take_byte(b'"') {
                 return Some(());
             }
-            // A control character is no escape, either.
+            // A control character is also not an escape.
             if self.peek()? != b'\\' {
                 return None;
             }
@@ -174,7 +176,7 @@ impl<'a> OverviewScanner<'a> {
         Some(())
     }
 
-    /// At least one; says how many.
+    /// Scans at least one digit and returns the number of digits.
     fn scan_digits(&mut self) -> Option<usize> {
         let rest = self.bytes.get(self.at..)?;
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -188,7 +190,7 @@ impl<'a> OverviewScanner<'a> {
         found.then_some(())
     }
 
-    /// A field of the outermost object is over.
+    /// Records a complete field of the outermost object.
     fn record_field(&mut self, key: &[u8], from: usize) {
         match key {
             b"type" => self.found.kind = self.text.get(from..self.at),

@@ -1,4 +1,4 @@
-//! Lines that others wrote once are read for ever.
+//! Old lines of other programs stay readable.
 
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
 use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent};
@@ -30,7 +30,7 @@ fn lines_of_zot_extensions_are_read() {
 }
 
 #[test]
-fn both_names_of_a_normal_end_are_one() {
+fn reads_both_names_of_a_normal_end() {
     let end = |stop: &str| {
         let line = format!(r#"{{"type":"event","event":"turn_end","stop":"{stop}"}}"#);
         decode::<HostFrame>(line.as_bytes()).unwrap()

@@ -1,4 +1,4 @@
-//! Known, unknown and malformed lines, each with its name.
+//! Known, unknown and malformed lines, with their errors.
 
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, DecodedFrame, LineLimits, decode, decode_with_limit, encode, is_blank};
@@ -9,7 +9,8 @@ use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
 type Outcome = Result<DecodedFrame<ExtensionFrame>, DecodeError>;
 
-/// An outcome in one line: `known ready`, `unknown submit #7`, `frame_invalid hello #1: name: …`.
+/// Describes an outcome in one line: `known ready`, `unknown submit #7`, `frame_invalid hello #1:
+/// name: …`.
 fn describe(outcome: Outcome) -> String {
     let id = |id: Option<haft_protocol::ids::RequestId>| id.map_or(String::new(), |id| format!(" #{id}"));
     match outcome {
@@ -87,7 +88,7 @@ fn malformed_frames_keep_their_id_and_name_the_field() {
 }
 
 #[test]
-fn a_block_that_is_no_boolean_is_never_read_as_allow() {
+fn block_that_is_not_boolean_is_never_read_as_allow() {
     for block in ["\"false\"", "\"true\"", "0", "1", "null", "[]", "{}", "\"\"", "0.0", "\"Allow\""] {
         let line = format!(r#"{{"type":"event_intercept_response","id":"1","block":{block}}}"#);
         let outcome = describe(decode(line.as_bytes()));
@@ -96,7 +97,7 @@ fn a_block_that_is_no_boolean_is_never_read_as_allow() {
 }
 
 #[test]
-fn what_is_no_object_is_no_frame() {
+fn values_other_than_objects_are_rejected() {
     for line in [r#"["hello","x","1"]"#, "\"hello\"", "5", "null", "true", "[]"] {
         check(line, "frame_not_object: a frame is a JSON object");
     }
@@ -112,7 +113,7 @@ fn check_code(line: impl AsRef<[u8]>, expect: &str) {
 }
 
 #[test]
-fn bytes_that_are_no_json() {
+fn invalid_json_is_rejected() {
     check_code("", "frame_not_json");
     check_code("hello", "frame_not_json");
     check_code(r#"{"type":"ready""#, "frame_not_json");
@@ -133,13 +134,13 @@ fn bytes_that_are_no_json() {
 }
 
 #[test]
-fn blank_lines_are_told_apart() {
+fn blank_lines_are_recognized() {
     assert!(is_blank(b"") && is_blank(b" \t\r"));
     assert!(!is_blank(b"x") && !is_blank(b"\0") && !is_blank("\u{a0}".as_bytes()));
 }
 
 #[test]
-fn ambiguous_frames_are_refused_as_a_whole() {
+fn ambiguous_frames_are_rejected() {
     check_code(r#"{"type":"ready","type":"hello"}"#, "frame_duplicate_key");
     check_code(r#"{"type":"ready","t\u0079pe":"hello"}"#, "frame_duplicate_key");
     check_code(
@@ -173,7 +174,7 @@ fn numbers() {
 }
 
 #[test]
-fn lone_surrogates_are_mended_in_text_and_refused_in_names() {
+fn lone_surrogates_are_replaced_in_text_and_rejected_in_names() {
     let line = br#"{"type":"notify","message":"caf\udce9 \ud83d\ude00"}"#;
     let Ok(DecodedFrame::Known(ExtensionFrame::Notify(note))) = decode(line) else {
         panic!("text was refused")
@@ -224,7 +225,7 @@ fn depth_is_limited() {
 
 #[test]
 fn values_are_limited() {
-    // The frame, three keys, two strings and the array count as well.
+    // The frame, three keys, two strings and the array also count.
     let line = |values: usize| {
         let zeros = vec!["0"; values - 7].join(",");
         format!(r#"{{"type":"register_tool","name":"t","schema":[{zeros}]}}"#)
@@ -233,9 +234,10 @@ fn values_are_limited() {
     check(line(MAX_NODES + 1), "frame_too_deep: more than 200000 values");
 }
 
-/// A model may write anything; what the host tells observers of it must be a frame that every reader takes.
+/// A model may write any arguments; the event for observers must be a frame that every reader
+/// accepts.
 #[test]
-fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
+fn tool_call_event_is_valid_for_any_arguments() {
     for (args, told) in
         [(r#"{"a":1}"#, Some(r#"{"a":1}"#)), ("\"half {\"", None), ("[1]", None), ("null", None)]
     {
@@ -250,7 +252,7 @@ fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
 }
 
 #[test]
-fn another_version_is_read_as_what_it_is() {
+fn other_protocol_version_is_reported() {
     for (version, other) in [("1", None), ("null", None), ("0", Some("0")), ("999", Some("999"))]
         .into_iter()
         .chain([("\"1\"", Some("\"1\"")), ("1.5", Some("1.5")), ("1.0", Some("1.0")), ("[1]", Some("[1]"))])
@@ -264,7 +266,7 @@ fn another_version_is_read_as_what_it_is() {
 }
 
 #[test]
-fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
+fn absent_limits_have_their_defaults() {
     let line = r#"{"type":"hello_ack","protocol_version":1,"zot_version":"","provider":"","model":"","cwd":"",
         "limits":{"max_line":7,"max_result_line":8,"max_depth":9,"max_tools":10,"since_later":true}}"#;
     let Ok(DecodedFrame::Known(HostFrame::HelloAck(ack))) = decode(line.replace('\n', "").as_bytes()) else {
@@ -275,7 +277,7 @@ fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
 }
 
 #[test]
-fn a_text_that_was_mended_is_said_to_be() {
+fn repaired_text_is_reported() {
     for (text, mended) in [("caf\\udce9", true), ("\\ud83d\\ude00", false), ("\\u0000", false), ("x", false)]
     {
         let line = format!(r#"{{"type":"notify","message":"{text}"}}"#);
@@ -285,7 +287,7 @@ fn a_text_that_was_mended_is_said_to_be() {
 }
 
 #[test]
-fn other_bounds_are_kept_to_the_byte_level_and_value() {
+fn custom_limits_are_exact() {
     let line = br#"{"type":"register_tool","name":"t","schema":[[0]]}"#;
     let exact = LineLimits { line: line.len(), depth: 3, nodes: 9 };
     let code =

@@ -1,4 +1,4 @@
-//! The exact bytes of every agent event: what `haft --json` prints and RPC clients read.
+//! The exact bytes of every agent event, as `haft --json` prints it and RPC clients read it.
 
 use std::collections::BTreeSet;
 
@@ -156,7 +156,7 @@ fn run_events() -> Vec<AgentEvent> {
     ]
 }
 
-/// What observers of the loop are told beside what people see.
+/// Events for observers of the loop that people do not see.
 fn measures() -> Vec<AgentEvent> {
     vec![
         AgentEvent::ModelRequest {

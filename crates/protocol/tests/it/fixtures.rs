@@ -36,7 +36,7 @@ fn extension_frames() {
     check::<ExtensionFrame>(EXTENSION);
 }
 
-/// The `event`s of all lines of a kind.
+/// Returns the `event`s of all lines of a kind.
 fn events(kind: &str) -> BTreeSet<String> {
     let frames = HOST.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     frames
@@ -46,7 +46,7 @@ fn events(kind: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_hook_has_a_question() {
+fn every_hook_has_a_fixture() {
     assert_eq!(
         events("event_intercept"),
         InterceptKind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
@@ -54,6 +54,6 @@ fn every_hook_has_a_question() {
 }
 
 #[test]
-fn every_event_has_a_line() {
+fn every_event_has_a_fixture() {
     assert_eq!(events("event"), LifecycleEvent::NAMES.iter().map(|name| (*name).to_owned()).collect());
 }

@@ -1,4 +1,5 @@
-//! Every field with every wrong type, generated from the schema: refused by name, never read as a default.
+//! Every field with every wrong type, generated from the schema: rejected with its name, never read
+//! as a default.
 
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
 use haft_protocol::error::DecodeError;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures;
 
-/// One value of each JSON type, and the numbers that a typed field may trip over.
+/// One value of each JSON type, and numbers outside the range of typed fields.
 fn values() -> [Value; 9] {
     [
         json!(null),
@@ -22,13 +23,13 @@ fn values() -> [Value; 9] {
     ]
 }
 
-/// A change of one field: where it is, and the value put there (`None`: it was taken out).
+/// A change of one field: its path and the new value (`None` removes the field).
 struct Fault {
     pointer: String,
     value: Option<Value>,
 }
 
-/// What the schema of a frame says about the fixture of that frame.
+/// The schema of a frame, applied to its fixture.
 struct Matrix {
     root: Value,
     faults: Vec<Fault>,
@@ -82,7 +83,8 @@ impl Matrix {
         }
     }
 
-    /// The schema itself, what it refers to, and the alternatives whose constants fit the value.
+    /// Returns the schema itself, its references, and the alternatives whose constants fit the
+    /// value.
     fn parts(&self, schema: &Value, value: &Value) -> Vec<Value> {
         let mut parts = vec![schema.clone()];
         if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
@@ -115,7 +117,7 @@ fn apply(frame: &Value, fault: &Fault) -> Value {
     frame
 }
 
-/// What is read more generously than the schema asks writers to write.
+/// True if readers accept the change although the schema rejects it.
 fn lenient(kind: &str, fault: &Fault) -> bool {
     match (kind, fault.pointer.as_str()) {
         // An unknown level is a quiet note rather than a lost one.
@@ -130,7 +132,7 @@ fn lenient(kind: &str, fault: &Fault) -> bool {
     }
 }
 
-/// Returns how many faults were tried.
+/// Returns the number of tested faults.
 #[track_caller]
 fn check<F: FrameSet + schemars::JsonSchema + std::fmt::Debug>(lines: &str) -> usize {
     let mut tried = 0;
@@ -168,7 +170,7 @@ fn extension_frames() {
 }
 
 #[test]
-fn modified_args_that_are_no_object_are_an_error_of_the_answer() {
+fn modified_args_must_be_an_object() {
     for args in ["null", "[1]", "\"s\"", "5", "true"] {
         let read = |block: bool| {
             let line = format!(

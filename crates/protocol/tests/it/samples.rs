@@ -1,4 +1,4 @@
-//! One value of every frame, as code that speaks the protocol would build it.
+//! One value of every frame, as code with these types builds it.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};

@@ -11,12 +11,12 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// Any text, line ends that only some languages know included.
+/// Any text, including line ends of some languages only.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![4 => any::<String>(), 1 => "[a\u{85}\u{2028}\u{2029}\r\n\"\\\\]{0,8}"]
 }
 
-/// Names and ids have no control characters.
+/// Names and ids without control characters.
 fn name() -> impl Strategy<Value = String> {
     any::<String>().prop_map(|text| text.chars().filter(|char| !char.is_control()).collect())
 }

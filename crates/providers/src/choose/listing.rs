@@ -1,11 +1,11 @@
-//! The models that a server lists, in each API.
+//! Requests for the models of a server, in each API.
 
 use reqwest::Url;
 use serde::Deserialize;
 
 use crate::config::ApiDialect;
 
-/// Where a server lists its models, at most so many of them where it can be told.
+/// Returns the address of a server's list of models, limited to `most` models if the API supports a limit.
 pub(super) fn list_address(dialect: ApiDialect, base: &Url, most: u32) -> String {
     let base = base.as_str().trim_end_matches('/');
     match dialect {
@@ -18,7 +18,7 @@ pub(super) fn list_address(dialect: ApiDialect, base: &Url, most: u32) -> String
     }
 }
 
-/// The ids in an answer; none where it is no list of models.
+/// Returns the ids in an answer; an empty list if it is not a list of models.
 pub(super) fn model_ids(dialect: ApiDialect, body: &str) -> Vec<String> {
     match dialect {
         ApiDialect::AnthropicMessages | ApiDialect::OpenAiChat | ApiDialect::OpenAiResponses => {
@@ -28,7 +28,7 @@ pub(super) fn model_ids(dialect: ApiDialect, body: &str) -> Vec<String> {
         ApiDialect::Gemini | ApiDialect::Ollama => {
             let list: ModelNameList = serde_json::from_str(body).unwrap_or_default();
             let names = list.models.into_iter().map(|model| model.name);
-            // Gemini's requests put the `models/` before it themselves.
+            // Requests to Gemini add the prefix `models/` themselves.
             names.map(|name| name.strip_prefix("models/").map(str::to_owned).unwrap_or(name)).collect()
         }
     }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn each_api_lists_in_its_way() {
+    fn builds_list_address_of_each_api() {
         let data = r#"{"object":"list","data":[{"id":"a","x":1},{"id":"b"}],"models":[{"name":"other"}]}"#;
         check(ApiDialect::OpenAiChat, "http://h/v1", "http://h/v1/models", data);
         check(ApiDialect::AnthropicMessages, "http://h", "http://h/v1/models?limit=9", data);

@@ -1,4 +1,4 @@
-//! The real surroundings: this process's environment, this machine's ports.
+//! The real environment: this process's variables and this machine's ports.
 
 use async_trait::async_trait;
 use reqwest::Url;
@@ -10,7 +10,7 @@ use crate::config::ModelConfig;
 use crate::http::{RequestLimits, send_get};
 use crate::timeouts::Timeouts;
 
-/// The longest list of models that is read, in bytes: 4 MiB.
+/// The maximum bytes of a list of models: 4 MiB.
 const LIST_LIMIT: usize = 4 * 1024 * 1024;
 
 /// This machine.
@@ -20,12 +20,12 @@ pub struct SystemProbe {
 }
 
 impl SystemProbe {
-    /// With other waits.
+    /// Creates a probe with other timeouts.
     pub fn with_timeouts(timeouts: Timeouts) -> Self {
         Self { timeouts }
     }
 
-    /// None where there is no whole list.
+    /// Fetches the list of models; `None` if it is incomplete.
     async fn fetch_list(&self, server: &ModelConfig) -> Option<Vec<String>> {
         let bounds = RequestLimits { wait: self.timeouts.probe_models, body: LIST_LIMIT };
         let address = |base: &Url| listing::list_address(server.dialect, base, 1_000);

@@ -1,4 +1,4 @@
-//! One answer as it arrives: the wire library's events in, haft's out.
+//! One answer while it arrives: converts the wire library's events to haft's.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::HttpSetup;
 use super::call_ids::CallIds;
 
 pub(super) struct ResponseStream {
-    /// [`None`] once the answer is complete.
+    /// The stream; [`None`] once the answer is complete.
     stream: Option<CompletionStream>,
     call_ids: Arc<CallIds>,
     calls: HashMap<Part, StreamedCall>,
@@ -35,7 +35,7 @@ struct StreamedCall {
 #[derive(Debug)]
 pub(super) enum AttemptError {
     Failed(ProviderError),
-    /// The provider ended the answer with a refusal or an error of its own.
+    /// The provider ended the answer with a refusal or an error.
     Refused(String),
 }
 
@@ -51,7 +51,7 @@ impl ResponseStream {
         }
     }
 
-    /// The next event; [`None`] behind [`ModelEvent::Done`].
+    /// Returns the next event; [`None`] after [`ModelEvent::Done`].
     pub(super) async fn next(&mut self) -> Option<Result<ModelEvent, AttemptError>> {
         loop {
             if let Some(event) = self.pending.pop_front() {
@@ -104,7 +104,7 @@ impl ResponseStream {
                 self.blocks.insert(part, AssistantBlock::Thinking { text: thought.text });
             }
             AssistantContent::Text(_) | AssistantContent::Reasoning(_) => {}
-            // What haft has no block for stays in the provider's own form of the message.
+            // Content without a block type in haft stays in the provider's native form of the message.
             AssistantContent::Image(_) | AssistantContent::Opaque(_) | _ => {}
         }
     }
@@ -142,7 +142,7 @@ fn stop(reason: StopReason) -> Result<StopCause, AttemptError> {
     }
 }
 
-/// The model's bytes, as long as they are what arguments must be.
+/// Returns the model's arguments unchanged if they are valid.
 fn parse_arguments(text: &str) -> RawJson {
     if text.trim().is_empty() {
         return RawJson::empty_object();

@@ -1,4 +1,4 @@
-//! The provider's names for its tool calls, as soon as they come by.
+//! Collects the provider's ids of tool calls from the stream.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ids::ToolCallId;
 use serde_json::Value;
 
-/// The ids of one answer's tool calls, in the order they appeared.
+/// The ids of one answer's tool calls, in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     state: Mutex<CallIdState>,
@@ -20,9 +20,9 @@ struct CallIdState {
 }
 
 impl CallIds {
-    /// Looks for ids in one frame of any of the three dialects.
+    /// Collects the ids in one frame of any of the three dialects.
     pub(super) fn record_ids(&self, data: &str) {
-        // Most frames are text; only those that can name a call are parsed.
+        // Most frames are text, so only frames that may contain a call are parsed.
         if !["tool_use", "tool_calls", "function_call"].iter().any(|mark| data.contains(mark)) {
             return;
         }
@@ -35,7 +35,7 @@ impl CallIds {
         }
     }
 
-    /// The name of the next call; a made-up one where the provider gives none.
+    /// Returns the id of the next call; a generated id if the provider sends none.
     pub(super) fn next(&self) -> ToolCallId {
         let noted = self.lock().waiting.pop_front();
         ToolCallId::new(noted.unwrap_or_else(|| format!("call_{:016x}", RandomState::new().hash_one(()))))

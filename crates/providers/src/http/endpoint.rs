@@ -16,7 +16,7 @@ use super::transport::HttpTransport;
 use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
 
-/// One endpoint of one server. Keys are never in here: [`super::client::HttpClient`] adds them to each request.
+/// One endpoint of one server. It contains no keys; [`super::client::HttpClient`] adds them to each request.
 #[derive(Debug, Clone)]
 pub(super) enum ApiEndpoint {
     Messages(Box<Messages>),
@@ -50,7 +50,7 @@ impl ApiEndpoint {
         }
     }
 
-    /// Encodes the request; nothing is sent before the stream is polled.
+    /// Encodes the request. Nothing is sent before the stream is polled.
     pub(super) fn stream(
         &self,
         transport: HttpTransport,
@@ -79,7 +79,7 @@ fn messages(config: &ModelConfig, address: &str) -> Messages {
     }
 }
 
-/// Returns the dialect of a Chat Completions server; an unknown one has no special habits.
+/// Returns the dialect of a Chat Completions server; a generic one for an unknown server.
 fn chat_dialect(provider: &str) -> wire::Dialect {
     known_dialect(provider).unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY"))
 }
@@ -93,13 +93,13 @@ fn known_dialect(provider: &str) -> Option<wire::Dialect> {
     }
 }
 
-/// True if the wire library does not know this server, and so tells it nothing about thinking.
+/// True if the wire library does not know this server and therefore sends it no thinking options.
 pub(super) fn is_unknown(provider: &str) -> bool {
     known_dialect(provider).is_none()
 }
 
-/// The address of the API: what the user or the preset says, without an endpoint that was pasted along, and with
-/// `/v1` where only a host was given.
+/// Returns the address of the API from the configuration or the preset. An included endpoint path is removed, and `/v1`
+/// is added if there is only a host.
 pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
     let given = config.base_url.as_deref();
     let text = given.or_else(|| find_preset(&config.provider).and_then(|preset| preset.base_url));
@@ -107,13 +107,13 @@ pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
         return Err(ConfigError::NoBaseUrl { provider: config.provider.clone() });
     };
     let mut text = text.trim().trim_end_matches('/');
-    // What the dialect adds by itself.
+    // The paths that the dialect adds itself.
     let endpoints: &[&str] = match config.dialect {
         ApiDialect::AnthropicMessages | ApiDialect::OpenAiChat | ApiDialect::OpenAiResponses => {
             &["/chat/completions", "/responses", "/messages"]
         }
         ApiDialect::Gemini => &["/models", "/v1beta"],
-        // Many have the address of the other API that Ollama speaks.
+        // Many users configure the address of Ollama's other API.
         ApiDialect::Ollama => &["/chat", "/api", "/v1"],
     };
     for endpoint in endpoints {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn rejects_invalid_addresses() {
         let chat = ApiDialect::OpenAiChat;
         check(chat, "x", None, Err(ConfigError::NoBaseUrl { provider: "x".into() }));
         for given in ["ftp://host", "host:80", "http://", "nonsense", ""] {

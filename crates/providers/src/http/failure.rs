@@ -1,4 +1,4 @@
-//! Failures in words for people, and whether another attempt may succeed.
+//! Converts failures to messages for people, and decides whether a retry may succeed.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ use super::client::root_cause;
 use crate::redact::Redactor;
 use crate::retry::retry_after;
 
-/// The author of a failure, and what a message may say about it.
+/// The source of a failure, and the details that a message can mention.
 #[derive(Debug)]
 pub(super) struct FailureReporter {
     pub(super) provider: String,
@@ -34,11 +34,11 @@ pub(super) struct AttemptFailure {
     pub(super) retry_after: Option<Duration>,
 }
 
-/// The size of a quotation from a provider.
+/// The maximum length of a quotation from a provider.
 const QUOTE: usize = 600;
 
 impl FailureReporter {
-    /// `begun` tells whether a piece of the answer had come.
+    /// Converts a failed attempt. `begun`: a piece of the answer has arrived.
     pub(super) fn to_failure(
         &self,
         unanswered: &AttemptError,
@@ -67,9 +67,9 @@ impl FailureReporter {
         } else if let ProviderError::Provider(reason) = error {
             self.permanent_failure(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
         } else if error.kind() == rig_core::ErrorKind::Request {
-            self.permanent_failure(Kind::Rejected, format!("cannot take this request: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("cannot process this request: {said}"))
         } else {
-            self.permanent_failure(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("sent an invalid answer: {said}"))
         }
     }
 
@@ -82,17 +82,17 @@ impl FailureReporter {
                 format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
             }
             Some(error) if error.is_timeout() && !is_system_timeout(error) => {
-                // Whoever waited that long already is not to wait as long again, unasked.
-                let message = format!("at {} was silent for too long: {cause}", self.address);
+                // The user has already waited for the full timeout, so the request is not retried.
+                let message = format!("at {} did not respond in time: {cause}", self.address);
                 return self.permanent_failure(Kind::Connection, message);
             }
-            _ if begun => format!("broke the connection in the middle of its answer: {cause}"),
-            _ => format!("broke the connection before it answered: {cause}"),
+            _ if begun => format!("closed the connection during its answer: {cause}"),
+            _ => format!("closed the connection before it answered: {cause}"),
         };
         AttemptFailure { passes: true, ..self.permanent_failure(Kind::Connection, message) }
     }
 
-    /// The provider said no: by a status, or by an error event in an answer that began well.
+    /// Returns the failure for an HTTP status, or for an error event in an answer.
     fn response_failure(&self, response: &ProviderResponseError, now: SystemTime) -> AttemptFailure {
         let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 300);
         let words = ProviderErrorBody::read(response);
@@ -104,13 +104,15 @@ impl FailureReporter {
         let message = match kind {
             Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
             Kind::RateLimited if !passes => {
-                format!("says the account is used up ({said}); check its billing")
+                format!("reports that the account has no credit left ({said}); check its billing")
             }
-            Kind::RateLimited => format!("gets too many requests ({said}); wait, or choose another model"),
+            Kind::RateLimited => {
+                format!("received too many requests ({said}); wait, or choose another model")
+            }
             Kind::Unavailable => format!("is overloaded or failing ({said}); try again later"),
             Kind::Overflow => {
                 format!(
-                    "says the conversation is longer than the model's window ({said}); shorten it, or choose a model with a larger one"
+                    "rejected the request because the conversation exceeds the model's context window ({said}); compact the conversation or choose a model with a larger window"
                 )
             }
             Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
@@ -121,7 +123,7 @@ impl FailureReporter {
                     )
                 }
                 Some(404) => {
-                    format!("does not know the model or path ({said}); check --model and --base-url")
+                    format!("has no such model or path ({said}); check --model and --base-url")
                 }
                 _ => format!("refused the request ({said})"),
             },
@@ -132,7 +134,7 @@ impl FailureReporter {
     }
 
     fn key_hint(&self) -> String {
-        let sent = if self.key_sent { "check" } else { "none was sent: set" };
+        let sent = if self.key_sent { "check" } else { "no key was sent: set" };
         match &self.key_env {
             Some(variable) => format!("{sent} {variable} or pass --api-key"),
             None => format!("{sent} --api-key"),
@@ -145,17 +147,18 @@ impl FailureReporter {
     }
 }
 
-/// True if the system gave up the connection, as it does within a minute when the network is gone, and not haft the wait.
+/// True if the system closed the connection, as it does within a minute when the network is lost. False for haft's own
+/// timeout.
 fn is_system_timeout(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
 }
 
-/// The text of the provider.
+/// The error in a provider's response.
 struct ProviderErrorBody {
-    /// The codes it gave: `type` and `code`, in lower case.
+    /// The error codes: `type` and `code`, in lower case.
     codes: Vec<String>,
     message: String,
-    /// True if it calls them an error, and not only a status does.
+    /// True if the body contains an error object, in addition to the status.
     is_error: bool,
 }
 
@@ -169,23 +172,23 @@ impl ProviderErrorBody {
         let mut codes: Vec<String> =
             given.into_iter().flatten().filter(|code| *code != "error").map(str::to_lowercase).collect();
         codes.dedup();
-        // Gemini calls it a bad argument, and what it is only in the details.
+        // Gemini reports an invalid argument and gives the actual reason only in the details.
         if response.body.contains("API_KEY_INVALID") {
             codes.push("api_key_invalid".to_owned());
         }
         let message = field("message").or_else(|| nested.and_then(Value::as_str));
         let message = quote(message.unwrap_or(&response.body));
-        // Anthropic calls it a bad request, and what it is only in a sentence.
+        // Anthropic reports an invalid request and gives the actual reason only in the message.
         if message.to_lowercase().contains("credit balance is too low") {
             codes.push("insufficient_quota".to_owned());
         }
         Self { codes, message, is_error: nested.is_some() }
     }
 
-    /// True if the request was longer than the model's window. There is no code that all providers use, and some have
-    /// none, so their sentences count.
+    /// True if the request was longer than the model's window. There is no common code for all providers, and some have
+    /// none, so their messages are searched.
     fn too_long(&self, status: Option<u16>) -> bool {
-        // A limit of tokens a minute, or of an account, is none of the model.
+        // A limit of tokens per minute, or of an account, does not depend on the model's window.
         if matches!(status, Some(401 | 403 | 429))
             || self.codes.iter().any(|code| code.contains("rate_limit"))
         {
@@ -212,7 +215,7 @@ impl ProviderErrorBody {
 /// Codes of OpenAI and of llama.cpp.
 const OVERFLOW_CODES: &[&str] = &["context_length_exceeded", "exceed_context_size", "request_too_large"];
 
-/// Words of providers, in lower case.
+/// Phrases in the messages of providers, in lower case.
 const OVERFLOW_WORDS: &[&str] = &[
     // Anthropic.
     "prompt is too long",
@@ -233,7 +236,7 @@ const OVERFLOW_WORDS: &[&str] = &[
     "maximum prompt length",
 ];
 
-/// Returns the kind of a failure, and whether it passes. The status decides; where there is none, the code does.
+/// Returns the kind of a failure, and whether a retry may succeed. The status decides; without one, the code decides.
 fn classify_status(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     let says = |part: &str| codes.iter().any(|code| code.contains(part));
     let used_up = says("insufficient_quota") || says("billing");
@@ -260,7 +263,7 @@ fn classify_status(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     }
 }
 
-/// A provider's words on one line, cut to a length that people read.
+/// Quotes a provider's message on one line, truncated to a readable length.
 fn quote(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTE) {
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_decides() {
+    fn status_determines_the_kind() {
         check(Some(401), &["authentication_error"], (Kind::Auth, false));
         check(Some(403), &[], (Kind::Auth, false));
         check(Some(400), &["invalid_argument", "api_key_invalid"], (Kind::Auth, false));
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_status_the_code_does() {
+    fn code_determines_the_kind_without_a_status() {
         check(None, &["overloaded_error"], (Kind::Unavailable, true));
         check(None, &["server_error"], (Kind::Unavailable, true));
         check(None, &["internal_server_error"], (Kind::Unavailable, true));
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_too_long_is_told_apart() {
+    fn detects_overflow() {
         let refused = "invalid_request_error";
         overflows(Some(400), refused, "prompt is too long: 208310 tokens > 200000 maximum", true);
         overflows(Some(400), refused, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", true);
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_the_system_gave_up_is_no_silence() {
+    fn system_timeout_is_not_a_read_timeout() {
         #[derive(Debug, thiserror::Error)]
         #[error("the request failed")]
         struct Request(#[source] io::Error);

@@ -1,8 +1,8 @@
-//! The transcript in the wire library's terms.
+//! Converts the transcript to the wire library's types.
 //!
-//! A message that came from the very same provider and model goes back item by item as it came (signatures and
-//! encrypted reasoning included). Any other message is rebuilt from what everybody can read, and the wire library
-//! decides what becomes of reasoning that the new model cannot verify.
+//! A message from the same provider and model is sent back in its native form, including signatures and encrypted
+//! reasoning. Any other message is rebuilt from its portable content. The wire library decides how to send reasoning
+//! that the new model cannot verify.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use rig_core::message::{
 };
 use serde_json::Value;
 
-/// The messages, ready to send; empty ones are left out, since providers refuse them.
+/// Converts the messages. Empty messages are left out, because providers reject them.
 pub(super) fn convert_history(messages: &[Message], origin: &str) -> Vec<rig::Message> {
     let mut history = HistoryConverter { origin, ids: HashMap::new(), out: Vec::new(), results: Vec::new() };
     for message in messages {
@@ -31,7 +31,7 @@ pub(super) fn convert_history(messages: &[Message], origin: &str) -> Vec<rig::Me
 
 struct HistoryConverter<'a> {
     origin: &'a str,
-    /// The wire library's names for the calls so far, where they differ in kind from haft's.
+    /// The wire library's ids of the calls so far, where they differ from haft's ids.
     ids: HashMap<ToolCallId, CallId>,
     out: Vec<rig::Message>,
     results: Vec<rig::ToolResult>,
@@ -75,12 +75,12 @@ impl HistoryConverter<'_> {
     }
 }
 
-/// The provider's own form, if this very model wrote it and its calls are still the message's.
+/// Returns the provider's native form, if the same model wrote the message and its calls are unchanged.
 fn restore_native(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMessage> {
     let native = message.native.as_ref().filter(|native| native.origin == origin)?;
     let mut restored: rig::AssistantMessage = native.data.read().ok()?;
     for block in &mut restored.content {
-        // Arguments that are no object would go back as they came, and a server may refuse all further requests.
+        // Arguments that are not an object would be sent back unchanged, and a server may reject all further requests.
         if let AssistantContent::ToolCall(call) = block
             && call.function.invalid_arguments.is_some()
         {
@@ -110,7 +110,7 @@ fn rebuild_call(call: &ToolCall) -> Option<AssistantContent> {
     Some(AssistantContent::ToolCall(rig::ToolCall::new(id, ToolFunction::new(name, args))))
 }
 
-/// The blocks that say something, as `T` holds texts and images.
+/// Converts the blocks that have content. `T` holds texts and images.
 fn convert_blocks<T>(
     content: &[ContentBlock],
     text: fn(rig::Text) -> T,

@@ -1,4 +1,4 @@
-//! A request beside the conversation: a `GET` with the headers of a configuration.
+//! A single `GET` request outside the conversation, with the headers of a configuration.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ pub(crate) struct PlainResponse {
     pub(crate) body: String,
 }
 
-/// The bounds of a request: time, and bytes of the answer.
+/// The limits of a request: time, and bytes of the answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestLimits {
     pub(crate) wait: Duration,
     pub(crate) body: usize,
 }
 
-/// Sends a `GET` to what `address` makes of the provider's address, with key and headers.
+/// Sends a `GET` request with key and headers. `address` derives its URL from the provider's address.
 ///
 /// # Errors
-/// Why there was no answer, without any secret.
+/// The reason why there was no answer, without secrets.
 pub(crate) async fn send_get(
     config: &ModelConfig,
     timeouts: &Timeouts,
@@ -35,7 +35,7 @@ pub(crate) async fn send_get(
 ) -> Result<PlainResponse, String> {
     let base_url = endpoint::base_url(config).map_err(|error| error.to_string())?;
     let client = HttpClient::new(config, &base_url, timeouts).map_err(|error| error.to_string())?;
-    let url: Url = address(&base_url).parse().map_err(|_| "its address cannot be used".to_owned())?;
+    let url: Url = address(&base_url).parse().map_err(|_| "the address is not a valid URL".to_owned())?;
     let mut request = client.get()?.get(url).timeout(bounds.wait).header("anthropic-version", "2023-06-01");
     for (name, value) in client.headers() {
         request = request.header(name, value.clone());

@@ -1,4 +1,4 @@
-//! haft's request in the wire library's terms.
+//! Converts haft's request to the wire library's types.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::endpoint::{ApiEndpoint, is_unknown};
 use super::{HttpSetup, history};
-use crate::catalogue;
+use crate::catalog;
 
 /// Builds the request.
 ///
 /// # Errors
-/// When there is nothing to send, or a tool's schema cannot be read.
+/// If there is nothing to send, or a tool's schema cannot be read.
 pub(super) fn build(setup: &HttpSetup, request: &ModelRequest) -> Result<CompletionRequest, ModelError> {
     let messages = history::convert_history(&request.messages, &setup.origin());
     let Some(last) = messages.last().cloned() else {
@@ -35,7 +35,7 @@ pub(super) fn build(setup: &HttpSetup, request: &ModelRequest) -> Result<Complet
     built.tools = request.tools.iter().map(|spec| tool(spec)).collect::<Result<_, _>>()?;
     let most = longest_answer(setup, &request.options);
     built.max_tokens = most;
-    // What a model cannot do, and a stop reason that an unknown server invents, must not fail the whole request.
+    // An unsupported option, or an unknown stop reason of a server, must not fail the whole request.
     built.options.on_unsupported = Some(OnUnsupported::Ignore);
     built.options.reasoning = reasoning_options(setup, request.thinking, most);
     built.temperature =
@@ -54,26 +54,27 @@ pub(super) fn build(setup: &HttpSetup, request: &ModelRequest) -> Result<Complet
         ApiEndpoint::Gemini(_) => built.accept_unknown_finish_reasons = true,
         ApiEndpoint::Ollama(_) => {
             built.accept_unknown_finish_reasons = true;
-            // Ollama cuts the conversation at a window of its own, which is much smaller than most models'.
+            // Ollama truncates the conversation at its own window, which is much smaller than that of most models.
             built.additional_params =
                 setup.own_facts.window.map(|window| json!({"options": {"num_ctx": window}}));
         }
-        // haft keeps the conversation; the provider must not.
+        // haft stores the conversation; the provider must not.
         ApiEndpoint::Responses(_) => built.additional_params = Some(json!({"store": false})),
     }
     Ok(built)
 }
 
-/// The limit of an Anthropic answer when neither the user nor the catalogue sets one; every Claude model takes it.
+/// The limit of an Anthropic answer if neither the user nor the catalog sets one; every Claude model accepts it.
 const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 
-/// The longest answer of a Claude model, which Anthropic wants to be told, also where another provider serves it.
+/// Returns the maximum length of a Claude answer, which Anthropic requires in requests, also through other providers.
 fn claude_output(setup: &HttpSetup) -> u64 {
-    let known = || catalogue::model_facts("anthropic", &setup.model).max_output;
+    let known = || catalog::model_facts("anthropic", &setup.model).max_output;
     setup.own_facts.max_output.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
 }
 
-/// The longest answer that is wanted, where anybody says: this request before the user, and no longer than the model can.
+/// Returns the maximum length of the answer, if it is limited: the request's limit, or else the user's limit, at most
+/// the model's limit.
 fn longest_answer(setup: &HttpSetup, options: &RequestOptions) -> Option<u64> {
     let wanted = options.max_tokens.map(|wanted| match setup.facts().max_output {
         Some(known) => wanted.min(known),
@@ -82,7 +83,7 @@ fn longest_answer(setup: &HttpSetup, options: &RequestOptions) -> Option<u64> {
     wanted.or(setup.max_output_tokens)
 }
 
-/// True if a model may be told a temperature. Many may not while they think, and some never.
+/// True if the model accepts a temperature. Many models do not accept one while they think, and some never do.
 fn takes_temperature(setup: &HttpSetup, reasoning: Option<&Reasoning>) -> bool {
     let spec = setup.spec();
     let thinks = match reasoning {
@@ -96,7 +97,7 @@ fn takes_temperature(setup: &HttpSetup, reasoning: Option<&Reasoning>) -> bool {
     sampling != Some(Sampling::Never) && !(thinks && only_unthinking)
 }
 
-/// Anthropic wants every tool that was called to be defined, also where none may be called any more.
+/// Defines every tool that was called, because Anthropic requires definitions even if no tool can be called any more.
 fn define_called_tools(built: &mut CompletionRequest, messages: &[Said]) -> Result<(), ModelError> {
     let calls = messages.iter().flat_map(|message| match message {
         Said::Assistant(said) => said.tool_calls().map(|call| call.name.as_str()).collect(),
@@ -119,7 +120,7 @@ fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
     Ok(ToolDefinition::new(name, &spec.description, schema))
 }
 
-/// Tokens of thought per level, for models that count tokens instead of levels.
+/// Thinking budgets in tokens per level, for models with budgets instead of levels.
 const BUDGETS: [(ThinkingLevel, u32); 5] = [
     (ThinkingLevel::Minimal, 1_024),
     (ThinkingLevel::Low, 4_096),
@@ -128,8 +129,8 @@ const BUDGETS: [(ThinkingLevel, u32); 5] = [
     (ThinkingLevel::XHigh, 49_152),
 ];
 
-/// Returns the options about thinking: the level it has that is nearest to the wanted one; nothing where it is to do as
-/// it likes, or cannot think at all.
+/// Returns the thinking options: the supported level nearest to the wanted one; `None` for the model's default or a
+/// model that cannot think.
 fn reasoning_options(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) -> Option<Reasoning> {
     if wanted == ThinkingLevel::Default {
         return None;
@@ -150,7 +151,7 @@ fn reasoning_options(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>
     }
 }
 
-/// The levels that the API has for every model.
+/// Returns the levels that the API supports for every model.
 fn dialect_levels(endpoint: &ApiEndpoint) -> Option<Vec<ThinkingLevel>> {
     match endpoint {
         ApiEndpoint::Ollama(_) => {
@@ -163,8 +164,8 @@ fn dialect_levels(endpoint: &ApiEndpoint) -> Option<Vec<ThinkingLevel>> {
     }
 }
 
-/// The level for a server that only the user knows, as OpenAI names it; nothing unless the user says that the model has
-/// levels.
+/// Returns the level for a server that is not in the catalog, with OpenAI's names; `None` unless the user configured
+/// levels for the model.
 fn custom_effort_param(setup: &HttpSetup, wanted: ThinkingLevel) -> Option<Value> {
     let levels = setup.own_facts.thinking.as_ref().filter(|_| is_unknown(&setup.provider))?;
     let level = if wanted == ThinkingLevel::Default || levels.len() < 2 {
@@ -176,21 +177,22 @@ fn custom_effort_param(setup: &HttpSetup, wanted: ThinkingLevel) -> Option<Value
     Some(json!({ "reasoning_effort": name }))
 }
 
-/// The level by its name among those the catalogue knows; where it knows none, the name is all there is.
+/// Returns the level by its name in the catalog, or the level's own name if the catalog has none.
 fn effort_for_level(taken: Option<&[Effort]>, level: ThinkingLevel) -> Option<Effort> {
     const ALL: [Effort; 5] = [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh];
-    let known = taken.and_then(|taken| catalogue::to_effort(taken, level));
-    known.or_else(|| catalogue::to_effort(&ALL, level))
+    let known = taken.and_then(|taken| catalog::to_effort(taken, level));
+    known.or_else(|| catalog::to_effort(&ALL, level))
 }
 
-/// Nothing where the answer has no room for the least thought the model takes; the provider would refuse less.
+/// Returns the thinking budget; `None` if the answer has no room for the model's minimum budget, because the provider
+/// would reject a smaller one.
 fn thinking_budget(
     max_output_tokens: Option<u64>,
     range: &RangeInclusive<u32>,
     level: ThinkingLevel,
 ) -> Option<Reasoning> {
     let (_, tokens) = BUDGETS.iter().find(|(other, _)| *other == level)?;
-    // An answer must be left room beside the thought.
+    // Half of the output is reserved for the answer.
     let room = max_output_tokens.map_or(u32::MAX, |most| u32::try_from(most / 2).unwrap_or(u32::MAX));
     let tokens = (*tokens).clamp(*range.start(), *range.end()).min(room);
     range.contains(&tokens).then_some(Reasoning::Budget { tokens })
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_below_the_least_is_none() {
+    fn omits_budget_below_the_minimum() {
         check("anthropic", "claude-haiku-4-5", 2_047, None);
         check("anthropic", "claude-haiku-4-5", 2_048, Some(1_024));
         check("anthropic", "claude-haiku-4-5", 100_000, Some(4_096));

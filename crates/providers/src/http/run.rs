@@ -1,4 +1,4 @@
-//! One request of the agent: attempts, waits between them, cancellation.
+//! One request of the agent: attempts, waits between them, and cancellation.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,17 +21,17 @@ pub(super) struct RequestDriver {
     cancel: CancellationToken,
     setup: Arc<HttpSetup>,
     request: CompletionRequest,
-    /// The attempt under way, counted from 1.
+    /// The number of the current attempt, counted from 1.
     attempt: u32,
     phase: AttemptPhase,
 }
 
 enum AttemptPhase {
-    /// The next attempt is to be made.
+    /// The next attempt can start.
     Ready,
     /// The wait before the next attempt.
     Waiting(Pin<Box<tokio::time::Sleep>>),
-    /// An attempt is under way; `begun` once it gave a piece of answer, after which it cannot be repeated.
+    /// An attempt is active; `begun` after the first piece of the answer, when it cannot be repeated.
     Asking {
         answer: Box<ResponseStream>,
         begun: bool,
@@ -118,7 +118,7 @@ impl RequestDriver {
         let delay = delay(self.attempt, jitter(), failure.retry_after, &self.setup.timeouts);
         self.attempt += 1;
         self.phase = AttemptPhase::Waiting(Box::pin(tokio::time::sleep(delay)));
-        tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed, trying again");
+        tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed; retrying");
         let ModelError { kind, message } = failure.error;
         Ok(ModelEvent::Retry { attempt: self.attempt, delay, message, max_attempts: MAX_ATTEMPTS, kind })
     }
@@ -133,7 +133,7 @@ impl RequestDriver {
     }
 }
 
-/// A number from 0 to 1 that differs between processes; nothing depends on how good it is.
+/// Returns a number from 0 to 1 that differs between processes; its quality does not matter.
 fn jitter() -> f64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     f64::from(now.subsec_nanos() % 1_000_000) / 1_000_000.0

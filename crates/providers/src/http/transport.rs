@@ -1,4 +1,4 @@
-//! Sends one encoded request and hands its event stream on, frame by frame.
+//! Sends one encoded request and forwards its event stream frame by frame.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use rig_core::wire::{Body, Encoded, Wire, WireFrame};
 use super::call_ids::CallIds;
 use super::client::{HttpClient, read_body};
 
-/// The way of one attempt to the server. The provider's names for tool calls are noted in passing, since the wire
-/// library tells them only when a call is complete.
+/// The transport of one attempt. It also collects the provider's ids of tool calls, because the wire library reports
+/// them only when a call is complete.
 #[derive(Debug, Clone)]
 pub(super) struct HttpTransport {
     pub(super) client: HttpClient,
@@ -57,7 +57,7 @@ impl HttpTransport {
         let Body::Bytes(bytes) = body else {
             return Err(ProviderError::request("a conversation is never sent as a form"));
         };
-        // The wire library was given no key, so its own authorization is empty.
+        // The wire library has no key, so its own authorization header is empty.
         parts.headers.remove(AUTHORIZATION);
         parts.headers.remove("x-api-key");
         let accepted = if payload.framing == Framing::Ndjson { NDJSON } else { EVENTS };
@@ -65,10 +65,10 @@ impl HttpTransport {
         for (name, value) in self.client.headers() {
             parts.headers.insert(name, value.clone());
         }
-        // Gemini's key would stand in the address; its place there is empty, too.
+        // Gemini's key would be a query parameter, which is empty too.
         let url = parts.uri.to_string();
         let url: Url = url.strip_suffix("&key=").unwrap_or(&url).parse().map_err(ProviderError::Url)?;
-        // A name and password in the address become a header, which gives way to the key's and the user's own.
+        // A name and password in the address become a header, which the key's header and the user's headers override.
         let request = client.request(parts.method, url).headers(parts.headers).body(bytes);
         request.build().map_err(transport_error)
     }
@@ -77,7 +77,7 @@ impl HttpTransport {
 const EVENTS: &str = "text/event-stream";
 const NDJSON: &str = "application/x-ndjson";
 
-/// A missing content type is forgiven; anything else but a stream is an answer of another kind.
+/// True for a stream. A missing content type is accepted; any other type is not a stream.
 fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     let expected: &[&str] = match framing {
         Framing::Sse | Framing::Whole => &[EVENTS],
@@ -89,7 +89,7 @@ fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     })
 }
 
-/// The size of a failed request's body that is kept.
+/// The maximum bytes of a failed request's body that are kept.
 const BODY_LIMIT: usize = 64 * 1024;
 
 fn sse_frames(
@@ -111,7 +111,7 @@ fn sse_frames(
     })
 }
 
-/// A line of JSON each; what is behind the last end of line counts, since a server may end without one.
+/// Splits lines of JSON into frames. The rest after the last newline counts, because a server may end without one.
 fn ndjson_frames(
     response: reqwest::Response,
 ) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {

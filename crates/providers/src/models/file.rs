@@ -1,4 +1,4 @@
-//! `models.json` as it is written, and what is wrong with it.
+//! The format of `models.json`, and its errors.
 
 use std::collections::BTreeMap;
 
@@ -67,10 +67,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, ConfiguredProvider>
         if !inner.is_data() || field == "." {
             return FileParseError::Syntax(inner.to_string());
         }
-        // Values of headers may be secrets, and serde quotes what it does not like.
+        // Values of headers may be secrets, and serde quotes invalid values.
         let place = format!("line {}, column {}", inner.line(), inner.column());
         let secret = field.contains(".headers") || field.ends_with("key_env");
-        let detail = if secret { format!("must be a text, at {place}") } else { inner.to_string() };
+        let detail = if secret { format!("must be a string, at {place}") } else { inner.to_string() };
         FileParseError::Field { field, detail }
     })?;
     reader.end().map_err(|error| FileParseError::Syntax(error.to_string()))?;
@@ -83,19 +83,22 @@ fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider
         detail: detail.to_owned(),
     };
     if name.trim().is_empty() || name.contains(['/', ',']) || name == "scripted" {
-        return Err(at("", "cannot be the name of a provider; choose another, without / and ,"));
+        return Err(at("", "is not a valid provider name; use a name without / and ,"));
     }
     if written.base_url.as_deref().is_some_and(|url| !is_address(url)) {
         return Err(at(".base_url", "must be an http or https address"));
     }
     if written.base_url.is_none() && find_preset(name).is_none_or(|preset| preset.base_url.is_none()) {
-        return Err(at(".base_url", "is missing; haft does not know where this provider is"));
+        return Err(at(".base_url", "is missing; set the address of this provider"));
     }
     if written.key_env.as_deref().is_some_and(|variable| !is_variable(variable)) {
         return Err(at(".key_env", "must be the name of a variable, not a key"));
     }
     if let Some(header) = written.headers.keys().find(|name| name.parse::<HeaderName>().is_err()) {
-        return Err(at(&format!(".headers.{header}"), "has characters that a header cannot have"));
+        return Err(at(
+            &format!(".headers.{header}"),
+            "has characters that HTTP does not allow in a header name",
+        ));
     }
     let mut models = BTreeMap::new();
     for (id, written) in written.models {
@@ -115,7 +118,7 @@ fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider
     })
 }
 
-/// The facts, or which field cannot be and what it should be.
+/// Returns the facts, or the invalid field and its expected value.
 fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static str)> {
     for (field, tokens) in [("window", written.window), ("max_output", written.max_output)] {
         if tokens == Some(0) {
@@ -136,7 +139,7 @@ fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static 
     if let Some(prices) = &written.prices {
         let all = [Some(prices.input), Some(prices.output), prices.cache_read, prices.cache_write];
         if all.into_iter().flatten().any(|price| !price.is_finite() || price < 0.0) {
-            return Err(("prices", "must be dollars for a million tokens, 0 or more"));
+            return Err(("prices", "must be dollars per million tokens, 0 or more"));
         }
     }
     let prices = written.prices.map(|prices| TokenPrices {
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_has_a_place() {
+    fn reports_position_of_every_error() {
         check("{", "-", "line 1");
         check("7", "-", "invalid type");
         check("{} {}", "-", "missing field `providers`");
@@ -196,11 +199,11 @@ mod tests {
         check(&at(r#""key_env": "sk-123""#), "providers.lab.key_env", "not a key");
         check(&at(r#""headers": {"x-key": ["sk-123"]}"#), "providers.lab.headers.x-key", "line 1");
         check(&at(r#""headers": {"a b": "c"}"#), "providers.lab.headers.a b", "header");
-        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "another");
+        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "provider name");
     }
 
     #[test]
-    fn every_mistake_of_a_model_has_a_place() {
+    fn reports_position_of_every_model_error() {
         check_model(r#"{"window": 0}"#, ".window", "at least 1");
         check_model(r#"{"window": "128k"}"#, ".window", "invalid type");
         check_model(r#"{"max_output": -1}"#, ".max_output", "-1");

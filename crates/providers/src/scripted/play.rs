@@ -1,4 +1,4 @@
-//! Plays a script: finds the step, writes the answer.
+//! Replays a script: finds the step and produces the answer.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl ScriptPlayer {
         Self { used: vec![false; steps], calls: 0 }
     }
 
-    /// The answer to these messages: the first step that fits and was not used. Also the pause before each item.
+    /// Returns the answer to these messages, from the first unused step that matches, and the pause before each item.
     pub(super) fn answer(
         &mut self,
         script: &Script,
@@ -36,7 +36,8 @@ impl ScriptPlayer {
             free.filter(|(step, used)| (!**used || step.repeat) && step.when.matches_last(messages));
         let Some((step, used)) = fitting.next() else {
             let left = self.used.iter().filter(|used| !**used).count();
-            let message = format!("the script has no step for this message ({left} unused steps do not fit)");
+            let message =
+                format!("the script has no step for this message ({left} unused steps do not match)");
             return Err(ModelError::new(ModelErrorKind::Rejected, message));
         };
         *used = true;
@@ -92,7 +93,7 @@ impl ScriptPlayer {
     }
 }
 
-/// The items one by one, until the request is cancelled.
+/// Returns the items one by one until the request is cancelled.
 pub(super) fn cancellable_stream(
     cancel: CancellationToken,
     items: Vec<ReplayItem>,
@@ -109,7 +110,7 @@ pub(super) fn cancellable_stream(
         let error = ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled");
         cancelled.is_cancelled().then_some(Err(error))
     });
-    // The answer's own last item, if it came, is the end even when the cancellation comes just behind it.
+    // If the answer's last item was sent, it is the end, even if the cancellation follows directly.
     let mut ended = false;
     let until = Box::pin(paused.take_until(cancel.cancelled_owned())).map(Some).chain(last);
     until.filter_map(std::future::ready).take_while(move |item| {
@@ -146,8 +147,8 @@ fn text_of(message: &Message) -> String {
 
 const LAST_RESULT: &str = "{{last_tool_result";
 
-/// The text with `{{last_tool_result}}` and `{{last_tool_result:NAME}}` filled in; a result that never came is
-/// empty. What was filled in is not looked at again.
+/// Expands `{{last_tool_result}}` and `{{last_tool_result:NAME}}` in the text. A missing result is empty. The inserted
+/// text is not expanded again.
 fn fill_placeholders(text: &str, messages: &[Message]) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The script's format.
+//! The format of scripts.
 
 use haft_core::model::ModelErrorKind;
 use haft_protocol::RawJson;
@@ -26,22 +26,22 @@ pub(super) struct ScriptStep {
     pub(super) repeat: bool,
     #[serde(default)]
     pub(super) say: Vec<ScriptBlock>,
-    /// The size of a delta in characters; 0 is the whole text.
+    /// The size of a delta in characters; 0 sends the whole text.
     #[serde(default)]
     pub(super) chunk: usize,
-    /// Wait before each delta.
+    /// The delay before each delta, in milliseconds.
     #[serde(default)]
     pub(super) pause_ms: u64,
     #[serde(default)]
     pub(super) usage: Option<ScriptedUsage>,
     #[serde(default)]
     pub(super) stop: Option<StopWord>,
-    /// The step fails behind what it says.
+    /// The failure after the content of the step.
     #[serde(default)]
     pub(super) error: Option<ScriptedFailure>,
 }
 
-/// The conditions on the last message; an absent field is no condition.
+/// The conditions on the last message; a missing field matches any message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepCondition {
@@ -57,7 +57,7 @@ pub(super) enum MessageRole {
     Tool,
 }
 
-/// One block; exactly one of the fields is there.
+/// One block; exactly one of the fields is present.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptBlock {
@@ -70,14 +70,14 @@ pub(super) struct ScriptBlock {
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptCall {
     pub(super) name: String,
-    /// The arguments, byte for byte but for spaces between tokens.
+    /// The arguments, byte for byte except spaces between tokens.
     #[serde(default)]
     pub(super) args: Option<RawJson>,
     #[serde(default)]
     pub(super) args_text: Option<String>,
 }
 
-/// Token counts; what is left out is 0.
+/// Token counts; missing counts are 0.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ScriptedUsage {
@@ -148,12 +148,12 @@ struct ScriptFile<S> {
     steps: Vec<S>,
 }
 
-/// Returns the mistake in the JSON, and its place in the file, in plain words.
+/// Returns the JSON error and its position in the file.
 fn describe_mistake(error: &serde_json::Error) -> String {
     let place = format!("in line {}, column {}", error.line(), error.column());
     match error.classify() {
-        Category::Eof => "it ends in the middle".to_owned(),
-        Category::Io | Category::Syntax => format!("no JSON {place}"),
+        Category::Eof => "the JSON ends too early".to_owned(),
+        Category::Io | Category::Syntax => format!("invalid JSON {place}"),
         Category::Data => {
             let message = error.to_string();
             let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
@@ -180,11 +180,11 @@ impl Script {
 impl ScriptStep {
     fn parse(text: &str, whole: &str) -> Result<Self, String> {
         let step: Self = serde_json::from_str(text).map_err(|error| {
-            // The same mistake is the first one of the script, where it is counted in the script's lines.
+            // The first error of the whole script is the same error, with the line number in the script.
             describe_mistake(&serde_json::from_str::<ScriptFile<Self>>(whole).err().unwrap_or(error))
         })?;
         if step.say.is_empty() && step.error.is_none() {
-            return Err("it neither says anything nor fails".to_owned());
+            return Err("the step has neither `say` nor `error`".to_owned());
         }
         for (index, line) in step.say.iter().enumerate() {
             line.check().map_err(|reason| format!("block {}: {reason}", index + 1))?;
@@ -192,7 +192,7 @@ impl ScriptStep {
         Ok(step)
     }
 
-    /// Returns the end of the answer when the script does not name one.
+    /// Returns the stop cause; derived from the content if the script sets none.
     pub(super) fn stop(&self) -> StopCause {
         let calls = self.say.iter().any(|line| line.call.is_some());
         self.stop.map_or(if calls { StopCause::ToolUse } else { StopCause::End }, StopCause::from)
@@ -203,7 +203,7 @@ impl ScriptBlock {
     fn check(&self) -> Result<(), String> {
         let given = [self.text.is_some(), self.thinking.is_some(), self.call.is_some()];
         if given.iter().filter(|given| **given).count() != 1 {
-            return Err("give exactly one of text, thinking and call".to_owned());
+            return Err("a block needs exactly one of text, thinking and call".to_owned());
         }
         let Some(call) = &self.call else { return Ok(()) };
         if call.name.is_empty() {
@@ -212,7 +212,7 @@ impl ScriptBlock {
         match (&call.args, &call.args_text) {
             (Some(_), Some(_)) => Err("give args or args_text, not both".to_owned()),
             (Some(args), None) if !args.is_object() => {
-                Err("args is not an object; use args_text for arguments that are no object".to_owned())
+                Err("args is not an object; use args_text for arguments that are not an object".to_owned())
             }
             (Some(_), None) | (None, _) => Ok(()),
         }

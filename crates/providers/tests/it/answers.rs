@@ -1,4 +1,4 @@
-//! What comes back: text, thinking, tool calls, usage, in every dialect and cut everywhere.
+//! Tests of answers: text, thinking, tool calls and usage, in every dialect and with every split of the stream.
 
 use haft_core::model::{ModelEvent, TokenPrices, wrap_invalid_args};
 use haft_protocol::RawJson;
@@ -45,7 +45,7 @@ async fn text_survives_every_cut() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_an_answer() {
+async fn accepts_slow_answers() {
     let pause = std::time::Duration::from_millis(1);
     each(vec![Scenario::text(TEXT).cut_every(500).pause(pause)], async |wire, _, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().content, [text(TEXT)], "{wire:?}");
@@ -78,7 +78,7 @@ async fn tool_calls_keep_the_models_bytes_and_ids() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_are_kept_as_text() {
+async fn keeps_arguments_that_are_not_an_object_as_text() {
     for (args, expect) in [
         ("", RawJson::empty_object()),
         ("[1]", wrap_invalid_args("[1]")),
@@ -94,7 +94,7 @@ async fn arguments_that_are_no_object_are_kept_as_text() {
 }
 
 #[tokio::test]
-async fn thinking_is_apart_from_text() {
+async fn separates_thinking_from_text() {
     let scenario = Scenario::new().think("Let me see 🤔", "c2lnbmVk").say("Done.");
     each(vec![scenario], async |wire, _, model| {
         let (events, answer) = ask(&model, "think").await;
@@ -110,7 +110,7 @@ async fn thinking_is_apart_from_text() {
 }
 
 #[tokio::test]
-async fn usage_tells_cached_from_fresh_input() {
+async fn usage_separates_cached_and_fresh_input() {
     let tokens = TokenCounts { input: 100, output: 20, cache_read: 50, cache_write: 7 };
     each(vec![Scenario::text("hi").usage(tokens)], async |wire, _, model| {
         let usage = ask(&model, "hello").await.1.unwrap().usage;
@@ -126,7 +126,7 @@ async fn usage_tells_cached_from_fresh_input() {
 }
 
 #[tokio::test]
-async fn the_output_limit_is_told() {
+async fn reports_the_output_limit() {
     each(vec![Scenario::text("I was going to").out_of_tokens()], async |wire, _, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().stop, StopCause::Length, "{wire:?}");
     })
@@ -134,7 +134,7 @@ async fn the_output_limit_is_told() {
 }
 
 #[tokio::test]
-async fn the_users_own_prices_count_instead_of_known_ones() {
+async fn user_prices_override_known_prices() {
     let tokens = TokenCounts { input: 1_000_000, output: 200_000, cache_read: 500_000, cache_write: 0 };
     each(vec![Scenario::text("hi").usage(tokens)], async |wire, server, _| {
         for provider in ["nobody", "anthropic"] {

@@ -1,4 +1,4 @@
-//! The transcript goes back: exactly to the model that wrote it, readably to any other.
+//! Tests of the transcript in requests: exact for the model that wrote it, readable for any other model.
 
 use haft_core::model::ModelResponse;
 use haft_protocol::RawJson;
@@ -16,7 +16,7 @@ fn thoughtful() -> Scenario {
     Scenario::new().think("Hm.", "c2lnbmF0dXJl").say("Looking.").tool("call_a", "weather", ARGS)
 }
 
-/// Asks, then answers the call and asks again at `second`; gives the second request's body.
+/// Sends a prompt, answers the call, and sends the next request to `second`; returns the body of the second request.
 async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel) -> Value {
     let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("Sunny.")]).await;
     let first = gather(start(&model(&server, wire), vec![user("weather?")]).await).await.1.unwrap();
@@ -29,7 +29,7 @@ async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel)
     server.requests().last().unwrap().body.clone()
 }
 
-/// As a session file would give it back.
+/// Returns the message as a session file would restore it.
 fn stored(response: ModelResponse) -> Message {
     let native = response.native.map(|mut native| {
         native.data = RawJson::parse(native.data.as_str()).unwrap();
@@ -109,7 +109,7 @@ async fn a_session_moves_between_dialects() {
 }
 
 #[tokio::test]
-async fn native_data_that_does_not_fit_is_not_used() {
+async fn ignores_invalid_native_data() {
     for (wire, _) in DIALECTS {
         let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("ok")]).await;
         let model = model(&server, wire);
@@ -148,7 +148,7 @@ async fn results_of_one_step_stay_together_and_are_never_empty() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_do_not_break_the_next_request() {
+async fn arguments_that_are_not_an_object_do_not_break_the_next_request() {
     for args in ["[1]", r#"{"city":"#, "nonsense", r#""text""#, r#"{"a":1,"a":2}"#] {
         for keeps_native in [true, false] {
             for (wire, _) in DIALECTS {
@@ -186,7 +186,7 @@ fn call_of(items: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn pictures_come_behind_all_results_of_a_step() {
+async fn images_follow_all_results_of_a_step() {
     let scenario = Scenario::new().tool("call_a", "weather", "{}").tool("call_b", "weather", "{}");
     let image = ContentBlock::Image(haft_protocol::content::Image {
         mime_type: "image/png".into(),

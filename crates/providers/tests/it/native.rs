@@ -1,4 +1,5 @@
-//! Gemini's and Ollama's own APIs, which give calls whole: text, thinking, calls, usage, history, failures.
+//! Tests of the native APIs of Gemini and Ollama, which send complete calls: text, thinking, calls, usage, history,
+//! failures.
 
 use haft_core::model::{Model, ModelErrorKind, ModelEvent, ThinkingLevel};
 use haft_protocol::content::{ContentBlock, Image};
@@ -52,7 +53,7 @@ async fn text_and_thinking_survive_every_cut() {
 }
 
 #[tokio::test]
-async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
+async fn calls_have_unique_ids_and_complete_arguments() {
     let scenario = Scenario::text("Looking.").tool("call_a", "weather", ARGS).tool("call_b", "weather", "{}");
     for cut in [1, 37] {
         each(vec![scenario.clone().cut_every(cut)], async |wire, _, model| {
@@ -75,7 +76,7 @@ async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
 }
 
 #[tokio::test]
-async fn usage_and_the_output_limit_are_told() {
+async fn reports_usage_and_the_output_limit() {
     let tokens = TokenCounts { input: 100, output: 20, cache_read: 50, cache_write: 0 };
     let scenario = Scenario::text("I was going to").usage(tokens).out_of_tokens();
     each(vec![scenario], async |wire, _, model| {
@@ -87,14 +88,14 @@ async fn usage_and_the_output_limit_are_told() {
             (100, 20, 50, 0),
             "{wire:?}"
         );
-        // What runs on a machine of one's own costs nothing that anybody knows.
+        // A local model has no known cost.
         assert_eq!(usage.cost_usd > 0.0, wire == WireFormat::Gemini, "{wire:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn each_has_its_path_and_key_and_the_address_has_none() {
+async fn sends_key_in_header_and_not_in_address() {
     each(vec![Scenario::text("hi")], async |wire, server, model| {
         ask(&model, "hello").await.1.unwrap();
         let sent = server.requests().last().cloned().unwrap();
@@ -113,7 +114,7 @@ async fn each_has_its_path_and_key_and_the_address_has_none() {
 }
 
 #[tokio::test]
-async fn an_address_may_have_what_the_api_adds() {
+async fn accepts_address_with_api_path() {
     for (wire, more) in
         [(WireFormat::Gemini, "/v1beta"), (WireFormat::Ollama, "/v1"), (WireFormat::Ollama, "/api/chat")]
     {
@@ -127,7 +128,7 @@ async fn an_address_may_have_what_the_api_adds() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_with_results_images_and_signatures() {
+async fn sends_back_results_images_and_signatures() {
     let thoughtful =
         Scenario::new().think("Hm.", "c2lnbmF0dXJl").say("Looking.").tool("call_a", "weather", ARGS);
     each(vec![thoughtful, Scenario::text("Sunny.")], async |wire, server, model| {
@@ -185,7 +186,7 @@ async fn thinking_takes_each_apis_form() {
 }
 
 #[tokio::test]
-async fn what_fails_is_told_apart() {
+async fn classifies_failures() {
     let event = |code: &str, message: &str| {
         Scenario::new().fault(AnswerFault::ErrorEvent { code: code.into(), message: message.into() })
     };
@@ -229,7 +230,7 @@ async fn what_fails_is_told_apart() {
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again() {
+async fn retries_temporary_failures() {
     each(vec![Scenario::rate_limited("0"), Scenario::text("hi")], async |wire, server, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().content, [text("hi")], "{wire:?}");
         assert_eq!(server.scenarios_left(), 0);

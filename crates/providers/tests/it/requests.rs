@@ -1,4 +1,4 @@
-//! What is sent: paths, headers, tools, images, reasoning, cache markers.
+//! Tests of requests: paths, headers, tools, images, reasoning, cache markers.
 
 use haft_core::model::{Model, ModelRequest, RequestOptions, ThinkingLevel};
 use haft_protocol::content::{ContentBlock, Image};
@@ -14,7 +14,7 @@ fn sent(server: &ModelServer) -> RecordedRequest {
     server.requests().last().cloned().expect("a request")
 }
 
-/// Every string in a JSON value.
+/// Returns every string in a JSON value.
 fn strings(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -61,7 +61,7 @@ async fn each_dialect_has_its_path_key_and_tools() {
 }
 
 #[tokio::test]
-async fn own_headers_win() {
+async fn user_headers_override_defaults() {
     each(vec![Scenario::text("hi")], async |wire, server, _| {
         let mut config = config(&server, wire, "any-model");
         config.headers = vec![
@@ -113,7 +113,7 @@ async fn images_reach_the_model_from_users_and_tools() {
 }
 
 #[tokio::test]
-async fn an_image_nobody_reads_becomes_words() {
+async fn unsupported_image_becomes_text() {
     each(vec![Scenario::text("hi")], async |wire, server, model| {
         let image = Image { mime_type: "image/x-unknown".into(), data: "AAAA".into() };
         let content = vec![ContentBlock::Image(image)];
@@ -169,7 +169,7 @@ async fn reasoning_takes_each_models_own_form() {
 }
 
 #[tokio::test]
-async fn reasoning_a_model_does_not_have_is_left_out() {
+async fn omits_unsupported_reasoning() {
     let body = reasoned(WireFormat::OpenAiChat, "gpt-4.1", ThinkingLevel::High).await;
     assert_eq!(body.get("reasoning_effort"), None, "{body}");
     let body = reasoned(WireFormat::OpenAiResponses, "gpt-4.1", ThinkingLevel::High).await;
@@ -181,7 +181,7 @@ async fn reasoning_a_model_does_not_have_is_left_out() {
 }
 
 #[tokio::test]
-async fn nothing_to_say_is_not_sent() {
+async fn does_not_send_empty_request() {
     each(Vec::new(), async |wire, server, model| {
         let request = request(vec![user("  ")]);
         let error = model.stream(CancellationToken::new(), request).await.err().expect("a refusal");
@@ -191,7 +191,7 @@ async fn nothing_to_say_is_not_sent() {
     .await;
 }
 
-/// Sends a request with these options and this much thinking; what reached the server.
+/// Sends a request with these options and this thinking level; returns the request that the server received.
 async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, options: RequestOptions) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
@@ -201,11 +201,11 @@ async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, optio
 }
 
 #[tokio::test]
-async fn options_of_one_request_are_sent_where_the_model_takes_them() {
+async fn sends_options_that_the_model_supports() {
     let options = |temperature| RequestOptions { max_tokens: Some(9_000), temperature };
     let cases = [
         (WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, "/max_tokens", json!(0.5)),
-        // It thinks, and then has a temperature of its own.
+        // The model thinks, and then requires its own temperature.
         (WireFormat::Anthropic, "claude-sonnet-4-6", ThinkingLevel::High, "/max_tokens", Value::Null),
         (WireFormat::OpenAiChat, "gpt-4.1", ThinkingLevel::Default, "/max_tokens", json!(0.5)),
         (WireFormat::OpenAiResponses, "gpt-5.6", ThinkingLevel::High, "/max_output_tokens", Value::Null),
@@ -231,14 +231,14 @@ async fn options_of_one_request_are_sent_where_the_model_takes_them() {
 }
 
 #[tokio::test]
-async fn no_answer_is_wanted_longer_than_the_model_can() {
+async fn limits_answer_to_the_models_maximum() {
     let options = RequestOptions { max_tokens: Some(u64::MAX), temperature: None };
     let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, options).await;
     assert_eq!(body["max_tokens"], json!(64_000));
 }
 
 #[tokio::test]
-async fn what_was_called_is_defined_where_nothing_may_be_called_any_more() {
+async fn defines_called_tools_without_offered_tools() {
     let server = ModelServer::start(
         WireFormat::Anthropic,
         vec![Scenario::new().tool("call_a", "weather", "{}"), Scenario::text("so far so good")],

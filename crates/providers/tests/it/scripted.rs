@@ -1,4 +1,4 @@
-//! The scripted model.
+//! Tests of the scripted model.
 
 use futures::StreamExt;
 use haft_core::model::{Model, ModelErrorKind, ModelEvent, wrap_invalid_args};
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{gather, request, result, start, user};
 
-/// A model calls two tools, one of which a guard refuses, and quotes what it was told.
+/// A model calls two tools, one of which a gate refuses, and quotes the results.
 const DEMO: &str = r#"{
   "model": "demo",
   "steps": [
@@ -63,7 +63,7 @@ async fn the_demo_plays_to_its_end() {
     "#);
     let again = model.stream(CancellationToken::new(), request(messages)).await.err().unwrap();
     assert_eq!(again.kind, ModelErrorKind::Rejected);
-    assert_eq!(again.message, "the script has no step for this message (0 unused steps do not fit)");
+    assert_eq!(again.message, "the script has no step for this message (0 unused steps do not match)");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn cancelling_ends_a_slow_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_complete_stays_so() {
+async fn cancellation_after_completion_has_no_effect() {
     let script = r#"{"steps": [{"say": [{"text": "hi"}]}]}"#;
     let model = ScriptedModel::from_json(script).unwrap();
     let cancel = CancellationToken::new();
@@ -143,25 +143,25 @@ async fn an_answer_that_is_complete_stays_so() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_step() {
+fn errors_name_the_step() {
     let said = |script: &str| ScriptedModel::from_json(script).unwrap_err().to_string();
-    assert_snapshot!(said("{"), @"the script is not valid: it ends in the middle");
+    assert_snapshot!(said("{"), @"the script is not valid: the JSON ends too early");
     assert_snapshot!(said("{}"), @"the script is not valid: missing field `steps`, in line 1, column 2");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"}]},{}]}"#),
-        @"step 2 of the script is not valid: it neither says anything nor fails");
+        @"step 2 of the script is not valid: the step has neither `say` nor `error`");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"},{"text":"b","thinking":"c"}]}]}"#),
-        @"step 1 of the script is not valid: block 2: give exactly one of text, thinking and call");
+        @"step 1 of the script is not valid: block 2: a block needs exactly one of text, thinking and call");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"call":{"name":"bash","args":[1]}}]}]}"#),
-        @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are no object");
+        @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are not an object");
     assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error`, in line 1, column 16");
-    assert_snapshot!(said("nonsense"), @"the script is not valid: no JSON in line 1, column 2");
+    assert_snapshot!(said("nonsense"), @"the script is not valid: invalid JSON in line 1, column 2");
     let second = "{\"steps\": [\n  {\"say\": [{\"text\": \"a\"}]},\n  {\"say\": 1}\n]}";
     assert_snapshot!(said(second),
         @"step 2 of the script is not valid: invalid type: integer `1`, expected a sequence, in line 3, column 11");
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn error_names_missing_file() {
     let error = ScriptedModel::from_file(std::path::Path::new("/nonexistent/script.json")).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent/script.json");
 }

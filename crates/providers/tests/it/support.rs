@@ -1,4 +1,4 @@
-//! What the tests share: a model at a server, a request, an answer gathered.
+//! Shared code of the tests: a model at a server, a request, a collected answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,19 +18,19 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const KEY: &str = "sk-test-0123456789";
 
-/// The dialects that give calls piece by piece, with the model the tests use there; both are in the catalogue.
+/// The dialects that send calls in pieces, with a model of the catalog for each.
 pub(crate) const DIALECTS: [(WireFormat, &str); 3] = [
     (WireFormat::Anthropic, "claude-sonnet-4-6"),
     (WireFormat::OpenAiChat, "gpt-4.1"),
     (WireFormat::OpenAiResponses, "gpt-5.6"),
 ];
 
-/// No waits between attempts, so that no test depends on the clock.
+/// Returns timeouts without delays between attempts, so that no test depends on the clock.
 pub(crate) fn impatient() -> Timeouts {
     Timeouts { backoff_first: Duration::ZERO, ..Timeouts::default() }
 }
 
-/// The dialects that give calls whole, with the model the tests use there.
+/// The dialects that send complete calls, with a model for each.
 pub(crate) const NATIVE: [(WireFormat, &str); 2] =
     [(WireFormat::Gemini, "gemini-3.8-flash"), (WireFormat::Ollama, "qwen3")];
 
@@ -54,7 +54,7 @@ pub(crate) fn model(server: &ModelServer, wire: WireFormat) -> HttpModel {
     HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap()
 }
 
-/// Runs the same test for every dialect, each with a fresh server.
+/// Runs the same test for every dialect, each with a new server.
 pub(crate) async fn each<F: AsyncFn(WireFormat, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
     for (wire, _) in DIALECTS {
         let server = ModelServer::start(wire, scenarios.clone()).await;
@@ -111,7 +111,7 @@ pub(crate) async fn start(model: &dyn Model, messages: Vec<Message>) -> ModelStr
     model.stream(CancellationToken::new(), request(messages)).await.unwrap()
 }
 
-/// Everything an answer gave, up to its end.
+/// Collects a whole answer.
 pub(crate) async fn gather(mut stream: ModelStream) -> (Vec<ModelEvent>, Result<ModelResponse, ModelError>) {
     let mut events = Vec::new();
     loop {

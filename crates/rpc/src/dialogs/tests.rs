@@ -1,10 +1,10 @@
-//! Questions with a clock that is moved by hand.
+//! Tests of the registry with a clock that the test advances.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// When the next question is over.
+/// Returns the time at which the next question expires.
 fn deadline(dialogs: &DialogRegistry) -> Option<Instant> {
     dialogs.open.values().map(|open| open.deadline).min()
 }
@@ -28,7 +28,7 @@ fn question(kind: UiKind) -> UserQuestion {
     }
 }
 
-/// Dialogs with one open question of this kind, and its time.
+/// Creates a registry with one open question of this kind, and returns its creation time.
 fn asked(kind: UiKind) -> (DialogRegistry, Instant) {
     let (mut dialogs, now) = (DialogRegistry::default(), Instant::now());
     dialogs.set_answers(true);
@@ -45,7 +45,7 @@ fn value(text: &str) -> UiAnswer {
     UiAnswer::Value(text.into())
 }
 
-/// The answer that counts, or what is said of one that does not fit.
+/// Checks the accepted answer, or the error for an answer that does not fit.
 #[track_caller]
 fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>) {
     let (mut dialogs, _) = asked(kind);
@@ -56,14 +56,14 @@ fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>
         }
         (Err(failure), Err(expect)) => {
             assert_eq!((failure.code, failure.error.as_str()), (ErrorCode::BadRequest, expect));
-            assert!(deadline(&dialogs).is_some(), "it stays open");
+            assert!(deadline(&dialogs).is_some(), "the question stays open");
         }
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn an_answer_fits_its_question() {
+fn answer_must_fit_its_question() {
     use UiAnswer::{Cancelled, Confirmed};
     use UiKind::{Approve, Confirm, GateFailing, Input, Select};
     check(Confirm, Confirmed(true), Ok((Confirmed(true), UiEnd::Answered)));
@@ -83,7 +83,7 @@ fn an_answer_fits_its_question() {
 }
 
 #[test]
-fn a_question_is_over_once() {
+fn question_ends_once() {
     let not_open = |dialogs: &mut DialogRegistry| {
         let failure = dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap_err();
         assert_eq!(failure.code, ErrorCode::NotOpen, "{failure}");
@@ -107,7 +107,7 @@ fn a_question_is_over_once() {
 }
 
 #[test]
-fn without_a_client_that_answers_the_default_counts_at_once() {
+fn default_applies_without_an_answering_client() {
     let mut dialogs = DialogRegistry::default();
     assert_eq!(dialogs.ask(question(UiKind::GateFailing), Instant::now()), None);
     let (mut dialogs, now) = asked(UiKind::Confirm);
@@ -115,7 +115,7 @@ fn without_a_client_that_answers_the_default_counts_at_once() {
     assert_eq!(dialogs.ask(question(UiKind::GateFailing), now), None);
 }
 
-/// What may happen to dialogs.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Ask(UiKind, u64),
@@ -148,7 +148,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn every_question_is_over_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
+    fn every_question_ends_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
         let (mut dialogs, mut now) = (DialogRegistry::default(), Instant::now());
         dialogs.set_answers(true);
         let (mut sent, mut ended) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What is kept, what is left out, and what is said of that.
+//! Tests of kept, dropped and reported events.
 
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::{AgentEvent, NoteLevel};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Little room, so that little text fills it.
+/// Low limits, so that short texts reach them.
 const ROOM: OutboxLimits = OutboxLimits { pieces: 200, notes: 400 };
 
 fn outbox() -> ClientOutbox {
@@ -26,7 +26,7 @@ fn piece(n: usize) -> ClientEvent {
     AgentEvent::TextDelta { delta: format!("piece {n}") }.into()
 }
 
-/// Something that is never left out.
+/// An event that is never dropped.
 fn said(text: String) -> AgentEvent {
     AgentEvent::Error { message: text, stage: None }
 }
@@ -57,7 +57,7 @@ fn closes(owner: &str, id: &str) -> ClientEvent {
     RpcEvent::PanelClose { extension: ExtensionName::new(owner), panel_id: PanelId::new(id) }.into()
 }
 
-/// Fills the room for pieces.
+/// An outbox at the limit for pieces.
 fn filled() -> ClientOutbox {
     let mut outbox = outbox();
     outbox.event(session("s"), whole(0)).unwrap();
@@ -71,7 +71,7 @@ fn all(outbox: &mut ClientOutbox) -> String {
 }
 
 #[test]
-fn what_fits_comes_as_it_is() {
+fn lines_below_the_limit_are_kept() {
     let mut outbox = outbox();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(None, whole(2)).unwrap();
@@ -87,7 +87,7 @@ fn what_fits_comes_as_it_is() {
 }
 
 #[test]
-fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() {
+fn dropped_pieces_are_reported_before_the_next_line() {
     let mut outbox = filled();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(session("s"), piece(2)).unwrap();
@@ -108,7 +108,7 @@ fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() 
 }
 
 #[test]
-fn notes_have_more_room() {
+fn notes_have_a_higher_limit() {
     let mut outbox = filled();
     outbox.event(session("s"), note(1)).unwrap();
     assert!(!outbox.is_full());
@@ -135,14 +135,14 @@ fn only_the_newest_content_of_a_panel_waits() {
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 5"],"footer":"","session":"t"}
     "#);
-    // With room, each content comes.
+    // Below the limit, every content arrives.
     outbox.event(session("s"), panel("a", 6)).unwrap();
     outbox.event(session("s"), panel("a", 7)).unwrap();
     assert_eq!(all(&mut outbox).lines().count(), 2);
 }
 
 #[test]
-fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
+fn only_the_newest_status_text_waits() {
     let mut outbox = filled();
     let status = |key: &str, text: Option<&str>| RpcEvent::ExtStatus {
         extension: ExtensionName::new("todo"),
@@ -160,7 +160,7 @@ fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
 }
 
 #[test]
-fn the_content_of_a_panel_stays_before_its_end() {
+fn panel_content_precedes_its_close() {
     let mut outbox = filled();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.event(session("s"), closes("todo", "a")).unwrap();
@@ -175,7 +175,7 @@ fn the_content_of_a_panel_stays_before_its_end() {
 }
 
 #[test]
-fn panels_that_open_and_close_without_end_take_no_room() {
+fn reopened_panels_do_not_accumulate() {
     let mut outbox = filled();
     outbox.event(session("s"), closes("todo", "before")).unwrap();
     let mut most = 0;
@@ -201,7 +201,7 @@ fn panels_that_open_and_close_without_end_take_no_room() {
 }
 
 #[test]
-fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
+fn unlimited_extension_events_are_dropped() {
     let mut outbox = filled();
     outbox.event(session("s"), said("x".repeat(ROOM.notes))).unwrap();
     let before = outbox.waiting_bytes();
@@ -220,7 +220,7 @@ fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
 }
 
 #[test]
-fn a_panel_whose_content_was_read_is_not_taken_back() {
+fn delivered_panel_is_not_withdrawn() {
     let mut outbox = outbox();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.take(1).unwrap();
@@ -230,7 +230,7 @@ fn a_panel_whose_content_was_read_is_not_taken_back() {
 }
 
 #[test]
-fn lines_are_taken_whole() {
+fn takes_complete_lines() {
     let mut outbox = outbox();
     (0..3).for_each(|n| outbox.event(None, whole(n)).unwrap());
     let length = outbox.waiting_bytes() / 3;
@@ -240,7 +240,7 @@ fn lines_are_taken_whole() {
     }
 }
 
-/// What may happen to an outbox.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Event { session: usize, kind: usize, length: usize },
@@ -255,11 +255,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Kinds of events.
+/// The kinds of events.
 const PANEL: usize = 2;
 const WHOLE: usize = 3;
 
-/// The event of a kind, numbered, with a text of some length.
+/// Creates a numbered event of a kind, with a text of the given length.
 fn numbered(kind: usize, n: usize, length: usize) -> ClientEvent {
     let text = format!("{n} {}", "x".repeat(length));
     match kind {
@@ -272,7 +272,7 @@ fn numbered(kind: usize, n: usize, length: usize) -> ClientEvent {
 
 proptest! {
     #[test]
-    fn what_matters_always_comes_and_what_is_missing_is_counted(steps in prop::collection::vec(step(), 0..80)) {
+    fn required_events_arrive_and_dropped_ones_are_counted(steps in prop::collection::vec(step(), 0..80)) {
         let (mut outbox, mut typed) = (outbox(), ClientOutbox::new(ROOM, LineEncoding::Typed));
         let (mut sent, mut read) = (Vec::new(), String::new());
         for (n, step) in steps.into_iter().enumerate() {
@@ -283,7 +283,7 @@ proptest! {
                     let line = EventLine { event: event.clone(), session: session(&at.to_string()) };
                     typed.event(line.session.clone(), event.clone()).unwrap();
                     outbox.event(line.session.clone(), event).unwrap();
-                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting_bytes() == before, "a piece without room");
+                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting_bytes() == before, "a piece above the limit");
                     sent.push((kind, line.encode().unwrap()));
                 }
                 Step::Take(most) => {
@@ -300,7 +300,7 @@ proptest! {
 }
 
 #[test]
-fn an_image_weighs_what_its_data_does() {
+fn image_counts_with_its_data_size() {
     let image = |bytes: usize| {
         let data = "A".repeat(bytes).into();
         let content = vec![ContentBlock::Image(Image { mime_type: "image/png".into(), data })];
@@ -311,7 +311,7 @@ fn an_image_weighs_what_its_data_does() {
         outbox.event(None, image(bytes)).unwrap();
         outbox.waiting_bytes()
     };
-    // The size of the data is part of the line, too: it has two digits more.
+    // The line also contains the size of the data, which has two more digits.
     assert_eq!(weight(40_000) - weight(400), 39_600 + 2);
     let mut outbox = ClientOutbox::new(ROOM, LineEncoding::Typed);
     outbox.event(None, image(400)).unwrap();
@@ -319,7 +319,8 @@ fn an_image_weighs_what_its_data_does() {
     assert_eq!((outbox.take_line().unwrap(), outbox.waiting_bytes()), (Some(line.into()), 0));
 }
 
-/// Everything that was sent is there in order, or told as missing; of the panels at least the newest content.
+/// Checks that all sent events arrive in order or are reported as dropped, and that the newest
+/// content of each panel arrives.
 fn check(sent: &[(usize, String)], read: &str) {
     let mut lines = read
         .split_inclusive('\n')

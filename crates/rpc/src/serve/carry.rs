@@ -1,4 +1,4 @@
-//! Carrying commands out: those that take no time at once, all others as tasks.
+//! Runs commands: quick ones at once, all others as tasks.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::desk::CommandTicket;
 use crate::sessions::{OpenedSession, SessionProvider};
 
 impl<S: SessionProvider> RpcServer<S> {
-    /// Does what a desk says. `about` is the session that the command is about, where it is not the desk's.
+    /// Runs a command of a scheduler. `about` is the session of the command if it differs from the
+    /// scheduler's.
     pub(super) fn execute_command(
         &mut self,
         place: &CommandScope,
@@ -35,12 +36,12 @@ impl<S: SessionProvider> RpcServer<S> {
                 let place = place.clone();
                 self.work.spawn(async move { TaskEvent::Bulky(place, ticket, catch_panics(work).await) });
             }
-            // It is answered elsewhere.
+            // The reply is sent elsewhere.
             None => {}
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are a session's")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other commands belong to a session")]
     fn run_process_command(
         &mut self,
         about: Option<&str>,
@@ -66,7 +67,7 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::UiResponse(response) => match self.questions.answer(response) {
                 Err(failure) => CommandExecution::Now(Err(failure)),
                 Ok(over) => {
-                    // The client hears first that its answer counts.
+                    // The client gets the reply to its answer first.
                     self.complete_command(&CommandScope::Process, ticket, empty_reply());
                     self.questions.conclude(over);
                     return None;
@@ -86,7 +87,10 @@ impl<S: SessionProvider> RpcServer<S> {
         })
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are the process's, or the desk's")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other commands belong to the process or the scheduler"
+    )]
     fn run_session_command(
         &mut self,
         id: &str,
@@ -131,7 +135,7 @@ impl<S: SessionProvider> RpcServer<S> {
     }
 }
 
-/// A command at a desk that it does not belong to: a mistake of haft's own, and still answered.
+/// Returns the reply to a command at the wrong scheduler, which is an internal error.
 fn misplaced_command(command: &Command) -> CommandFailure {
     CommandFailure::new(
         ErrorCode::Failed,

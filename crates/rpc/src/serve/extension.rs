@@ -1,4 +1,4 @@
-//! Extensions: their commands, their panels, how they are.
+//! Extensions: their commands, panels and states.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) fn list_commands(
     })
 }
 
-/// Runs a command; beside its reply, the job that comes of it.
+/// Runs a command. Returns its reply, and the job that follows from it.
 pub(super) async fn run_command(
     session: Arc<OpenedSession>,
     sessions: Arc<impl SessionProvider>,
@@ -53,7 +53,7 @@ pub(super) async fn run_command(
     let Some(ran) = closing.run_until_cancelled(ran).await else {
         return Err(CommandFailure::new(
             ErrorCode::Shutdown,
-            "the session was closed before the command was done",
+            "the session was closed before the command finished",
         ));
     };
     let (action, extension, job) = match ran {
@@ -88,7 +88,7 @@ pub(super) fn complete(
 
 fn unknown_command(name: &str) -> CommandFailure {
     let name = shorten_name(name);
-    let error = format!("there is no command /{name}; `list_commands` says which there are");
+    let error = format!("unknown command /{name}; `list_commands` lists the commands");
     CommandFailure::new(ErrorCode::CommandNotFound, error)
 }
 
@@ -121,7 +121,7 @@ fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
         ExtensionState::Stopping => ("stopping", None),
         ExtensionState::Stopped => ("stopped", None),
         ExtensionState::Failed { code, message } => ("failed", Some((code, message))),
-        // Of a newer host.
+        // A state of a newer host.
         _ => ("ready", None),
     };
     let origin = match status.origin {

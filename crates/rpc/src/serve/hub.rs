@@ -1,4 +1,4 @@
-//! `RpcServer`: who decides what follows from each line of the client and each piece of news.
+//! `RpcServer`: handles the lines of the client and the results of tasks.
 
 use std::io;
 use std::pin::Pin;
@@ -27,15 +27,15 @@ use crate::roster::OpenSessions;
 use crate::screen::ScreenFactory;
 use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
 
-/// Why a client is not served any more.
+/// The reason why the connection to the client failed.
 pub(super) enum ConnectionError {
     Input(io::Error),
-    /// It cannot be told anything, although it has not left.
+    /// The client is still connected, but the output cannot be written.
     Output(io::Error),
 }
 
-/// Replies that may be long and are not there yet, so that no room is taken for them: no command is read while there are
-/// as many.
+/// The maximum number of open commands with possibly long replies, for which no space is reserved.
+/// No command is read while there are this many.
 const MOST_BULKY: usize = 4;
 
 pub(super) struct RpcServer<S> {
@@ -44,15 +44,16 @@ pub(super) struct RpcServer<S> {
     pub(super) client_sink: ClientSink,
     pub(super) questions: QuestionBroker,
     pub(super) auth_gate: AuthGate,
-    /// The commands that are about no single session.
+    /// The scheduler of commands that concern no single session.
     pub(super) process_scheduler: CommandScheduler,
     pub(super) open_sessions: OpenSessions<ActiveSession>,
     pub(super) work: JoinSet<TaskEvent>,
-    /// Cancelled when sessions need not be opened any more.
+    /// Cancelled when sessions must no longer be opened.
     pub(super) ending: CancellationToken,
-    /// A session is being opened that the commands behind mean: they are not read before.
+    /// True while a session is opened that the next commands refer to; no command is read
+    /// meanwhile.
     pub(super) holds: bool,
-    /// The number of commands that are under way whose replies may be long.
+    /// The number of open commands with possibly long replies.
     pub(super) bulky: usize,
     end: Option<EndReason>,
 }
@@ -82,7 +83,7 @@ impl<S: SessionProvider> RpcServer<S> {
         }
     }
 
-    /// Works until everything is over.
+    /// Runs until all work is finished.
     pub(super) async fn run(
         &mut self,
         cancel: &CancellationToken,
@@ -113,7 +114,7 @@ impl<S: SessionProvider> RpcServer<S> {
                 }
                 Some(news) = self.work.join_next() => match news {
                     Ok(news) => self.handle_task_event(news),
-                    Err(error) => tracing::error!(%error, "a task of the client's was lost"),
+                    Err(error) => tracing::error!(%error, "a client task was lost"),
                 },
                 said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
                     Ok(IncomingLine::Request(request)) => self.handle_request(request),
@@ -136,17 +137,18 @@ impl<S: SessionProvider> RpcServer<S> {
         closed && self.process_scheduler.is_closed() && self.work.is_empty()
     }
 
-    /// The client says nothing more: what was accepted is finished.
+    /// Handles the end of the input: accepted commands are finished.
     fn finish(&mut self) {
         self.end.get_or_insert(EndReason::Input);
-        // Nobody answers any more.
+        // The client can no longer answer questions.
         self.questions.end();
-        // The sessions follow: the last line of each is that it is closed, and no reply comes behind it.
+        // The sessions close next. The last line of each is `session_closed`, and no reply follows
+        // it.
         let effects = self.process_scheduler.finish();
         self.apply_effects(&CommandScope::Process, None, effects);
     }
 
-    /// Everything ends at once.
+    /// Stops all work at once.
     pub(super) fn shutdown(&mut self, end: EndReason) {
         if self.end.is_none_or(|end| end == EndReason::Input) {
             self.end = Some(end);
@@ -174,7 +176,7 @@ impl<S: SessionProvider> RpcServer<S> {
         }
     }
 
-    /// Carries out what a desk says, in order. `about` is what the command that it comes from named as its session.
+    /// Applies the effects of a scheduler, in order. `about` is the session that the command named.
     pub(super) fn apply_effects(
         &mut self,
         place: &CommandScope,
@@ -196,7 +198,7 @@ impl<S: SessionProvider> RpcServer<S> {
                 (SchedulerEffect::Close, CommandScope::Process) => {
                     self.each_session(CommandScheduler::finish)
                 }
-                // The process has nothing of its own to work on.
+                // The process itself has no jobs.
                 (SchedulerEffect::Start(_) | SchedulerEffect::Stop, CommandScope::Process) => {}
             }
         }
@@ -218,7 +220,8 @@ impl<S: SessionProvider> RpcServer<S> {
         let (session, sessions) = (Arc::clone(&seat.opened), Arc::clone(&self.sessions));
         let (stop, id) = (seat.stop.clone(), id.to_owned());
         let mut work = async move { work::run_job(&session, &sessions, &stop, job).await }.boxed();
-        // It has begun before the next command is taken: what is said to the agent behind a prompt finds it at work.
+        // The job starts before the next command is read, so that a message to the agent after a
+        // prompt finds it running.
         let ended = (&mut work).now_or_never();
         self.work.spawn(async move {
             let ended = match ended {
@@ -229,7 +232,7 @@ impl<S: SessionProvider> RpcServer<S> {
         });
     }
 
-    /// Nothing is worked on any more and nothing waits: extensions leave, and what was said is brought to the disk.
+    /// Closes an idle session: ends its extensions and writes its file.
     fn close(&mut self, id: &str) {
         let Some(seat) = self.open_sessions.get_mut(id) else { return };
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
@@ -285,11 +288,11 @@ impl<S: SessionProvider> RpcServer<S> {
         }
         self.apply_effects(&CommandScope::Session(id.to_owned()), None, effects);
         self.client_sink.event(Some(id), RpcEvent::SessionClosed { reason });
-        // The last one stays, for whoever asks until the process has ended.
+        // The last session stays until the process has ended, for later questions.
         drop(self.open_sessions.remove(id));
     }
 
-    /// A command of the client. From here on it is answered exactly once: here, or by the desk that it is brought to.
+    /// Handles a command of the client. It is answered exactly once: here, or by its scheduler.
     fn handle_request(&mut self, request: RpcRequest) {
         let kind = request.command.kind();
         if let Err(refused) = self.auth_gate.admit(&request.command) {
@@ -304,7 +307,7 @@ impl<S: SessionProvider> RpcServer<S> {
             return;
         }
         self.handle_admitted(request);
-        // Behind the reply to `hello`, where that was needed.
+        // After the reply to `hello`, if authentication was required.
         self.client_sink.release_held();
     }
 
@@ -330,7 +333,7 @@ impl<S: SessionProvider> RpcServer<S> {
         self.client_sink.reply(RpcResponse::failure(id, kind, failure));
     }
 
-    /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
+    /// Handles the result of a command that was run. Its job is queued before the next prompt.
     fn handle_command_run(
         &mut self,
         id: &str,
@@ -398,7 +401,7 @@ impl<S: SessionProvider> RpcServer<S> {
         None
     }
 
-    /// Opens a session beside the others; [`opened`](Self::opened) goes on.
+    /// Opens another session; [`handle_session_opened`](Self::handle_session_opened) continues.
     fn open(
         &mut self,
         ticket: CommandTicket,
@@ -409,7 +412,7 @@ impl<S: SessionProvider> RpcServer<S> {
         let screens = ScreenFactory::new(self.client_sink.clone(), self.questions.clone(), true);
         self.work.spawn(async move {
             let opened = catch_panics(async { sessions.open(which.await?, &screens).await });
-            let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process ends");
+            let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");
             let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
             if opened.is_err() {
                 screens.report_open_failed();
@@ -441,23 +444,23 @@ impl<S: SessionProvider> RpcServer<S> {
         }
     }
 
-    /// Another session beside the others; one that is open already stays as it is.
+    /// Adds an opened session. A session that is already open stays unchanged.
     fn add_session(&mut self, opened: OpenedSession) -> Result<String, CommandFailure> {
         let id = opened.screen.session().to_owned();
         if self.open_sessions.get_mut(&id).is_some() {
             self.work.spawn(async move {
-                // Nobody waits for what comes of it.
+                // No caller needs the result.
                 drop(catch_panics(opened.end_extensions()).await);
                 TaskEvent::Gone
             });
-            let error = format!("session {id} is open already; name it with `session`");
+            let error = format!("session {id} is already open; name it with `session`");
             return Err(CommandFailure::new(ErrorCode::SessionLocked, error));
         }
         drop(self.open_sessions.add(id.clone(), ActiveSession::new(opened)));
         Ok(id)
     }
 
-    /// A session that was opened as everything ends at once ends, too.
+    /// Shuts down a session that was opened during a shutdown.
     fn shutdown_if_ending(&mut self, id: String) {
         if self.ending.is_cancelled() {
             let place = CommandScope::Session(id);

@@ -1,4 +1,4 @@
-//! Messages to the agent, and those of the conversation.
+//! Messages to the agent, and the messages of the conversation.
 
 use haft_core::{Prompt, QueueDelivery, QueueError, QueuedMessages, image};
 use haft_protocol::content::Image;
@@ -12,9 +12,9 @@ use super::outcome::{ReplyResult, reply_data};
 use super::work::prompt_content;
 use crate::sessions::OpenedSession;
 
-/// Makes sure that an image is one that models read, and calls it what its bytes are.
+/// Checks that models can read an image, and sets its MIME type from its content.
 pub(super) fn normalize_image(image: &mut Image) -> Result<(), CommandFailure> {
-    let bad = |error| CommandFailure::new(ErrorCode::BadImage, format!("an image cannot be sent: {error}"));
+    let bad = |error| CommandFailure::new(ErrorCode::BadImage, format!("cannot send an image: {error}"));
     *image = image::from_base64(image.data.clone()).map_err(bad)?;
     Ok(())
 }
@@ -31,7 +31,7 @@ fn queue_outcome(session: &OpenedSession, outcome: Result<QueueDelivery, QueueEr
     let running = match outcome {
         Ok(QueueDelivery::Running) => true,
         Ok(QueueDelivery::Idle) => {
-            // A run tells by itself.
+            // A run sends its own update.
             send_queue_update(session);
             false
         }
@@ -57,7 +57,7 @@ pub(super) fn messages(session: &OpenedSession) -> ReplyResult {
 
 pub(super) fn take_queued(session: &OpenedSession) -> ReplyResult {
     let taken = session.agent.take_queued();
-    // A run tells by itself.
+    // A run sends its own update.
     if !taken.is_empty() && !session.agent.takes_queued() {
         send_queue_update(session);
     }

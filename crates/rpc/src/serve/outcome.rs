@@ -1,4 +1,4 @@
-//! The outcome of a command: at once, or from a task.
+//! The execution of a command: an immediate result, or a task.
 
 use std::panic::AssertUnwindSafe;
 
@@ -13,7 +13,7 @@ pub(super) type ReplyResult = Result<ReplyPayload, CommandFailure>;
 pub(super) enum CommandExecution {
     Now(ReplyResult),
     Later(BoxFuture<'static, ReplyResult>),
-    /// The same, where the reply may be long.
+    /// A task with a possibly long reply.
     Bulky(BoxFuture<'static, ReplyResult>),
 }
 
@@ -22,24 +22,25 @@ impl CommandExecution {
         Self::Later(work.boxed())
     }
 
-    /// Ends work that no client waits for once everything ends: it may ask somebody who is slow to answer.
+    /// Stops work without a waiting client when the process ends, because it may wait for a slow
+    /// peer.
     pub(super) fn until_cancelled(
         ending: CancellationToken,
         work: impl Future<Output = ReplyResult> + Send + 'static,
     ) -> Self {
-        let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process ends");
+        let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");
         Self::from_future(
             async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) },
         )
     }
 
-    /// Runs work that blocks the thread, because it reads the disk, and may have a long reply.
+    /// Runs blocking work that reads the disk and may have a long reply.
     pub(super) fn from_blocking(work: impl FnOnce() -> ReplyResult + Send + 'static) -> Self {
         Self::Bulky(run_blocking(work).boxed())
     }
 }
 
-/// Does what reads the disk where it holds up nothing else.
+/// Runs work that reads the disk on a thread for blocking work.
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CommandFailure> + Send + 'static,
 ) -> Result<T, CommandFailure> {
@@ -54,10 +55,11 @@ pub(super) fn empty_reply() -> ReplyResult {
     reply_data(NoData {})
 }
 
-/// Does it; when something panics in there, that is the answer.
+/// Runs work and converts a panic into an error reply.
 pub(super) async fn catch_panics<T>(
     work: impl Future<Output = Result<T, CommandFailure>>,
 ) -> Result<T, CommandFailure> {
-    let panicked = |_| Err(CommandFailure::other("haft failed here; the log says where. All else goes on"));
+    let panicked =
+        |_| Err(CommandFailure::other("internal error; see the log for details. Other work continues"));
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked)
 }

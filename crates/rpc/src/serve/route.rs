@@ -1,4 +1,4 @@
-//! Routes commands to sessions, and refuses those that are not allowed.
+//! Routes commands to sessions, and rejects commands that are not allowed.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Command, CommandFailure, CommandKind};
@@ -8,7 +8,7 @@ use super::seat::ActiveSession;
 use super::work::CommandScope;
 use crate::roster::OpenSessions;
 
-/// Where it belongs, and the session that it is about.
+/// Returns the scope of a command, and the session that it concerns.
 pub(super) fn route_command(
     kind: CommandKind,
     named: Option<&str>,
@@ -21,9 +21,9 @@ pub(super) fn route_command(
         | CommandKind::UiResponse
         | CommandKind::ListSessions
         | CommandKind::NewSession => Ok((CommandScope::Process, None)),
-        // It may name one that is not open.
+        // The command may name a session that is not open.
         CommandKind::SwitchSession => Ok((CommandScope::Process, named.map(str::to_owned))),
-        // What it opens does not go with the session that it is about.
+        // The opened session is independent of the session that the command concerns.
         CommandKind::Hello | CommandKind::GetModels | CommandKind::Fork => {
             Ok((CommandScope::Process, Some(find()?)))
         }
@@ -56,7 +56,7 @@ pub(super) fn route_command(
     }
 }
 
-/// Makes sure that the images of a message are images, before anybody relies on them.
+/// Checks the images of a message early, before other code uses them.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command has images")]
 pub(super) fn check_images(command: &mut Command) -> Result<(), CommandFailure> {
     let images: &mut [Image] = match command {

@@ -1,4 +1,4 @@
-//! `ActiveSession`: an open session, its commands, and what it works on.
+//! `ActiveSession`: an open session, its scheduler, and its current job.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use crate::desk::CommandScheduler;
 use crate::roster::OpenSessions;
 use crate::sessions::OpenedSession;
 
-/// An open session.
+/// An open session with its scheduler.
 pub(super) struct ActiveSession {
     pub(super) opened: Arc<OpenedSession>,
     pub(super) scheduler: CommandScheduler,
     pub(super) stop: CancellationToken,
-    /// Cancelled when the session is closed: stops what is under way beside that, too.
+    /// Cancelled when the session is closed, to stop the commands that run beside the job.
     pub(super) closing: CancellationToken,
     pub(super) stage: SessionStage,
-    /// The reason for closing, as the client will be told.
+    /// The reason for closing, for the client.
     pub(super) reason: SessionEnd,
 }
 
-/// The stage of a session.
+/// The stage in the life of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionStage {
     Open,
-    /// Somebody wants it to be closed.
+    /// A client or the shutdown has requested the end of the session.
     Closing,
     Closed,
 }
 
 impl ActiveSession {
-    /// Begins: extensions are told of the session.
+    /// Creates the session and sends its start event to extensions.
     pub(super) fn new(opened: OpenedSession) -> Self {
         if let Some(extensions) = &opened.extensions {
             extensions.host.session_start(Some(opened.agent.session()));
@@ -58,12 +58,12 @@ impl OpenSessions<ActiveSession> {
         self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &*seat.opened)
     }
 
-    /// True if the session is about to be closed.
+    /// True if the session is closing.
     pub(super) fn is_closing(&self, id: &str) -> bool {
         self.iter().any(|(other, seat)| other == id && seat.stage != SessionStage::Open)
     }
 
-    /// The session as the client is told of it.
+    /// Returns the description of the session for the client.
     pub(super) fn describe_session(&self, id: &str) -> ReplyResult {
         let path = self.opened_session(id).and_then(|opened| opened.agent.session().path());
         reply_data(SessionData {
@@ -84,7 +84,7 @@ impl OpenSessions<ActiveSession> {
         }
     }
 
-    /// Marks a session that is about to be closed: commands that name none mean another one from here on.
+    /// Marks a session as closing. Another session becomes the current one.
     pub(super) fn mark_closing(&mut self, id: &str, reason: SessionEnd) {
         if let Some(seat) = self.get_mut(id).filter(|seat| seat.stage == SessionStage::Open) {
             (seat.stage, seat.reason) = (SessionStage::Closing, reason);
@@ -97,9 +97,8 @@ impl OpenSessions<ActiveSession> {
     }
 }
 
-/// The answer to a command about a session that is about to be closed.
+/// Returns the reply to a command for a closing session.
 pub(super) fn session_closing_failure() -> CommandFailure {
-    let error =
-        "the session is being closed; one on the disk can be opened again behind its `session_closed`";
+    let error = "the session is closing; a session on disk can be opened again after its `session_closed`";
     CommandFailure::new(ErrorCode::Shutdown, error)
 }

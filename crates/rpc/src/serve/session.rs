@@ -1,4 +1,4 @@
-//! The sessions that there are, and what is in one.
+//! The list of sessions, and the contents of one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::roster::OpenSessions;
 use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
 use crate::shorten_name;
 
-/// Lists the open sessions, then those on the disk.
+/// Lists the open sessions, then the others on disk.
 pub(super) fn list_sessions(
     roster: &OpenSessions<ActiveSession>,
     sessions: Arc<impl SessionProvider>,
@@ -37,12 +37,12 @@ pub(super) fn list_sessions(
     })
 }
 
-/// Those that are open, and behind them those on the disk that are not.
+/// Merges the lists: the open sessions, then those that are only on disk.
 fn merge_session_lists(open: Vec<(SessionInfo, Session)>, mut stored: Vec<SessionInfo>) -> SessionsData {
     let joined = open.into_iter().map(|(open, session)| {
         let at = stored.iter().position(|stored| stored.path.is_some() && stored.path == open.path);
         match at.map(|at| stored.remove(at)) {
-            // The disk knows its name, its tags and what all branches have.
+            // The file contains the name, the tags and the facts of all branches.
             Some(stored) => SessionInfo {
                 session: open.session,
                 open: true,
@@ -57,10 +57,10 @@ fn merge_session_lists(open: Vec<(SessionInfo, Session)>, mut stored: Vec<Sessio
     SessionsData { sessions: open.into_iter().chain(stored).collect() }
 }
 
-/// The name of an open session. May read its file.
+/// Returns the name of an open session. May read its file.
 pub(super) fn session_name(session: &Session) -> Option<String> {
     session.name().unwrap_or_else(|error| {
-        tracing::warn!(%error, "the session is shown without its name");
+        tracing::warn!(%error, "cannot read the session's name");
         None
     })
 }
@@ -73,7 +73,7 @@ pub(super) fn set_name(session: &OpenedSession, wish: SetName) -> CommandExecuti
     })
 }
 
-/// Returns the facts of an open session, without reading its file.
+/// Describes an open session without reading its file.
 fn session_info(id: &str, seat: &ActiveSession, current: bool) -> SessionInfo {
     let (agent, header) = (&seat.opened.agent, seat.opened.agent.session().header());
     let (session, messages) = (agent.session(), agent.messages());
@@ -104,7 +104,7 @@ pub(super) fn clear(session: &OpenedSession) -> ReplyResult {
     empty_reply()
 }
 
-/// Goes on from another entry. The desk sees to it that nothing is worked on meanwhile.
+/// Moves the session to another entry. The scheduler ensures that no job runs meanwhile.
 pub(super) fn move_to(session: &Arc<OpenedSession>, wish: MoveTo) -> CommandExecution {
     let session = Arc::clone(session);
     CommandExecution::from_blocking(move || {
@@ -119,9 +119,9 @@ pub(super) fn move_to(session: &Arc<OpenedSession>, wish: MoveTo) -> CommandExec
     })
 }
 
-/// The entry before one, and what the user said in it.
+/// Returns the entry before `id`, and the user's text in it.
 fn entry_before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<String>), CommandFailure> {
-    // On another branch it need not be in memory.
+    // An entry of another branch may not be in memory.
     let entries = session.entries().map_err(|error| session_failure(&error))?;
     let entry = entries.iter().find(|entry| entry.id == id);
     let text = entry.and_then(|entry| {
@@ -136,7 +136,7 @@ fn switch_branch(
     session: &OpenedSession,
     go: impl FnOnce(&Session) -> Result<(), SessionError>,
 ) -> Result<(), CommandFailure> {
-    // What the disk refused before belongs to what is left, and not to what comes.
+    // A write error of the old branch must not affect the new one.
     session.agent.reload().map_err(CommandFailure::other)?;
     go(session.agent.session()).map_err(|error| session_failure(&error))?;
     session.agent.reload().map_err(CommandFailure::other)
@@ -152,7 +152,7 @@ pub(super) fn tree(session: &OpenedSession) -> CommandExecution {
     })
 }
 
-/// The number of characters of an entry's text that are shown.
+/// The maximum length of the text in an entry's description, in characters.
 const LONGEST_TEXT: usize = 200;
 
 fn entry_info(entry: &SessionEntry, labels: &HashMap<EntryId, String>) -> EntryInfo {
@@ -203,14 +203,14 @@ pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Com
             let named = shorten_name(named);
             let what =
                 if found.is_some() { "more than one entry begins with" } else { "no entry begins with" };
-            let error = format!("{what} {named:?}; `tree` says which there are");
+            let error = format!("{what} {named:?}; `tree` lists the entries");
             Err(CommandFailure::new(ErrorCode::EntryNotFound, error))
         }
     }
 }
 
 pub(super) fn session_failure(error: &SessionError) -> CommandFailure {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all else has no code of its own")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other errors have no code of their own")]
     let code = match error {
         SessionError::Locked { .. } => ErrorCode::SessionLocked,
         SessionError::NotFound { .. } => ErrorCode::SessionNotFound,
@@ -220,12 +220,13 @@ pub(super) fn session_failure(error: &SessionError) -> CommandFailure {
     CommandFailure::new(code, error.to_string())
 }
 
-/// Copies the conversation of an agent into a session of its own.
+/// Copies the conversation of an agent into a new session.
 pub(super) async fn copy_session(agent: Agent, wish: ForkCommand) -> Result<SessionChoice, CommandFailure> {
     let (of, at) = (agent.session().clone(), wish.entry.clone());
     let copy = run_blocking(move || fork_session(&of, at.as_deref())).await?;
     if wish.entry.is_none() {
-        // What was set since the last request, too: the model of the copy is the one that is asked here.
+        // Includes the settings changed since the last request: the copy uses the model that is
+        // selected here.
         agent.record_setup(&copy).await.map_err(|error| session_failure(&error))?;
     }
     let (name, copy) = run_blocking(move || Ok((session_name(&copy), copy))).await?;
@@ -236,7 +237,7 @@ pub(super) async fn copy_session(agent: Agent, wish: ForkCommand) -> Result<Sess
     Ok(SessionChoice::Given(copy))
 }
 
-/// Returns the name of a copy, so that it differs from the original's.
+/// Returns a name for a copy that differs from the original's.
 fn name_of_copy(name: &str) -> String {
     let (of, number) = match name.strip_suffix(')').and_then(|name| name.rsplit_once(" (fork")) {
         Some((of, "")) => (of, Some(2)),
@@ -251,7 +252,7 @@ fn name_of_copy(name: &str) -> String {
     }
 }
 
-/// A session of its own with the conversation up to an entry.
+/// Creates a session with the conversation up to an entry.
 fn fork_session(session: &Session, entry: Option<&str>) -> Result<Session, CommandFailure> {
     let at = entry.map(|named| named_entry(session, named)).transpose()?;
     session.fork(at).map_err(|error| session_failure(&error))
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_a_name_of_its_own() {
+    fn copy_gets_a_different_name() {
         check("tidy", "tidy (fork)");
         check("tidy (fork)", "tidy (fork 2)");
         check("tidy (fork 9)", "tidy (fork 10)");

@@ -1,4 +1,4 @@
-//! The setup of a session: model, thinking, tools.
+//! The setup of a session: model, thinking level, tools.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{messages, session};
 use crate::desk::CommandScheduler;
 use crate::sessions::{OpenedSession, SessionProvider};
 
-/// Lists the models that can be asked; the model of the session is always among them.
+/// Lists the available models, always including the session's model.
 pub(super) fn get_models(
     session: Option<&OpenedSession>,
     sessions: Arc<impl SessionProvider>,
@@ -56,7 +56,7 @@ pub(super) fn set_model(
 ) -> CommandExecution {
     let asked = session.agent.model();
     if wish.model == asked.model || wish.model == asked.to_string() {
-        // Whatever its name leads to: it is that one already.
+        // The session already uses the model of this name.
         return CommandExecution::Now(reply_data(ModelData { provider: asked.provider, model: asked.model }));
     }
     let session = Arc::clone(session);
@@ -99,8 +99,8 @@ pub(super) fn set_tools(session: &OpenedSession, wish: SetTools) -> ReplyResult 
     reply_data(ToolsSet { active })
 }
 
-/// Answers `hello`. `current` is the session that commands mean which name none; provider and model are those of the
-/// session that was asked for.
+/// Answers `hello`. `current` is the current session; provider and model are those of the requested
+/// session.
 pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSession>) -> ReplyResult {
     let model = session.map(|session| session.agent.model());
     let (provider, model) = model.map(|model| (model.provider, model.model)).unwrap_or_default();
@@ -134,6 +134,6 @@ pub(super) fn state(session: &Arc<OpenedSession>, desk: &CommandScheduler) -> Co
     };
     let (session, has_file) = (agent.session().clone(), state.path.is_some());
     let named = move || reply_data(StateData { name: session::session_name(&session), ..state });
-    // Where there is a file, that may have to be asked.
+    // The name of a session with a file may have to be read from it.
     if has_file { CommandExecution::from_blocking(named) } else { CommandExecution::Now(named()) }
 }

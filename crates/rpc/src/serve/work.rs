@@ -1,4 +1,4 @@
-//! The work of a session, one job at a time: a prompt, or a summary.
+//! The work of a session, one job at a time: a prompt or a compaction.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::sessions::{OpenedSession, SessionExtensions, SessionProvider, Templat
 
 #[derive(Debug, Default)]
 pub(super) struct JobOutcome {
-    /// The event that ends it. It is told once nothing is worked on any more: who has heard it finds the session idle.
+    /// The final event. It is sent when the session is idle, so that the client finds it idle.
     pub(super) last: Option<ClientEvent>,
-    /// True if what keeps watch over the session is broken, and nobody wants to go on without it.
+    /// True if a gate of the session failed and the user chose not to continue without it.
     pub(super) stopped: bool,
 }
 
@@ -31,7 +31,7 @@ impl JobOutcome {
     }
 }
 
-/// Works on it to the end, which the client is told of, whatever happens.
+/// Runs a job to its end and reports the end to the client, even after a panic.
 pub(super) async fn run_job(
     session: &OpenedSession,
     sessions: &Arc<impl SessionProvider>,
@@ -46,10 +46,10 @@ pub(super) async fn run_job(
             SessionJob::Compact(wish) => run_compaction(session, stop, wish).await,
         }
     };
-    // Whatever panics in there is told as an error, and does not take the other sessions along.
+    // A panic becomes an error event and does not affect the other sessions.
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         session.screen.set_compacting(false);
-        let failed = error_event("haft failed here; the log says where. The session goes on");
+        let failed = error_event("internal error; see the log for details. The session continues");
         if !is_prompt {
             return JobOutcome::with_last_event(failed);
         }
@@ -58,7 +58,7 @@ pub(super) async fn run_job(
     })
 }
 
-/// Handles the person's prompt: a command if it begins as one that there is, and otherwise a message.
+/// Handles a prompt of the person: an existing command, or otherwise a message.
 async fn run_prompt(
     session: &OpenedSession,
     sessions: &Arc<impl SessionProvider>,
@@ -73,11 +73,11 @@ async fn run_prompt(
         Some(CommandRun::Message(text)) => {
             return run_message(session, stop, rpc::PromptCommand { message: text, ..said }).await;
         }
-        // A prompt may begin with a path; only a command that exists is one.
+        // A prompt may begin with a path, so only an existing command is run.
         Some(CommandRun::Unknown) => return run_message(session, stop, said).await,
         Some(CommandRun::Failed(why)) => Some(why),
         Some(CommandRun::Shown(..)) if !said.images.is_empty() => {
-            Some(format!("/{name} does not ask the model; the images were not sent"))
+            Some(format!("/{name} does not call the model; the images were not sent"))
         }
         Some(CommandRun::Shown(..)) | None => None,
     };
@@ -87,16 +87,16 @@ async fn run_prompt(
     JobOutcome::with_last_event(AgentEvent::Done)
 }
 
-/// The outcome of a command.
+/// The result of a command.
 pub(super) enum CommandRun {
     Message(String),
     Shown(CommandAction, haft_protocol::ids::ExtensionName),
-    /// It failed; why, for people.
+    /// The command failed; the reason for people.
     Failed(String),
     Unknown,
 }
 
-/// Runs an extension's command, or makes a message of a template.
+/// Runs an extension's command, or expands a template to a message.
 pub(super) async fn run_command(
     session: &OpenedSession,
     sessions: &Arc<impl SessionProvider>,
@@ -104,7 +104,7 @@ pub(super) async fn run_command(
     args: &str,
 ) -> CommandRun {
     if let Some(SessionExtensions { host, .. }) = &session.extensions {
-        // Whoever asks drops this when nobody wants the answer any more.
+        // The caller drops this future when the answer is no longer needed.
         let cancel = CancellationToken::new();
         let _cancelled = cancel.clone().drop_guard();
         match host.run_command(&cancel, name, args).await {
@@ -179,7 +179,7 @@ async fn run_compaction(
     match outcome {
         Ok(compacted) => JobOutcome::with_last_event(RpcEvent::CompactDone { summary: compacted.summary }),
         Err(CompactError::Aborted) => JobOutcome::default(),
-        Err(error) => JobOutcome::with_last_event(self::error_event(error)),
+        Err(error) => JobOutcome::with_last_event(error_event(error)),
     }
 }
 
@@ -188,35 +188,35 @@ pub(super) fn prompt_content(message: String, images: Vec<haft_protocol::content
     Prompt { content: text.into_iter().chain(images.into_iter().map(ContentBlock::Image)).collect() }
 }
 
-/// Something went wrong outside of a run.
+/// Creates an error event outside of a run.
 pub(super) fn error_event(message: impl std::fmt::Display) -> AgentEvent {
     AgentEvent::Error { message: message.to_string(), stage: None }
 }
 
-/// News about work under way.
+/// A result of a task.
 pub(super) enum TaskEvent {
     Ended(String, JobOutcome),
-    /// A command whose reply may be long.
+    /// The result of a command with a possibly long reply.
     Bulky(CommandScope, CommandTicket, Result<ReplyPayload, CommandFailure>),
     Done(CommandScope, CommandTicket, Result<ReplyPayload, CommandFailure>),
-    /// A command of an extension, or a template: beside its reply, the job that comes of it.
+    /// The result of an extension's command or a template: the reply, and the job that follows.
     Ran(String, CommandTicket, Result<(ReplyPayload, Option<SessionJob>), CommandFailure>),
-    /// A session is open, or is not.
+    /// A session was opened, or failed to open.
     Opened(CommandTicket, SwitchMode, Result<OpenedSession, CommandFailure>),
-    /// A session is closed; why what it said may not be on the disk.
+    /// A session was closed; the reason if its file may be incomplete.
     Closed(String, Option<String>),
-    /// The rest of a session that was open already.
+    /// The rest of a session that was already open has been dropped.
     Gone,
 }
 
-/// The place that a command belongs to.
+/// The scheduler of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CommandScope {
     Process,
     Session(String),
 }
 
-/// The session that later commands without a name mean.
+/// The change of the current session after an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SwitchMode {
     Switch,

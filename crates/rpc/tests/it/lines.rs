@@ -36,7 +36,7 @@ fn message() -> Vec<AssistantBlock> {
     ]
 }
 
-/// What observers of the loop are told beside what people see.
+/// Events for observers of the loop that people do not see.
 fn measures() -> Vec<AgentEvent> {
     vec![
         AgentEvent::ModelRequest {
@@ -67,7 +67,7 @@ fn retry() -> AgentEvent {
     AgentEvent::Retry { attempt: 2, delay_ms: 1500, message, max_attempts: None, reason: None }
 }
 
-/// Every kind of event once; the compiler does not count them, the snapshot does.
+/// Every kind of event once; the snapshot guards completeness.
 fn events() -> Vec<AgentEvent> {
     let usage = TokenUsage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
@@ -150,7 +150,7 @@ fn host_calls() -> Vec<AgentEvent> {
 }
 
 #[test]
-fn every_event_has_its_line() {
+fn every_event_has_a_line() {
     let lines: Vec<String> =
         events().iter().chain(&host_calls()).chain(&measures()).map(|event| line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"

@@ -1,5 +1,4 @@
-//! A client in the same process, for a client that speaks lines: what it says and hears is what the other connection says
-//! and hears, if that is true of the types.
+//! Adapts a client in the same process to lines, so that both connections can be compared.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 
 use crate::program::Program;
 
-/// Serves somebody who speaks lines with a client in the same process between.
+/// Serves a client with lines through a client in the same process.
 pub(crate) async fn serve_lines(
     cancel: &CancellationToken,
     program: Program,
@@ -33,7 +32,7 @@ pub(crate) async fn serve_lines(
 async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<RpcRequest>) {
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        // Nobody hears it who is not there any more.
+        // The server may be gone.
         drop(says.send(read_request(line.as_bytes(), BOUNDS).unwrap()));
     }
 }

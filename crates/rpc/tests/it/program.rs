@@ -1,4 +1,4 @@
-//! A program that is driven: a model that is played, a tool, an extension at the other end of two streams.
+//! The program under test: a scripted model, a tool, and an extension behind two streams.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 
 use crate::played::{Answer, Played};
 
-/// A tool that says what it got.
+/// A tool that returns its arguments.
 struct Look;
 
 #[async_trait]
@@ -41,7 +41,7 @@ impl Tool for Look {
     }
 }
 
-/// A tool that runs alone, until somebody lets it go on.
+/// A tool that runs alone, until it is released.
 struct Wait(Arc<Notify>);
 
 #[async_trait]
@@ -57,7 +57,7 @@ impl Tool for Wait {
     }
 }
 
-/// Does for extensions what it says of itself.
+/// A file service that describes itself.
 struct Looks;
 
 impl ExtensionToolSource for Looks {
@@ -66,7 +66,7 @@ impl ExtensionToolSource for Looks {
     }
 }
 
-/// What extensions have done.
+/// The host calls of extensions.
 struct Read;
 
 #[async_trait]
@@ -80,7 +80,7 @@ impl Tool for Read {
     }
 }
 
-/// A hook that does not want to hear of secrets.
+/// A hook that refuses secrets.
 struct Discreet;
 
 #[async_trait]
@@ -98,26 +98,26 @@ impl AfterModelResponse for Discreet {
     }
 }
 
-/// The streams of an extension that somebody else plays.
+/// The streams of a scripted extension.
 type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 
-/// A program with one model, and another one that can be switched to.
+/// A program with one model, and a second one to switch to.
 pub(crate) struct Program {
     model: Arc<Played>,
     /// The number of sessions it can open.
     opens: AtomicU64,
     /// True if its sessions have no extensions.
     plain: bool,
-    /// True if the list of models never comes.
+    /// True if the list of models never arrives.
     asleep: bool,
     /// The extensions of the first session.
     extensions: Mutex<Vec<(&'static str, Streams)>>,
-    /// Where sessions are recorded; none are without it.
+    /// The directory of recorded sessions, if any.
     sessions: Option<PathBuf>,
     ticks: Arc<AtomicU64>,
-    /// Lets the tool `wait` go on.
+    /// Releases the tool `wait`.
     gate: Arc<Notify>,
-    /// What was opened, for whoever looks at it from outside.
+    /// The opened agents, for inspection.
     agents: Arc<Mutex<Vec<Agent>>>,
 }
 
@@ -136,24 +136,24 @@ impl Program {
         }
     }
 
-    /// With an extension in its first session, which is played.
+    /// Adds a scripted extension to the first session.
     pub(crate) fn with_extension(self, name: &'static str) -> (Self, FakePeer) {
         let (peer, reader, writer) = FakePeer::pair();
         self.extensions.lock().unwrap().push((name, (reader, writer)));
         (self, peer)
     }
 
-    /// Which can open so many sessions and no more.
+    /// Limits the number of sessions that can be opened.
     pub(crate) fn opening(self, sessions: u64) -> Self {
         Self { opens: AtomicU64::new(sessions), ..self }
     }
 
-    /// Without extensions.
+    /// Creates sessions without extensions.
     pub(crate) fn plain(self) -> Self {
         Self { plain: true, ..self }
     }
 
-    /// Whose list of models never comes.
+    /// Makes the list of models never arrive.
     pub(crate) fn asleep(self) -> Self {
         Self { asleep: true, ..self }
     }
@@ -162,12 +162,12 @@ impl Program {
         Self { sessions: Some(sessions.to_owned()), ..self }
     }
 
-    /// What lets the tool `wait` go on.
+    /// Returns the handle that releases the tool `wait`.
     pub(crate) fn gate(&self) -> Arc<Notify> {
         Arc::clone(&self.gate)
     }
 
-    /// What will have been opened.
+    /// Returns the agents that are opened later.
     pub(crate) fn agents(&self) -> Arc<Mutex<Vec<Agent>>> {
         Arc::clone(&self.agents)
     }
@@ -222,7 +222,7 @@ impl Program {
     }
 }
 
-/// A second goes by with each look at it.
+/// Returns a clock that advances by a second with each call.
 fn clock(ticks: &Arc<AtomicU64>) -> impl Fn() -> Rfc3339Time + Clone + Send + Sync + 'static {
     let ticks = Arc::clone(ticks);
     move || {
@@ -250,7 +250,7 @@ impl SessionProvider for Program {
             SessionChoice::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
             SessionChoice::Stored(name) => {
                 let none = || {
-                    CommandFailure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"))
+                    CommandFailure::new(ErrorCode::SessionNotFound, format!("no session matches {name:?}"))
                 };
                 let store = SessionStore::new(self.sessions.as_ref().ok_or_else(none)?);
                 let found = store.find(&name).map_err(|_| none())?;

@@ -1,4 +1,4 @@
-//! Events and what happens to panels: handled one after the other, in the order they came, answered by nobody.
+//! Events and panel events: handled one at a time, in the order of arrival, without a response.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::host::Host;
 use crate::outbox::FrameOutbox;
 use crate::panel::PanelEvent;
 
-/// Something the host tells without asking.
+/// A notification of the host.
 #[derive(Debug)]
 pub(crate) enum OneWay {
     Event(LifecycleEvent),
@@ -22,8 +22,8 @@ pub(crate) enum OneWay {
     Panel(PanelId, PanelEvent),
 }
 
-/// Handles what is queued until the connection ends. The queue has no limit: dropping an event would tear a hole in
-/// somebody's audit log, and waiting here would hold up intercepts.
+/// Handles queued notifications until the connection ends. The queue has no limit: a dropped event
+/// would leave a gap in an audit log, and waiting here would delay hooks.
 pub(crate) async fn run(
     extension: Arc<Extension>,
     host: Host,
@@ -77,7 +77,7 @@ async fn handle_panel(extension: &Extension, host: &Host, id: &PanelId, event: P
     }
 }
 
-/// Nobody waits for an answer, so a failure goes to the user and to the log.
+/// Reports a failure to the user and the log, because no caller waits for a response.
 fn report(host: &Host, what: &str, outcome: Result<(), HandlerFailure>) {
     if let Err(HandlerFailure(reason)) = outcome {
         host.log(format_args!("{what}: {reason}"));

@@ -1,4 +1,4 @@
-//! Every question is answered exactly once, whatever becomes of its handler.
+//! Guarantees exactly one response to every request, even if its handler fails.
 
 use std::marker::PhantomData;
 
@@ -17,7 +17,7 @@ use crate::logging::log;
 use crate::outbox::FrameOutbox;
 use crate::tool::ToolResult;
 
-/// A question the host asks: how its answer looks on the wire, and what is answered when there is none.
+/// A request of the host: the wire form of its response, and the response after a failure.
 pub(crate) trait HostQuestion {
     type Answer: Send + 'static;
 
@@ -46,7 +46,7 @@ impl HostQuestion for QueryCompletions {
         CommandCompletionsResponse { id, items }.into()
     }
 
-    // Whoever types is not stopped by it: the log says why there is nothing.
+    // A failed completion must not disturb the user who types, so only the log reports it.
     fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
         log(format_args!("completion failed: {reason}"));
         Self::answer_frame(Vec::new(), id)
@@ -74,7 +74,8 @@ macro_rules! hook_questions {
                 $hook::respond(answer, id).into()
             }
 
-            // What a failure means is the host's to say: a gate keeps shut, others let pass, the user is told.
+            // The host decides what a failure means: a gate blocks, other hooks pass, and the user
+            // is told.
             fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
                 EventInterceptResponse::failed($hook::KIND, id, reason).into()
             }
@@ -90,7 +91,7 @@ hook_questions! {
     InterceptBeforeCompact -> BeforeCompactDecision;
 }
 
-/// A tool call that a gate is asked about: it says yes or no in so many words.
+/// A tool call for a gate, whose response must contain `block`.
 pub(crate) enum GateQuestion {}
 
 impl HostQuestion for GateQuestion {
@@ -110,11 +111,11 @@ impl HostQuestion for GateQuestion {
     }
 }
 
-/// The duty to answer one question. Dropping it unanswered answers that the handler failed.
-#[must_use = "dropping it answers that the handler failed"]
+/// The obligation to answer one request. Dropping it reports that the handler failed.
+#[must_use = "dropping it reports that the handler failed"]
 pub(crate) struct QuestionResponder<Q: HostQuestion> {
     outbox: FrameOutbox,
-    /// `None` once answered.
+    /// `None` after the response.
     id: Option<RequestId>,
     question: PhantomData<fn(Q)>,
 }

@@ -1,4 +1,5 @@
-//! Checks at the start of what the host would refuse later, with a message for the author.
+//! Checks the registrations when the extension starts, with messages for the author. The host would
+//! reject them later.
 
 use haft_protocol::ext::RegisterTool;
 use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA};
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::ServeError;
 
-/// Refuses the registration for the first of these, if there is one.
+/// Fails with the first of these faults, if there is one.
 pub(crate) fn refuse_first(faults: Vec<String>) -> Result<(), ServeError> {
     faults.into_iter().next().map_or(Ok(()), |detail| Err(ServeError::Registration { detail }))
 }

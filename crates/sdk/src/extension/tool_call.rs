@@ -1,19 +1,19 @@
-//! Tool calls: for which tools, in which role, by which handler.
+//! Handlers of tool calls: their tools and roles.
 
 use haft_protocol::ext::{InterceptKind, InterceptRole, InterceptToolCall, Subscription, ToolCallDecision};
 
 use crate::handler::BoxedHandler;
 
-/// Some tools, or all of them: a name, several names, or [`ToolSelection::all`]. Upper and lower case are one.
+/// A selection of tools: a name, several names, or [`ToolSelection::all`]. Case is ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolSelection(Vec<String>);
 
 /// The decision of a gate about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateDecision {
-    /// It may run.
+    /// Allows the call.
     Allow,
-    /// It does not run.
+    /// Blocks the call.
     Block {
         /// The text for the model.
         reason: String,
@@ -28,7 +28,8 @@ pub(crate) struct ToolCallHandler {
 
 #[derive(Debug)]
 pub(crate) enum ToolCallHandlerKind {
-    /// Everything, asked in order; `rewrite` when it said that this is what it is for.
+    /// A handler that runs in order and may do everything; with the role `rewrite` if it was
+    /// registered as such.
     Ordered {
         rewrite: bool,
         handler: BoxedHandler<InterceptToolCall, ToolCallDecision>,
@@ -48,7 +49,7 @@ impl ToolCallHandler {
 }
 
 impl ToolSelection {
-    /// Every tool there is.
+    /// Selects all tools.
     pub fn all() -> Self {
         Self::default()
     }
@@ -65,7 +66,7 @@ impl ToolSelection {
         &self.0
     }
 
-    /// A tool that is in both; an empty name stands for all.
+    /// Returns a tool that is in both selections; an empty name means all tools.
     pub(crate) fn find_overlap(&self, other: &Self) -> Option<String> {
         match (self.is_all(), other.is_all()) {
             (true, true) => Some(String::new()),
@@ -95,12 +96,12 @@ impl From<Vec<String>> for ToolSelection {
 }
 
 impl GateDecision {
-    /// The call may run.
+    /// Allows the call.
     pub fn allow() -> Self {
         Self::Allow
     }
 
-    /// The call does not run; the model reads the reason.
+    /// Blocks the call; the model reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
     }

@@ -1,4 +1,4 @@
-//! Every call is answered exactly once, whatever becomes of its handler.
+//! Guarantees exactly one reply to every call, even if its handler fails.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{HookReply, RpcError};
@@ -8,21 +8,21 @@ use crate::handler::HandlerFailure;
 use crate::logging::log;
 use crate::outbox::FrameOutbox;
 
-/// The code of JSON-RPC for a line that is not a request.
+/// The JSON-RPC code for a line that is not a request.
 pub(super) const INVALID_REQUEST: i64 = -32600;
-/// … a method that there is not.
+/// The JSON-RPC code for an unknown method.
 pub(super) const UNKNOWN_METHOD: i64 = -32601;
-/// … params that the method cannot have.
+/// The JSON-RPC code for invalid params.
 pub(super) const INVALID_PARAMS: i64 = -32602;
-/// The code of PicoClaw's hooks for errors of their own.
+/// The code of PicoClaw's hooks for their own errors.
 const FAILED: i64 = -32000;
 
-/// The duty to answer one call. Dropping it unanswered answers that the handler failed.
+/// The obligation to answer one call. Dropping it reports that the handler failed.
 #[derive(Debug)]
-#[must_use = "dropping it answers that the handler failed"]
+#[must_use = "dropping it reports that the handler failed"]
 pub(super) struct CallResponder {
     outbox: FrameOutbox,
-    /// `None` once answered.
+    /// `None` after the reply.
     id: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl CallResponder {
         self.send_reply(outcome.map_err(|HandlerFailure(message)| RpcError { code: FAILED, message }));
     }
 
-    /// Answers that the call cannot be.
+    /// Answers with an error.
     pub(super) fn respond_error(mut self, code: i64, message: String) {
         self.send_reply(Err(RpcError { code, message }));
     }

@@ -1,4 +1,4 @@
-//! From a line to the handler it is for.
+//! Passes each line to its handler.
 
 use std::sync::Arc;
 
@@ -24,19 +24,20 @@ use crate::outbox::FrameOutbox;
 use crate::work::RunningHandlers;
 use crate::work::runtimes::HandlerRuntimes;
 
-/// The bounds of a line of the host. PicoClaw has no limit, and every call of the model holds the conversation.
+/// The limits of a line of the host. PicoClaw has no limit, and every request to the model contains
+/// the conversation.
 const BOUNDS: LineLimits =
     LineLimits { line: 64 * 1024 * 1024, depth: MAX_DEPTH + 16, nodes: 16 * MAX_NODES };
 
-/// Gives every call to its handler, without ever waiting for one.
+/// Passes every call to its handler without waiting for the handler.
 #[derive(Debug)]
 pub(crate) struct HookDispatcher {
     hook: Arc<Hook>,
     outbox: FrameOutbox,
     work: RunningHandlers,
-    /// Where events go, once there was one.
+    /// The queue of events, created with the first event.
     lane: Option<mpsc::UnboundedSender<HookEvent>>,
-    /// A line to send after each event that was dealt with.
+    /// A line to send after each handled event.
     handled: Option<&'static str>,
 }
 
@@ -135,7 +136,7 @@ impl HookDispatcher {
         self.work.run_intercept(greeting, |outcome| answer.respond(outcome.and(reply)))
     }
 
-    /// Asks one of the hook's own tools, or else the handler.
+    /// Runs one of the hook's own tools, or else the handler.
     fn before_tool(&mut self, id: u64, params: RawJson) -> Result<(), ServeError> {
         let own = hook::read(&params).ok().and_then(|call: BeforeTool| {
             let handler = self.hook.tools.iter().find(|(tool, _)| tool.name == call.tool);
@@ -146,7 +147,7 @@ impl HookDispatcher {
         };
         let (answer, hook) = (self.responder(id), Arc::clone(&self.hook));
         self.work.spawn_handler(async move {
-            // The model reads why, as of any tool.
+            // The model reads the reason, as for any tool.
             let result = running.await.unwrap_or_else(|HandlerFailure(reason)| HookToolResult::error(reason));
             answer.respond(
                 BeforeTool::encode_reply(ToolDecision::Respond(result), &params, &hook)
@@ -155,7 +156,7 @@ impl HookDispatcher {
         })
     }
 
-    /// Asks the handler of an interceptor, where no other kind of handler can be in the way.
+    /// Runs the handler of an interceptor, separately from all other kinds of handlers.
     fn run_interceptor<Q: AnswerableCall>(
         &mut self,
         id: u64,
@@ -166,7 +167,7 @@ impl HookDispatcher {
         self.work.run_intercept(deciding, |outcome| answer.respond(outcome))
     }
 
-    /// A call of a handler that is about to be made; `None` when the call is answered already.
+    /// Prepares the call of a handler; `None` if the call is already answered.
     fn prepare_call<Q: AnswerableCall>(
         &self,
         id: u64,
@@ -218,7 +219,7 @@ impl HookDispatcher {
                 self.lane.insert(lane)
             }
         };
-        // The lane ends after the dispatcher, so it is there to take this.
+        // The lane ends after the dispatcher, so its receiver still exists.
         let _ = lane.send(event);
         Ok(())
     }
@@ -228,7 +229,7 @@ impl HookDispatcher {
     }
 }
 
-/// A newer host may have modes that are not known here.
+/// Reads `hello`. A newer host may send modes that this version does not know.
 fn read_hello(params: &RawJson) -> Result<HookHello, String> {
     let mut params: Value = params.read().map_err(|error| error.to_string())?;
     if let Some(Value::Array(modes)) = params.get_mut("modes") {
@@ -237,8 +238,8 @@ fn read_hello(params: &RawJson) -> Result<HookHello, String> {
     hook::read(&params.into())
 }
 
-/// Handles events one after the other until the connection ends. The queue has no limit: dropping an event would tear a
-/// hole in somebody's audit log, and waiting here would hold up the calls.
+/// Handles events one at a time until the connection ends. The queue has no limit: a dropped event
+/// would leave a gap in an audit log, and waiting here would delay the calls.
 async fn run_event_handlers(
     hook: Arc<Hook>,
     mut queue: mpsc::UnboundedReceiver<HookEvent>,

@@ -1,7 +1,8 @@
-//! The params of a question again, with what was changed in them.
+//! Repeats the params of a request with the changes of a handler.
 //!
-//! PicoClaw takes the payload of a reply for the whole of what was asked: what it lacks is gone for the next hook, and so
-//! would be what this SDK knows nothing of. So what was not changed is repeated as the text that it came as.
+//! PicoClaw takes the payload of a reply for the complete params: the next hook does not see
+//! omitted fields, including fields that this SDK does not know. Unchanged fields are therefore
+//! repeated as their original text.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,10 +11,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Error, from_str, to_string};
 
-/// An object, its values as texts.
+/// An object with its values as texts.
 type RawFields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// `params`, which read as `old`, as they have to be to read as `new`. The fields in `always` are there in any case.
+/// Returns `params`, which decode to `old`, with the changes to `new`. The fields in `always` are
+/// present in any case.
 pub(super) fn echo_params<Q: Serialize>(
     params: &RawJson,
     old: &Q,
@@ -37,13 +39,13 @@ pub(super) fn without_field(object: &RawJson, name: &str) -> Result<RawJson, Err
     RawJson::from_value(&fields)
 }
 
-/// `raw`, which reads as `old`, as it has to be to read as `new`.
+/// Returns `raw`, which decodes to `old`, with the changes to `new`.
 fn patch_value(raw: &str, old: &str, new: &str) -> Result<String, Error> {
     let all = |first: char| [raw, old, new].iter().all(|text| text.starts_with(first));
     if old == new {
         Ok(raw.to_owned())
     } else if raw == old {
-        // There is nothing in it that is not known.
+        // The value has no unknown fields.
         Ok(new.to_owned())
     } else if all('{') {
         write_object(&patch_fields(raw, old, new)?)
@@ -59,7 +61,7 @@ fn patch_fields(raw: &str, old: &str, new: &str) -> Result<BTreeMap<String, Stri
         (from_str(raw)?, from_str(old)?, from_str(new)?);
     let mut fields = BTreeMap::new();
     for (name, value) in raw {
-        // A host may write names as it likes; they are read without regard to case.
+        // A host may write names in any case; they are matched without regard to case.
         let known =
             |fields: &RawFields<'_>| fields.keys().find(|known| known.eq_ignore_ascii_case(&name)).cloned();
         let was = known(&old).and_then(|known| old.get(&known));
@@ -72,7 +74,7 @@ fn patch_fields(raw: &str, old: &str, new: &str) -> Result<BTreeMap<String, Stri
         };
         fields.insert(name, text);
     }
-    // What it does not say and nobody changed it need not say now.
+    // Fields that were absent and did not change stay absent.
     new.retain(|name, is| old.get(name).is_none_or(|was| was.get() != is.get()));
     fields.extend(new.into_iter().map(|(name, is)| (name, is.get().to_owned())));
     Ok(fields)
@@ -112,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of params when this is done to them.
+    /// Checks the params after this change.
     #[track_caller]
     fn check<Q: Serialize + DeserializeOwned>(
         params: &str,
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_changed_is_as_it_was() {
+    fn unchanged_values_keep_their_text() {
         let params = r#"{"Model":"m","messages":[{"role":"user","content":"a \u003c b","prompt":{"slot":7}}],"native":[1.50e3]}"#;
         check::<BeforeLlm>(params, &[], |_| (), params);
         let expect = r#"{"Model":"n","messages":[{"role":"user","content":"a \u003c b","prompt":{"slot":7}}],"native":[1.50e3]}"#;
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_that_is_changed_the_rest_is_as_it_was() {
+    fn unchanged_list_items_keep_their_text() {
         let params =
             r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2}]}"#;
         let added = r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2},{"role":"user","content":"c"}]}"#;
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn options_lose_what_was_taken_away_and_nothing_else() {
+    fn removed_options_are_omitted() {
         let params = r#"{"options":{"max_tokens":8192,"temperature":0.7,"top_k":40}}"#;
         let hot = r#"{"options":{"max_tokens":8192,"temperature":1.5,"top_k":40}}"#;
         check::<BeforeLlm>(params, &[], |call| call.options.temperature = Some(1.5), hot);
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_passed_on_byte_for_byte_and_are_always_there() {
+    fn arguments_are_kept_byte_for_byte() {
         let always = ["tool", "arguments"];
         let params =
             r#"{"tool":"bash","arguments":{"b":9007199254740993,"A":1.0},"meta":{"TurnID":"t","New":true}}"#;

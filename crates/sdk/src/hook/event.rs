@@ -1,17 +1,17 @@
-//! Events, in whichever of PicoClaw's forms they come.
+//! Events, in both of PicoClaw's forms.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
     Call, HookEventKind, HookEventPayload, LegacyEvent, Method, RuntimeEvent, TurnMeta,
 };
 
-/// Something that happened.
+/// An event for a hook.
 ///
 /// ```
-/// use haft_sdk::hook::{Hook, Payload};
+/// use haft_sdk::hook::{Hook, HookEventPayload};
 ///
 /// let hook = Hook::new().on_event(|event| async move {
-///     if let Some(Payload::ToolExecEnd(end)) = event.payload {
+///     if let Some(HookEventPayload::ToolExecEnd(end)) = event.payload {
 ///         haft_sdk::log!("{} took {} ms", end.tool, end.duration / 1_000_000);
 ///     }
 /// });
@@ -20,20 +20,20 @@ use haft_protocol::hook::{
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct HookEvent {
-    /// Its name from PicoClaw 0.2.9 on, `agent.tool.exec_end`, whatever it was told as.
+    /// The name since PicoClaw 0.2.9, such as `agent.tool.exec_end`, in both forms.
     pub name: String,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     pub time: String,
-    /// Which turn.
+    /// The turn.
     pub meta: TurnMeta,
-    /// The particulars; `None` of what [`ToolCallHandlerKind`] does not know.
+    /// The payload; `None` for an event that [`HookEventKind`] does not know.
     pub payload: Option<HookEventPayload>,
-    /// All that was said, as it came.
+    /// The raw params.
     pub params: RawJson,
 }
 
 impl HookEvent {
-    /// Which kind it is of; `None` of one that has none here, `gateway.ready` for instance.
+    /// Returns the kind; `None` for an unknown event, such as `gateway.ready`.
     pub fn kind(&self) -> Option<HookEventKind> {
         HookEventKind::from_name(&self.name)
     }

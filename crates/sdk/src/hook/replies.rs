@@ -1,7 +1,8 @@
-//! Decisions as replies: what each means on the wire, in the form that PicoClaw needs.
+//! Encodes decisions as replies, in the form that PicoClaw needs.
 //!
-//! The payload of `modify` has the shape of the params, so it is the params again: [`echo_params`]. That makes the nested
-//! `result.response.response` and `result.result.result` of themselves.
+//! The payload of `modify` has the shape of the params, so it is the changed params:
+//! [`echo_params`]. The nested `result.response.response` and `result.result.result` follow from
+//! that.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
@@ -15,43 +16,43 @@ use serde::de::DeserializeOwned;
 use super::Hook;
 use super::echo::{echo_params, without_field};
 
-/// The decision of a hook about a call of the model.
+/// The decision of a hook about a request to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestDecision {
-    /// It is made as it is.
+    /// Sends the request unchanged.
     Continue,
-    /// This call is made: the one that was asked about, changed.
+    /// Sends this request: the original one with changes.
     Modify(Box<BeforeLlm>),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl RequestDecision {
-    /// This call is made: the one that was asked about, changed.
+    /// Sends this request: the original one with changes.
     pub fn modify(call: BeforeLlm) -> Self {
         Self::Modify(Box::new(call))
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
 }
 
-/// A call that has a decision for an answer.
+/// A call that is answered with a decision.
 pub(super) trait AnswerableCall: HookQuestion + DeserializeOwned + Send + 'static {
     type Answer: Send + 'static;
 
@@ -60,7 +61,7 @@ pub(super) trait AnswerableCall: HookQuestion + DeserializeOwned + Send + 'stati
     fn encode_reply(answer: Self::Answer, params: &RawJson, hook: &Hook) -> Result<RawJson, String>;
 }
 
-/// The result of an interceptor, with one payload at most.
+/// The result of an interceptor, with at most one payload.
 #[derive(Debug, Default, Serialize)]
 struct InterceptReply {
     action: HookAction,
@@ -90,7 +91,7 @@ impl InterceptReply {
     }
 }
 
-/// The params with what `change` makes of the question; `None` when that is nothing.
+/// Returns the params after `change`; `None` if nothing changed.
 fn changed_params<Q: HookQuestion + DeserializeOwned + Clone + PartialEq>(
     params: &RawJson,
     always: &[&str],
@@ -105,7 +106,7 @@ fn changed_params<Q: HookQuestion + DeserializeOwned + Clone + PartialEq>(
     echo_params(params, &old, &new, always).map(Some).map_err(|error| error.to_string())
 }
 
-/// The longest request that PicoClaw reads; a longer line ends its reading for good.
+/// The longest request that PicoClaw reads. After a longer line it reads nothing more.
 const LONGEST_REQUEST: usize = MAX_LINE - 1024;
 
 impl AnswerableCall for BeforeLlm {
@@ -139,7 +140,7 @@ impl AnswerableCall for BeforeLlm {
         let request = changed_params(params, &["model", "messages", "tools"], change)?;
         let Some(request) = request else { return InterceptReply::default().to_json() };
         let request = match request.as_str().len() > LONGEST_REQUEST && same_messages {
-            // haft, and PicoClaw from 0.2.8 on, keep the messages that a request does not have.
+            // haft, and PicoClaw since 0.2.8, keep the messages if the request has none.
             true => without_field(&request, "messages").map_err(|error| error.to_string())?,
             false => request,
         };
@@ -189,7 +190,7 @@ impl AnswerableCall for BeforeTool {
             ToolDecision::Continue => InterceptReply::default(),
             ToolDecision::Modify { tool, arguments } => {
                 if let Some(arguments) = arguments.as_ref().filter(|arguments| !arguments.is_object()) {
-                    return Err(format!("arguments of a tool are an object, not {arguments}"));
+                    return Err(format!("arguments of a tool must be an object, not {arguments}"));
                 }
                 let change = |own: &mut Self| {
                     own.tool = tool.unwrap_or_else(|| own.tool.clone());
@@ -248,9 +249,11 @@ impl AnswerableCall for AfterTool {
 impl AnswerableCall for ApproveTool {
     type Answer = ApprovalDecision;
 
-    /// PicoClaw takes an empty reply for a no without a reason.
+    /// Denies with a reason, because PicoClaw takes an empty reply for a denial without one.
     fn default_answer() -> ApprovalDecision {
-        ApprovalDecision::deny("this hook approves nothing; take approve_tool out of its intercept")
+        ApprovalDecision::deny(
+            "this hook has no approve_tool handler; remove approve_tool from its intercept list",
+        )
     }
 
     fn encode_reply(answer: ApprovalDecision, _: &RawJson, _: &Hook) -> Result<RawJson, String> {

@@ -1,4 +1,4 @@
-//! Contents of panels that wait for their turn: of many, the last one is sent. Pure.
+//! Waiting contents of panels: only the last one is sent. A state machine without IO.
 
 use haft_protocol::ext::PanelRender;
 use haft_protocol::ids::PanelId;
@@ -15,13 +15,13 @@ pub(super) struct PanelThrottle {
 #[derive(Debug)]
 struct PanelSlot {
     id: PanelId,
-    /// When the next content may be sent.
+    /// The time at which the next content may be sent.
     at: Instant,
     waiting: Option<PanelRender>,
 }
 
 impl PanelThrottle {
-    /// Takes a content. Gives it back if it is sent at once.
+    /// Adds a content. Returns it if it must be sent at once.
     pub(super) fn render(&mut self, mut panel: PanelRender, now: Instant) -> Option<PanelRender> {
         let next = now + self.interval();
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == panel.panel_id) else {
@@ -31,7 +31,7 @@ impl PanelThrottle {
         };
         let earlier = turn.waiting.take();
         if panel.title.is_empty() {
-            // An empty title keeps the one before, and that was never sent.
+            // An empty title keeps the previous one, which was never sent.
             panel.title = earlier.map(|earlier| earlier.title).unwrap_or_default();
         }
         if turn.at <= now {
@@ -42,12 +42,12 @@ impl PanelThrottle {
         None
     }
 
-    /// A panel is closed: what waits for it is of no more use.
+    /// Removes a closed panel and its waiting content.
     pub(super) fn forget(&mut self, panel: &PanelId) {
         self.turns.retain(|turn| turn.id != *panel);
     }
 
-    /// Everything that waits, because what comes now must not be shown before it.
+    /// Returns all waiting contents, because the next frame must not be shown before them.
     pub(super) fn flush(&mut self, now: Instant) -> Vec<PanelRender> {
         self.take(now, |_| true)
     }
@@ -56,12 +56,13 @@ impl PanelThrottle {
         self.take(now, |turn| turn.at <= now)
     }
 
-    /// When [`take_due`](Self::take_due) has something.
+    /// Returns the time at which [`take_due`](Self::take_due) has contents.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.turns.iter().filter(|turn| turn.waiting.is_some()).map(|turn| turn.at).min()
     }
 
-    /// The longer the more panels are drawn: the host has one rate for all of them.
+    /// Returns the interval between contents. It grows with the number of drawn panels, because the
+    /// host has one rate for all of them.
     fn interval(&self) -> Duration {
         PANEL_INTERVAL * u32::try_from(self.turns.len().max(1)).unwrap_or(u32::MAX)
     }
@@ -92,38 +93,38 @@ mod tests {
     }
 
     #[test]
-    fn the_last_content_is_sent_when_its_turn_comes() {
+    fn last_content_is_sent_when_due() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         assert_eq!(panels.render(panel("a", "one", "1"), start), Some(panel("a", "one", "1")));
-        assert_eq!(panels.deadline(), None, "what was sent does not wait");
+        assert_eq!(panels.deadline(), None, "a sent content does not wait");
         assert_eq!(panels.render(panel("a", "two", "2"), start), None);
         assert_eq!(panels.render(panel("a", "", "3"), start), None);
         let at = start + PANEL_INTERVAL;
         assert_eq!(panels.deadline(), Some(at));
         assert_eq!(panels.take_due(at - PANEL_INTERVAL / 2), []);
-        assert_eq!(panels.take_due(at), [panel("a", "two", "3")], "no title that was given is lost");
+        assert_eq!(panels.take_due(at), [panel("a", "two", "3")], "no title is lost");
         assert_eq!((panels.take_due(at), panels.deadline()), (vec![], None));
-        assert_eq!(panels.render(panel("a", "", "4"), at), None, "the interval begins with every write");
+        assert_eq!(panels.render(panel("a", "", "4"), at), None, "every write starts a new interval");
         let late = at + PANEL_INTERVAL * 2;
         assert_eq!(panels.render(panel("a", "", "5"), late), Some(panel("a", "", "5")));
-        assert_eq!(panels.deadline(), None, "what is sent takes the place of what waited");
+        assert_eq!(panels.deadline(), None, "a sent content replaces the waiting one");
     }
 
     #[test]
-    fn panels_do_not_wait_for_each_other_and_a_closed_one_for_nothing() {
+    fn panels_are_independent_and_closed_ones_are_dropped() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for id in ["a", "b", "c"] {
             assert!(panels.render(panel(id, "", "1"), start).is_some());
             assert!(panels.render(panel(id, "", "2"), start).is_none());
         }
         panels.forget(&PanelId::new("b"));
-        assert!(panels.render(panel("b", "", "3"), start).is_some(), "it is a new panel");
+        assert!(panels.render(panel("b", "", "3"), start).is_some(), "the panel is new");
         assert_eq!(panels.flush(start), [panel("a", "", "2"), panel("c", "", "2")]);
         assert_eq!(panels.flush(start), []);
     }
 
     #[test]
-    fn all_panels_together_keep_to_one_rate() {
+    fn all_panels_share_one_rate() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         let mut sent = 0;
         for millisecond in 0..1000 {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_that_are_drawn_no_more_are_forgotten() {
+    fn idle_panels_are_removed() {
         let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for number in 0..1000_u32 {
             panels.render(panel(&number.to_string(), "", ""), start + PANEL_INTERVAL * number);

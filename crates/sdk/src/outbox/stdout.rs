@@ -1,5 +1,5 @@
-//! stdout, written by whoever has something to say. What it does not take at once is left to a thread, which is
-//! started when there is something for it to do.
+//! Writes to stdout from any thread. A writer thread, started when needed, writes the bytes that
+//! stdout does not accept at once.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,11 +16,11 @@ use crate::logging::log;
 use crate::platform;
 use crate::timeouts::FAREWELL;
 
-/// See the module.
+/// The writer to stdout; see the module documentation.
 #[derive(Debug)]
 pub(super) struct StdoutWriter {
     file: File,
-    /// A write that finds no room returns instead of waiting, so that any thread may try.
+    /// True if a write without room returns instead of waiting, so that any thread may try.
     at_once: bool,
     state: Mutex<StdoutState>,
     changed: Condvar,
@@ -29,12 +29,13 @@ pub(super) struct StdoutWriter {
 
 #[derive(Debug, Default)]
 struct StdoutState {
-    /// The bytes that stdout did not take yet. Whoever has more to say puts it behind this.
+    /// The bytes that stdout has not accepted yet. Later lines are appended here.
     backlog: Vec<u8>,
     writing: bool,
-    /// Panels want the thread to look after them.
+    /// True if the thread must check the panels.
     alarm: bool,
-    /// The connection is over: what there is is written, and nothing more is taken.
+    /// True after the end of the connection: the backlog is written, and no more lines are
+    /// accepted.
     closed: bool,
     failure: Option<io::Error>,
     thread: Option<JoinHandle<()>>,
@@ -45,8 +46,9 @@ impl StdoutWriter {
         Ok(Self::from_file(platform::stdout()?))
     }
 
-    /// Others may have handles that share its mode (stderr, or whoever started this), and must not find that their writes
-    /// fail: only of a pipe there is a handle that does not block, by itself.
+    /// Creates a writer. Other processes may share the mode of the handle (stderr, or the parent),
+    /// and their writes must not fail. Only for a pipe can this function open a separate
+    /// non-blocking handle.
     fn from_file(file: File) -> Self {
         let alone = Some(&file).filter(|file| platform::is_pipe(file)).map(platform::without_blocking);
         let (file, at_once) = match alone {
@@ -72,7 +74,7 @@ impl StdoutWriter {
         self.wake_writer(&mut state, outbox);
     }
 
-    /// Sees to it that panels are drawn when it is time.
+    /// Makes the thread draw panels when they are due.
     pub(super) fn set_alarm(&self, outbox: &FrameOutbox) {
         let mut state = self.state();
         if !state.closed {
@@ -88,7 +90,7 @@ impl StdoutWriter {
 
     pub(super) fn finish(&self) -> io::Result<()> {
         let thread = self.state().thread.take();
-        // A panic there has nobody left to hear of it.
+        // A panic of the thread can no longer be reported.
         thread.into_iter().for_each(|thread| drop(thread.join()));
         self.check()
     }
@@ -100,10 +102,11 @@ impl StdoutWriter {
         Err(self.state().failure.take().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()))
     }
 
-    /// The thread. `show_panels` sends what is due and says when the next content is.
+    /// Runs the writer thread. `show_panels` sends due contents and returns the time of the next
+    /// one.
     pub(super) fn write_all(&self, show_panels: impl Fn() -> Option<Instant>) {
         loop {
-            // Before the state is locked, because it sends.
+            // Called before the state is locked, because it sends.
             let due = show_panels();
             let mut state = self.state();
             if !(state.alarm || state.closed || self.broken.load(Ordering::Relaxed))
@@ -147,8 +150,8 @@ impl StdoutWriter {
         }
     }
 
-    /// The host does not hear us any more. The thread that reads finds that out by itself when the host is gone or says
-    /// something; while it waits for a host that does neither, nothing wakes it.
+    /// Waits after a write error. The reading thread notices a lost host by itself when it reads;
+    /// while it waits for a silent host, no event wakes it.
     fn wait_for_close_or_exit(&self, state: MutexGuard<'_, StdoutState>) {
         let waited = self.changed.wait_timeout_while(state, FAREWELL, |state| !state.closed);
         let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +222,7 @@ mod tests {
     use super::super::OutputTarget;
     use super::*;
 
-    /// More than a pipe or a socket holds.
+    /// More bytes than a pipe or a socket holds.
     const MORE: usize = 1024 * 1024;
 
     fn outbox(file: impl Into<OwnedFd>) -> FrameOutbox {
@@ -242,7 +245,7 @@ mod tests {
         stdout(outbox).state().thread.is_some()
     }
 
-    /// Sends, and reads what came out until the end.
+    /// Sends frames, and reads the output to its end.
     #[track_caller]
     fn check(mut reader: impl Read + Send + 'static, outbox: FrameOutbox, lines: &[&str], expect: &str) {
         let reading = thread::spawn(move || {
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_out_whole_and_in_order() {
+    fn lines_are_written_complete_and_in_order() {
         let long = format!("{}\n", "x".repeat(MORE));
         for lines in [&["1\n", "2\n"][..], &["1\n", &long, "2\n", &long, "3\n"]] {
             let (reader, outbox) = pipe();
@@ -271,9 +274,9 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn nobody_else_finds_that_writes_do_not_wait() {
+    fn non_blocking_mode_is_not_shared() {
         let (mut reader, writer) = io::pipe().unwrap();
-        // As stderr is, of somebody who has both in one file.
+        // Simulates a stderr that shares one open file with stdout.
         let mut shared = writer.try_clone().unwrap();
         let outbox = outbox(writer);
         outbox.send_line("1\n".to_owned());
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pipe_takes_needs_no_thread() {
+    fn write_that_fits_the_pipe_needs_no_thread() {
         let (mut reader, outbox) = pipe();
         for _ in 0..100 {
             outbox.send_line("1\n".to_owned());
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_holds_up_nobody() {
+    fn slow_reader_blocks_no_sender() {
         let (mut reader, outbox) = pipe();
         let long = format!("{}\n", "x".repeat(MORE));
         outbox.send_line(long.clone());
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_without_a_reader_is_an_error_once_and_then_silence() {
+    fn closed_pipe_is_reported_once() {
         let (reader, outbox) = pipe();
         drop(reader);
         outbox.check().unwrap();
@@ -322,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_are_drawn_by_the_thread_when_it_is_time() {
+    fn thread_draws_due_panels() {
         let (reader, outbox) = pipe();
         let mut lines = io::BufRead::lines(io::BufReader::new(reader));
         let mut next = || lines.next().unwrap().unwrap();

@@ -20,10 +20,12 @@ use crate::hook::{Hook, serve};
 use crate::serve::lines::LineReader;
 use crate::timeouts::HARNESS_PATIENCE;
 
-/// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
+/// The line that the SDK sends after each handled event, so that the harness knows; hidden in
+/// transcripts.
 const HANDLED: &str = "{\"handled\":true}\n";
 
-/// A hook that runs in memory, and a host made of method calls. What they return is what haft makes of the hook's reply.
+/// A hook that runs in memory, with a host made of method calls. They return the decision that haft
+/// derives from the reply.
 ///
 /// ```
 /// use haft_sdk::hook::{Hook, ToolDecision};
@@ -44,8 +46,8 @@ const HANDLED: &str = "{\"handled\":true}\n";
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// Methods panic with the transcript when the hook ends, does not answer, or answers with an error; [`ask`](Self::ask)
-/// returns that error. They take `&self`, so several can be under way at once.
+/// Methods panic with the transcript if the hook ends, does not answer, or answers with an error;
+/// [`ask`](Self::ask) returns that error. They take `&self`, so several can run at once.
 #[derive(Debug)]
 pub struct HookHarness {
     seen: watch::Sender<HookRecord>,
@@ -55,7 +57,7 @@ pub struct HookHarness {
     events: Mutex<u64>,
 }
 
-/// The lines that went over the wire so far.
+/// The lines of the connection so far.
 #[derive(Debug, Default)]
 struct HookRecord {
     lines: Vec<String>,
@@ -65,7 +67,7 @@ struct HookRecord {
 }
 
 impl HookHarness {
-    /// Starts a hook that is called for everything.
+    /// Starts a hook that is configured for all points and events.
     pub async fn start(hook: Hook) -> Self {
         Self::start_with(
             hook,
@@ -74,7 +76,7 @@ impl HookHarness {
         .await
     }
 
-    /// Starts a hook and says this hello.
+    /// Starts a hook with this `hello`.
     pub async fn start_with(hook: Hook, hello: HookHello) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_hook, to_hook) = tokio::io::split(ours);
@@ -92,8 +94,8 @@ impl HookHarness {
         harness
     }
 
-    /// Asks about a call of the model with one message of the user; see [`ask`](Self::ask) for others. `tools` are offered
-    /// already.
+    /// Sends a request to the model with one message of the user; see [`ask`](Self::ask) for
+    /// others. The request contains `tools`.
     pub async fn before_llm(&self, prompt: &str, tools: &[&str]) -> LlmDecision {
         let tool = |name: &&str| hook::ToolDefinition::new(*name, "", RawJson::empty_object_schema());
         self.ask_or_panic(BeforeLlm {
@@ -109,7 +111,7 @@ impl HookHarness {
         .await
     }
 
-    /// Asks about an answer of the model that is this text.
+    /// Sends an answer of the model with this text.
     pub async fn after_llm(&self, text: &str) -> ResponseDecision {
         let finish_reason = "stop".to_owned();
         self.ask_or_panic(AfterLlm {
@@ -123,7 +125,7 @@ impl HookHarness {
         .await
     }
 
-    /// Asks about a call of a tool.
+    /// Sends a tool call before it runs.
     pub async fn before_tool(&self, tool: &str, arguments: Value) -> ToolDecision {
         self.ask_or_panic(BeforeTool {
             meta: turn_meta(BeforeTool::TRACE_PATH),
@@ -137,7 +139,7 @@ impl HookHarness {
         .await
     }
 
-    /// Asks whether a tool may run.
+    /// Sends a tool call for approval.
     pub async fn approve_tool(&self, tool: &str, arguments: Value) -> ApprovalDecision {
         self.ask_or_panic(ApproveTool {
             meta: turn_meta(ApproveTool::TRACE_PATH),
@@ -150,7 +152,7 @@ impl HookHarness {
         .await
     }
 
-    /// Asks about what came of a tool.
+    /// Sends the result of a tool call.
     pub async fn after_tool(&self, tool: &str, arguments: Value, result: HookToolResult) -> ResultDecision {
         self.ask_or_panic(AfterTool {
             meta: turn_meta(AfterTool::TRACE_PATH),
@@ -165,10 +167,10 @@ impl HookHarness {
         .await
     }
 
-    /// Asks anything, word for word.
+    /// Sends any call, unchanged.
     ///
     /// # Errors
-    /// The error that the hook replied with.
+    /// The error in the reply of the hook.
     pub async fn ask<Q: HookQuestion + Clone + Into<Call>>(
         &self,
         question: Q,
@@ -183,7 +185,7 @@ impl HookHarness {
         Ok(decided.decision)
     }
 
-    /// Tells an event and returns when its handlers are done.
+    /// Sends an event and returns when its handlers are done.
     pub async fn event(&self, payload: impl Into<HookEventPayload>) {
         let time = "2026-01-31T12:34:56Z".to_owned();
         let occurrence =
@@ -192,10 +194,10 @@ impl HookHarness {
         self.notify(event).await;
     }
 
-    /// Tells an event of either form, word for word, and returns when its handlers are done.
+    /// Sends an event of either form, unchanged, and returns when its handlers are done.
     pub async fn notify(&self, event: impl Into<Call>) {
         let number = {
-            // Numbered and sent under one lock: the hook counts in the order of arrival.
+            // Numbered and sent under one lock, because the hook counts in the order of arrival.
             let mut sent = self.events.lock().await;
             *sent += 1;
             self.send(CallLine::notification(event)).await;
@@ -204,19 +206,20 @@ impl HookHarness {
         self.wait_until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
-    /// Sends a line as it is, for what no method says. A newline is added.
+    /// Sends a raw line, for input that no method covers. A newline is added.
     pub async fn send_line(&self, line: &str) {
         self.seen.send_modify(|seen| seen.lines.push(format!("→ {line}")));
         let mut input = self.input.lock().await;
-        let pipe = input.as_mut().expect("the test hung up before this");
+        let pipe = input.as_mut().expect("the test has already closed the connection");
         let written = pipe.write_all(format!("{line}\n").as_bytes()).await;
         assert!(written.is_ok(), "hook ended\n{}", self.transcript());
     }
 
-    /// Closes the hook's input, as every host does at the end, waits for the end, and returns the transcript.
+    /// Closes the hook's input, as every host does at the end. Waits for the end, and returns the
+    /// transcript.
     pub async fn hang_up(&self) -> String {
         if let Some(mut pipe) = self.input.lock().await.take() {
-            // Already closed when the hook ended first, which is reported below.
+            // Already closed if the hook ended first, which is reported below.
             let _ = pipe.shutdown().await;
         }
         let mut seen = self.seen.subscribe();
@@ -228,7 +231,7 @@ impl HookHarness {
         }
     }
 
-    /// Every line so far, `→` to the hook and `←` from it.
+    /// Returns all lines so far, `→` to the hook and `←` from it.
     pub fn transcript(&self) -> String {
         self.seen.borrow().lines.join("\n")
     }
@@ -259,7 +262,7 @@ impl Drop for HookHarness {
     }
 }
 
-/// The channel that haft names.
+/// The channel of haft.
 const CHANNEL: &str = "cli";
 const CHAT: &str = "direct";
 
@@ -281,7 +284,7 @@ fn turn_context() -> Option<Box<TurnContext>> {
     Some(Box::new(TurnContext { inbound: Some(inbound), ..TurnContext::default() }))
 }
 
-/// Notes what the hook says until it closes its side.
+/// Records the lines of the hook until it closes its output.
 async fn watch_lines<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<HookRecord>) {
     let mut lines = LineReader::new(reader, hook::BOUNDS.line);
     while let Ok(Some(line)) = lines.next().await {

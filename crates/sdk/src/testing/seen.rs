@@ -1,4 +1,4 @@
-//! Everything an extension said; all else is derived from it.
+//! The recorded frames of an extension, from which all other state is derived.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use tokio::sync::watch;
 use super::HANDLED;
 use crate::serve::lines::LineReader;
 
-/// The lines that went over the wire so far.
+/// The lines of the connection so far.
 #[derive(Debug)]
 pub(super) struct ExtensionRecord {
     data_dir: Option<String>,
     lines: Vec<String>,
     frames: Vec<ExtensionFrame>,
     pub(super) handled: u64,
-    /// The outcome, once it has ended.
+    /// The outcome, after the end.
     pub(super) outcome: Option<Result<(), String>>,
 }
 
-/// Notes what the extension says until it closes its side.
+/// Records the frames of the extension until it closes its output.
 pub(super) async fn watch_frames<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<ExtensionRecord>) {
     let mut lines = LineReader::new(reader, MAX_RESULT_LINE);
     while let Ok(Some(line)) = lines.next().await {

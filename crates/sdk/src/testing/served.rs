@@ -11,18 +11,18 @@ use tokio::sync::{Mutex, watch};
 use super::seen::ExtensionRecord;
 use crate::service::HostError;
 
-/// Says what comes of a call.
+/// Returns the result of a call.
 pub(super) type ServiceHandler = Arc<dyn Fn(&str, Value) -> Result<String, HostError> + Send + Sync>;
 
-/// The extension's input, until the test hangs up.
+/// The extension's input, until the test closes it.
 pub(super) type ExtensionInput = Arc<Mutex<Option<WriteHalf<DuplexStream>>>>;
 
-/// A host that does not do such things.
+/// Simulates a host without services.
 pub(super) fn unavailable_services() -> ServiceHandler {
     Arc::new(|call, _| Err(HostError::Unavailable { reason: format!("no {call} in this test") }))
 }
 
-/// Answers all calls, one after the other, until the extension is gone.
+/// Answers all calls, one after the other, until the extension has ended.
 pub(super) async fn serve(
     seen: watch::Sender<ExtensionRecord>,
     input: ExtensionInput,
@@ -37,7 +37,7 @@ pub(super) async fn serve(
         let line = codec::encode(&frame).expect("every host frame has a JSON form");
         seen.send_modify(|seen| seen.record_sent(line.trim_end()));
         if let Some(pipe) = input.lock().await.as_mut() {
-            // An extension that is gone wants no result.
+            // An extension that has ended needs no result.
             _ = pipe.write_all(line.as_bytes()).await;
         }
     }

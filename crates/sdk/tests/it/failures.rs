@@ -1,4 +1,5 @@
-//! Handlers that panic, fail or are missing: answered for, once, and survived.
+//! Handlers that panic, fail or are missing: each request is answered once, and the extension
+//! continues.
 
 use haft_sdk::testing::Harness;
 use haft_sdk::{
@@ -11,7 +12,7 @@ fn boom<T>() -> T {
     panic!("boom")
 }
 
-/// Every handler panics, before or inside its future.
+/// All handlers panic, before or inside their future.
 fn panicking() -> Extension {
     Extension::new("panicking", "1.0.0")
         .command("c", "", |_, _| async { boom::<Response>() })
@@ -24,7 +25,7 @@ fn panicking() -> Extension {
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
 }
 
-/// Every handler returns an error.
+/// All handlers return an error.
 fn failing() -> Extension {
     Extension::new("failing", "1.0.0")
         .command("c", "", |_, _| async { Err::<Response, _>("boom") })
@@ -62,17 +63,17 @@ async fn ask_everything(harness: &Harness, reason: &str) {
 }
 
 #[tokio::test]
-async fn panics_are_answered_and_survived() {
+async fn panics_are_answered() {
     check(panicking(), "handler panicked: boom").await;
 }
 
 #[tokio::test]
-async fn errors_are_answered_and_survived() {
+async fn errors_are_answered() {
     check(failing(), "boom").await;
 }
 
 #[tokio::test]
-async fn what_was_never_registered_is_refused_by_name() {
+async fn unregistered_names_are_rejected() {
     let harness = Harness::start(Extension::new("empty", "1.0.0")).await;
     assert_eq!(harness.command("c", "").await, Response::error("this extension has no command \"c\""));
     assert_eq!(harness.tool("t", json!({})).await, ToolResult::error("this extension has no tool \"t\""));
@@ -83,7 +84,7 @@ async fn what_was_never_registered_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn every_question_is_answered_exactly_once() {
+async fn every_request_is_answered_exactly_once() {
     let harness = Harness::start(panicking()).await;
     let asked = ["command_invoked", "tool_call", "event_intercept"].into_iter().cycle().enumerate().take(300);
     for (id, kind) in asked {

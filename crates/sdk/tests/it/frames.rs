@@ -1,4 +1,4 @@
-//! Lines at the edges: large, odd, unknown, broken.
+//! Unusual lines: large, odd, unknown, broken.
 
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ fn extension() -> Extension {
 }
 
 #[tokio::test]
-async fn eight_mebibytes_come_in_and_go_out() {
+async fn frames_of_eight_mebibytes_pass() {
     let harness = Harness::start(extension()).await;
     let text = "y".repeat(8 * MIB - 200);
     assert_eq!(
@@ -47,7 +47,7 @@ async fn eight_mebibytes_come_in_and_go_out() {
 }
 
 #[tokio::test]
-async fn an_answer_the_host_would_not_take_is_an_error_instead() {
+async fn oversized_response_becomes_an_error() {
     let harness = Harness::start(extension()).await;
     let result = harness.tool("fill", json!({"bytes": 9 * MIB})).await;
     let expect = "tool_result of 9437253 bytes is longer than the host's limit of 8388608";
@@ -59,7 +59,7 @@ async fn an_answer_the_host_would_not_take_is_an_error_instead() {
 }
 
 #[tokio::test]
-async fn the_limits_are_the_hosts() {
+async fn limits_come_from_the_host() {
     let limits = haft_protocol::ext::Limits { max_result_line: 200, ..Default::default() };
     let harness =
         Harness::start_with(extension(), HostInfo { limits: Some(Box::new(limits)), ..host_info() }).await;
@@ -68,7 +68,7 @@ async fn the_limits_are_the_hosts() {
 }
 
 #[tokio::test]
-async fn the_sandbox_is_told() {
+async fn sandbox_level_is_available() {
     for level in [None, Some("strict".to_owned())] {
         let extension =
             Extension::new("told", "1.0.0").tool("level", "", |_: NoArgs, host: Host| async move {
@@ -81,7 +81,7 @@ async fn the_sandbox_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_granted_and_what_is_not_is_told() {
+async fn grants_and_rejections_are_available() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&told);
     let extension = Extension::new("told", "1.0.0")
@@ -120,7 +120,7 @@ async fn images_are_encoded() {
 }
 
 #[tokio::test]
-async fn odd_lines_do_no_harm() {
+async fn unusual_lines_are_harmless() {
     let harness = Harness::start(extension()).await;
     let opening = harness.transcript().len();
     for line in [

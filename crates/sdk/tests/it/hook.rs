@@ -1,4 +1,4 @@
-//! Process hooks in memory: what each decision is on the wire, and what haft makes of it.
+//! Process hooks in memory: the wire form of each decision, and its meaning for haft.
 
 use haft_sdk::RawJson;
 use haft_sdk::hook::{
@@ -21,13 +21,13 @@ const CALLS: &str = r#"{"jsonrpc":"2.0","id":2,"method":"hook.before_llm","param
 {"jsonrpc":"2.0","id":6,"method":"hook.approve_tool","params":{"meta":{"TurnID":"turn-1"},"tool":"bash","arguments":{"command":"rm -rf /"}}}
 "#;
 
-/// What a hook replies to [`CALLS`], in the order of the calls.
+/// Returns the replies of a hook to [`CALLS`], in the order of the calls.
 #[track_caller]
 fn replies(hook: Hook) -> Vec<String> {
     said(hook, CALLS)
 }
 
-/// What a hook replies to these lines, by id.
+/// Returns the replies of a hook to these lines, by id.
 #[track_caller]
 fn said(hook: Hook, lines: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -59,7 +59,7 @@ fn changing() -> Hook {
 }
 
 #[test]
-fn what_is_changed_is_sent_with_all_that_was_asked() {
+fn changes_are_sent_with_all_params() {
     let expect = [
         r#"{"jsonrpc":"2.0","id":2,"result":{"action":"modify","request":{"messages":[{"role":"user","content":"a < b","prompt_slot":7}],"meta":{"TurnID":"turn-1","Iteration":0,"New":1},"model":"claude-sonnet","options":{"max_tokens":8192,"temperature":0.7,"top_k":40},"tools":[{"type":"function","function":{"name":"echo","description":"echo text","parameters":{"type":"object"}}},{"type":"function","function":{"name":"late","description":"late","parameters":{"type":"object"}}}]}}}"#,
         r#"{"jsonrpc":"2.0","id":3,"result":{"action":"modify","response":{"meta":{"TurnID":"turn-1"},"model":"claude-sonnet","response":{"content":"Hi!?","finish_reason":"stop","new":[1],"tool_calls":[{"id":"tc-1","type":"function","function":{"name":"echo","arguments":"{}"}}]}}}}"#,
@@ -71,17 +71,17 @@ fn what_is_changed_is_sent_with_all_that_was_asked() {
 }
 
 #[test]
-fn a_hook_without_handlers_lets_everything_pass_and_approves_nothing() {
+fn hook_without_handlers_allows_all_but_approvals() {
     let replies = replies(Hook::new());
     for (id, reply) in (2..6).zip(&replies) {
         assert_eq!(*reply, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"continue"}}}}"#));
     }
-    let denied = r#"{"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"this hook approves nothing; take approve_tool out of its intercept"}}"#;
+    let denied = r#"{"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"this hook has no approve_tool handler; remove approve_tool from its intercept list"}}"#;
     assert_eq!(replies[4], denied);
 }
 
 #[test]
-fn nothing_changed_is_nothing_to_say() {
+fn unchanged_params_send_an_empty_reply() {
     let hook = Hook::new()
         .before_llm(|call| async move { RequestDecision::modify(call) })
         .after_llm(|call| async move { ResponseDecision::modify(call.response) })
@@ -93,7 +93,7 @@ fn nothing_changed_is_nothing_to_say() {
 }
 
 #[test]
-fn aborts_and_refusals_have_their_words() {
+fn aborts_and_denials_have_their_actions() {
     let hook = Hook::new()
         .before_llm(|_| async { RequestDecision::abort_turn("a") })
         .after_llm(|_| async { ResponseDecision::hard_abort("b") })
@@ -132,7 +132,7 @@ fn handlers_that_fail_or_panic_are_answered_with_an_error() {
 }
 
 #[test]
-fn lines_that_make_no_sense_are_answered_as_far_as_they_can_be() {
+fn invalid_lines_with_an_id_are_answered() {
     let lines = r#"garbage
 {"jsonrpc":"2.0","id":1,"method":"hook.after_dinner","params":{}}
 {"jsonrpc":"2.0","id":2,"params":{}}
@@ -153,7 +153,7 @@ fn lines_that_make_no_sense_are_answered_as_far_as_they_can_be() {
     assert_eq!(errors, [(1, -32601), (2, -32600), (3, -32602), (4, -32600), (5, -32602), (6, 0)]);
 }
 
-/// Adds a tool `weather` and answers it.
+/// Adds a tool `weather` and answers its calls.
 fn weather() -> Hook {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
@@ -170,7 +170,7 @@ fn weather() -> Hook {
 }
 
 #[tokio::test]
-async fn a_tool_of_its_own_is_offered_and_answered() {
+async fn own_tool_is_added_and_answered() {
     let harness = HookHarness::start(weather()).await;
     let LlmDecision::Modify(LlmEdit { model: None, messages: None, add_tools, options: None }) =
         harness.before_llm("hi", &["bash"]).await
@@ -196,14 +196,14 @@ async fn a_tool_of_its_own_is_offered_and_answered() {
 }
 
 #[tokio::test]
-async fn no_tool_is_offered_where_none_may_be() {
+async fn own_tool_is_not_added_to_a_final_request() {
     let harness = HookHarness::start(weather()).await;
     let last = BeforeLlm { graceful_terminal: true, ..BeforeLlm::default() };
     assert_eq!(harness.ask(last).await, Ok(LlmDecision::Continue));
 }
 
 #[tokio::test]
-async fn messages_model_and_options_are_what_the_handler_makes_of_them() {
+async fn handler_can_change_messages_model_and_options() {
     let hook = Hook::new().before_llm(|mut call| async move {
         call.model = "small".into();
         call.options.max_tokens = Some(100);
@@ -219,7 +219,7 @@ async fn messages_model_and_options_are_what_the_handler_makes_of_them() {
 }
 
 #[tokio::test]
-async fn a_long_conversation_is_not_sent_back_for_a_tool() {
+async fn long_conversation_is_omitted_from_the_reply() {
     let harness = HookHarness::start(weather()).await;
     let long = "x".repeat(2 * 1024 * 1024);
     assert!(matches!(harness.before_llm(&long, &[]).await, LlmDecision::Modify(_)));
@@ -228,7 +228,7 @@ async fn a_long_conversation_is_not_sent_back_for_a_tool() {
 }
 
 #[tokio::test]
-async fn a_reply_that_no_host_reads_is_not_sent() {
+async fn oversized_reply_becomes_an_error() {
     let hook = Hook::new()
         .before_tool(|_| async { ToolDecision::respond(HookToolResult::text("x".repeat(9 * 1024 * 1024))) });
     let harness = HookHarness::start(hook).await;
@@ -237,7 +237,7 @@ async fn a_reply_that_no_host_reads_is_not_sent() {
     assert!(error.message.contains("longer than the host's limit of 8388608"), "{error}");
 }
 
-/// A hook that keeps what it is told.
+/// A hook that stores its events.
 fn listening() -> (Hook, Arc<Mutex<Vec<HookEvent>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&told);
@@ -249,7 +249,7 @@ fn listening() -> (Hook, Arc<Mutex<Vec<HookEvent>>>) {
 }
 
 #[tokio::test]
-async fn events_of_all_dialects_are_one() {
+async fn events_of_all_dialects_are_equal() {
     let (hook, told) = listening();
     let harness = HookHarness::start(hook).await;
     let payload = json!({"Status": "completed", "Iterations": 2});
@@ -283,7 +283,7 @@ async fn events_of_all_dialects_are_one() {
 }
 
 #[tokio::test]
-async fn events_come_in_order_and_a_handler_that_panics_misses_one() {
+async fn events_arrive_in_order_despite_a_panic() {
     let (hook, told) = listening();
     let hook = hook.on_event(|event| async move { assert!(event.time != "2", "on purpose") });
     let harness = HookHarness::start(hook).await;
@@ -296,7 +296,7 @@ async fn events_come_in_order_and_a_handler_that_panics_misses_one() {
 }
 
 #[tokio::test]
-async fn hello_is_heard_before_anything_else_and_can_be_refused() {
+async fn hello_handler_runs_first_and_can_reject() {
     let hook = Hook::new().on_hello(|hello| async move {
         match hello.modes.contains(&HookMode::Approve) {
             true => Ok(()),
@@ -311,7 +311,7 @@ async fn hello_is_heard_before_anything_else_and_can_be_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_are_answered_as_they_are_done_and_all_at_the_end() {
+async fn calls_are_answered_when_done_and_all_at_the_end() {
     let hook = Hook::new().before_tool(|call| async move {
         let seconds = call.tool.parse().unwrap();
         // sleep: virtual time
@@ -342,7 +342,7 @@ fn refused(hook: Hook, expect: &str) {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_at_the_start() {
+fn invalid_registrations_are_rejected_at_the_start() {
     let gate = |hook: Hook| hook.before_tool(|_| async { ToolDecision::Continue });
     refused(gate(gate(Hook::new())), "before_tool has two handlers");
     let tool = |hook: Hook, name: &str, schema| {

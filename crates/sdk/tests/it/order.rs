@@ -1,4 +1,5 @@
-//! Who waits for whom: events for each other, tools and commands for nobody, intercepts for nothing.
+//! The order of handlers: events run one at a time, tools and commands in parallel, hooks without
+//! delay.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +9,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 #[tokio::test]
-async fn a_slow_event_handler_does_not_delay_an_intercept() {
+async fn slow_event_handler_does_not_delay_a_hook() {
     let release = Arc::new(Notify::new());
     let released = Arc::clone(&release);
     let extension = Extension::new("slow", "1.0.0")
@@ -31,7 +32,7 @@ async fn a_slow_event_handler_does_not_delay_an_intercept() {
 }
 
 #[tokio::test]
-async fn a_gap_is_heard_of_in_its_place_among_the_events() {
+async fn gap_is_handled_in_order_with_events() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let (events, gaps) = (Arc::clone(&log), Arc::clone(&log));
     let extension = Extension::new("log", "1.0.0")
@@ -79,7 +80,7 @@ async fn events_and_keys_are_handled_one_at_a_time_in_order() {
 }
 
 #[tokio::test]
-async fn tools_and_commands_run_beside_each_other() {
+async fn tools_and_commands_run_in_parallel() {
     let meeting = Arc::new(tokio::sync::Barrier::new(3));
     let (at_tool, at_command) = (Arc::clone(&meeting), Arc::clone(&meeting));
     let extension = Extension::new("meet", "1.0.0")

@@ -1,4 +1,4 @@
-//! A whole conversation, as it looks on the wire.
+//! A whole conversation on the wire.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use haft_sdk::{
 };
 use serde_json::json;
 
-/// One of everything.
+/// An extension with one registration of each kind.
 fn everything() -> Extension {
     Extension::new("all", "1.2.3")
         .command("hello", "say hi", |args, _host| async move { Response::prompt(format!("Greet {args}.")) })
@@ -140,7 +140,7 @@ async fn panels_and_notes() {
 }
 
 #[tokio::test]
-async fn an_extension_that_offers_nothing_says_hello_and_ready() {
+async fn empty_extension_sends_hello_and_ready() {
     let harness = Harness::start(Extension::new("quiet", "0.1.0")).await;
     insta::assert_snapshot!(harness.hang_up().await, @r#"
     ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
@@ -150,7 +150,7 @@ async fn an_extension_that_offers_nothing_says_hello_and_ready() {
 }
 
 #[tokio::test]
-async fn host_facts_reach_handlers() {
+async fn host_information_reaches_handlers() {
     let extension = || {
         Extension::new("facts", "1.0.0").command("facts", "", |_, host| async move {
             Response::display(format!("{} {}", host.info().await.model, host.data_dir().await.display()))
@@ -174,7 +174,7 @@ async fn host_facts_reach_handlers() {
 }
 
 #[tokio::test]
-async fn a_host_of_another_version_is_left() {
+async fn host_of_another_version_is_rejected() {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
     let serving = tokio::spawn(Extension::new("old", "1.0.0").serve_on(reader, writer));

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::{FOR_EVER, TICK};
 
-/// Tells a handler that waits to answer.
+/// Tells a waiting handler to answer.
 static RELEASED: Notify = Notify::const_new();
 
 pub(crate) fn run() -> ExitCode {

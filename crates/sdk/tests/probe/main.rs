@@ -10,10 +10,10 @@ use haft_sdk::{
     Extension, Host, NoArgs, NoteLevel, Response, ToolCallDecision, ToolResult, TurnStartDecision,
 };
 
-/// Longer than the test lasts: what waits for such a handler fails the test.
+/// Longer than the test: a test that waits for such a handler fails.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
-/// As short as a sleep can be that is one.
+/// The shortest real sleep.
 const TICK: Duration = Duration::from_millis(1);
 
 fn main() -> ExitCode {
@@ -66,7 +66,7 @@ fn extension() -> ExitCode {
         .run()
 }
 
-/// What tokio refuses, because it would wait for itself.
+/// Triggers the case that tokio rejects, because it would deadlock.
 fn sleep_in_a_runtime() {
     tokio::runtime::Handle::current().block_on(tokio::time::sleep(TICK)); // sleep: the shortest that is one
 }

@@ -1,4 +1,4 @@
-//! One connection: reads a request, plays a scenario, notices the client hanging up.
+//! One connection: reads a request, plays a scenario, and notices when the client disconnects.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{AnswerFault, RecordedRequest, Scenario, SharedServer, WireFormat, ss
 #[cfg(target_os = "linux")]
 use crate::PATIENCE;
 
-/// Serves one request and closes: each request of a client is a connection of its own.
+/// Serves one request and closes the connection; each request uses a new connection.
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<SharedServer>) {
     let Ok(Some(request)) = read_request(&mut stream).await else { return };
     if request.method != "POST" {
@@ -44,13 +44,13 @@ fn next_scenario(shared: &SharedServer, request: &RecordedRequest) -> Scenario {
             None => next = state.next(shared.wire, request),
         }
     });
-    next.unwrap_or_else(|| refused("the model server has no scenario left"))
+    next.unwrap_or_else(|| refused("the model server has no more scenarios"))
 }
 
-/// A `GET` with a key that contains this is refused.
+/// A `GET` with a key that contains this text is rejected.
 const REFUSED: &str = "refused";
 
-/// Returns the list of models, in the way of its API.
+/// Returns the list of models in the format of the API.
 fn models(wire: WireFormat) -> &'static str {
     match wire {
         WireFormat::Anthropic | WireFormat::OpenAiChat | WireFormat::OpenAiResponses => {
@@ -61,7 +61,7 @@ fn models(wire: WireFormat) -> &'static str {
     }
 }
 
-/// Plays the scenario; an error is a client that hung up.
+/// Plays the scenario; an error means that the client disconnected.
 async fn play_scenario(
     stream: &mut TcpStream,
     shared: &SharedServer,
@@ -117,7 +117,7 @@ async fn play_stream(
     }
     match scenario.fault {
         Some(AnswerFault::Reset) => {
-            // The pieces before must have been read, else the reset overtakes them in the client's buffer.
+            // The client must have read the previous pieces, or the reset would discard them.
             until_read(stream).await?;
             stream.set_zero_linger()
         }
@@ -126,13 +126,14 @@ async fn play_stream(
     }
 }
 
-/// Waits until the client has read everything, by the word of the system: no bytes wait at either end.
+/// Waits until the client has read everything: the kernel reports empty queues at both ends.
 #[cfg(target_os = "linux")]
 async fn until_read(stream: &TcpStream) -> io::Result<()> {
     let ports = [stream.local_addr()?.port(), stream.peer_addr()?.port()];
     let waits = || {
         let sockets = std::fs::read_to_string("/proc/self/net/tcp").unwrap_or_default();
-        // Number, local and remote address, state, queues: `0: 0100007F:1F90 0100007F:C350 01 00000000:0000002A`.
+        // Fields: number, local and remote address, state, queues, for example `0: 0100007F:1F90 0100007F:C350 01
+        // 00000000:0000002A`.
         sockets.lines().any(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let port = |at: usize| {
@@ -146,22 +147,22 @@ async fn until_read(stream: &TcpStream) -> io::Result<()> {
     };
     let read = async {
         while waits() {
-            // sleep: looks again
+            // sleep: polls again
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     Ok(tokio::time::timeout(PATIENCE, read).await?)
 }
 
-/// Gives the client time to read everything, where the system does not tell.
+/// Gives the client time to read everything, on systems that do not report their queues.
 #[cfg(not(target_os = "linux"))]
 async fn until_read(_: &TcpStream) -> io::Result<()> {
-    // sleep: there is no event to wait for
+    // sleep: no event reports this
     tokio::time::sleep(Duration::from_secs(1)).await;
     Ok(())
 }
 
-/// Waits for the client to go; always an error, since nothing else is expected of it.
+/// Waits until the client disconnects. Always returns an error, because the client must not send more.
 async fn wait_for_hang_up(stream: &mut TcpStream) -> io::Result<()> {
     let mut byte = [0_u8; 1];
     loop {
@@ -174,7 +175,7 @@ async fn wait_for_hang_up(stream: &mut TcpStream) -> io::Result<()> {
 async fn pause_or_hung_up(stream: &mut TcpStream, pause: Duration) -> io::Result<()> {
     tokio::select! {
         gone = wait_for_hang_up(stream) => gone,
-        // sleep: the scenario says how slow the server is
+        // sleep: the scenario's delay
         () = tokio::time::sleep(pause) => Ok(()),
     }
 }
@@ -205,7 +206,7 @@ async fn read_request(stream: &mut TcpStream) -> io::Result<Option<RecordedReque
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
         }
-        // A client that speaks TLS to this plain server must not wait for it to be answered.
+        // A client that speaks TLS to this plain server must get an answer.
         if stream.read_buf(&mut bytes).await? == 0 || !bytes.first().is_some_and(u8::is_ascii_uppercase) {
             return Ok(None);
         }

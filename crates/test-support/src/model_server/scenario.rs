@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// One answer: its blocks, how it is cut, and what goes wrong.
+/// One answer: its blocks, its chunk boundaries and its fault.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     pub(crate) blocks: Vec<AnswerBlock>,
@@ -13,12 +13,12 @@ pub struct Scenario {
     pub(crate) fault: Option<AnswerFault>,
 }
 
-/// A piece of an answer.
+/// A block of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerBlock {
     /// Text.
     Text(String),
-    /// Reasoning, with what only the provider can read: a signature or encrypted content.
+    /// Reasoning, with a part that only the provider can read: a signature or encrypted content.
     Thinking {
         /// The readable part.
         text: String,
@@ -31,12 +31,12 @@ pub enum AnswerBlock {
         id: String,
         /// The tool.
         name: String,
-        /// The arguments' text, as the model wrote it; need not be JSON.
+        /// The text of the arguments as the model wrote it, not necessarily JSON.
         args: String,
     },
 }
 
-/// Token counts as the provider would count them.
+/// Token counts in the provider's usage report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenCounts {
     /// Input that was not cached.
@@ -63,22 +63,22 @@ pub enum AnswerFault {
         /// The message in the body.
         message: String,
     },
-    /// An error event after status 200, behind the blocks.
+    /// An error event after status 200 and the blocks.
     ErrorEvent {
         /// The provider's code.
         code: String,
         /// The provider's message.
         message: String,
     },
-    /// A TCP reset behind the blocks.
+    /// A TCP reset after the blocks.
     Reset,
-    /// A well-formed HTTP end behind the blocks, without the event that ends an answer.
+    /// A well-formed HTTP end after the blocks, without the event that ends an answer.
     NoFinalEvent,
-    /// Nothing more behind the blocks, the connection stays open.
+    /// No more data after the blocks; the connection stays open.
     Hang,
-    /// No answer at all, not even a status.
+    /// No answer, not even a status.
     Silent,
-    /// A page instead of a stream, as a captive portal or a wrong path gives.
+    /// An HTML page instead of a stream, as from a captive portal or a wrong path.
     Html,
 }
 
@@ -89,7 +89,7 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// An empty answer, cut every 37 bytes, with usage 11 in and 7 out.
+    /// Creates an empty answer, cut every 37 bytes, with a usage of 11 input and 7 output tokens.
     pub fn new() -> Self {
         Self {
             blocks: Vec::new(),
@@ -101,12 +101,12 @@ impl Scenario {
         }
     }
 
-    /// An answer of one text.
+    /// Creates an answer of one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new().say(text)
     }
 
-    /// A status instead of an answer.
+    /// Creates a status instead of an answer.
     pub fn status(status: u16, code: &str, message: &str) -> Self {
         Self::new().fault(AnswerFault::Status {
             status,
@@ -116,7 +116,7 @@ impl Scenario {
         })
     }
 
-    /// A 429 with a `retry-after` header.
+    /// Creates a 429 with a `retry-after` header.
     pub fn rate_limited(retry_after: &str) -> Self {
         Self::new().fault(AnswerFault::Status {
             status: 429,
@@ -138,7 +138,7 @@ impl Scenario {
         self
     }
 
-    /// Adds a tool call; `args` is sent as it is.
+    /// Adds a tool call; `args` is sent unchanged.
     pub fn tool(mut self, id: &str, name: &str, args: &str) -> Self {
         self.blocks.push(AnswerBlock::Tool {
             id: id.to_owned(),
@@ -154,7 +154,7 @@ impl Scenario {
         self
     }
 
-    /// The answer ends at the output limit.
+    /// Makes the answer end at the output limit.
     pub fn out_of_tokens(mut self) -> Self {
         self.stop = Some("length");
         self
@@ -166,13 +166,13 @@ impl Scenario {
         self
     }
 
-    /// Waits between two pieces.
+    /// Waits this long between two pieces.
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    /// Lets something go wrong.
+    /// Adds a fault.
     pub fn fault(mut self, fault: AnswerFault) -> Self {
         self.fault = Some(fault);
         self

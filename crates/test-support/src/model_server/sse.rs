@@ -1,4 +1,4 @@
-//! Scenarios as server-sent events, one module a dialect.
+//! Encodes scenarios as event streams, with one module for each format.
 
 mod anthropic;
 mod chat;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{Scenario, WireFormat};
 
-/// Pieces that text is streamed in, in characters; odd, so that escapes in tool arguments are split.
+/// The length in characters of streamed pieces of text; odd, so that escapes in tool arguments are split.
 const TEXT_PIECE: usize = 5;
 const ARGS_PIECE: usize = 3;
 
-/// The whole event stream of a scenario, up to its fault.
+/// Returns the complete event stream of a scenario, up to its fault.
 pub(super) fn stream_body(wire: WireFormat, model: &str, scenario: &Scenario) -> String {
     match wire {
         WireFormat::Anthropic => anthropic::body(model, scenario),
@@ -25,11 +25,11 @@ pub(super) fn stream_body(wire: WireFormat, model: &str, scenario: &Scenario) ->
     }
 }
 
-/// The body of a failed request.
+/// Returns the body of a failed request.
 pub(super) fn error_body(wire: WireFormat, code: &str, message: &str) -> String {
     match wire {
         WireFormat::Anthropic => json!({"type": "error", "error": {"type": code, "message": message}}),
-        // The code of HTTP, which the client sees anyway, is left out.
+        // The HTTP code is omitted; the client has it from the status line.
         WireFormat::Gemini => json!({"error": {"message": message, "status": code.to_uppercase()}}),
         WireFormat::Ollama => json!({ "error": message }),
         WireFormat::OpenAiChat | WireFormat::OpenAiResponses => {
@@ -39,7 +39,7 @@ pub(super) fn error_body(wire: WireFormat, code: &str, message: &str) -> String 
     .to_string()
 }
 
-/// An event with a name, as Anthropic and Responses send it; the name is the data's `type`.
+/// Appends an event with a name, as Anthropic and Responses send it; the name is the data's `type`.
 fn push_named_event(out: &mut String, data: &Value) {
     let name = data.get("type").and_then(Value::as_str).unwrap_or("message");
     out.push_str(&format!("event: {name}\ndata: {data}\n\n"));

@@ -1,4 +1,4 @@
-//! Answers to requests that do not fit the window: the model's window, and answers that are made up on the spot.
+//! The model's context window: rejects requests that do not fit, and computes answers on demand.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{AnswerBlock, RecordedRequest, Scenario, ServerState, TokenCounts, WireFormat};
 
-/// Makes up answers.
+/// Computes answers to requests without a scenario.
 #[derive(Default)]
 pub(crate) struct AnswerSource(Option<Box<AnswerFn>>);
 
@@ -25,7 +25,7 @@ impl fmt::Debug for AnswerSource {
 }
 
 impl ServerState {
-    /// The answer to a request with a proper transcript; none when there is none left.
+    /// Returns the answer to a valid request, or `None` if no answer is left.
     pub(super) fn next(&mut self, wire: WireFormat, request: &RecordedRequest) -> Option<Scenario> {
         let counted = self.window.map(|window| (window, input_tokens(&request.body)));
         if let Some(refused) =
@@ -46,10 +46,10 @@ impl ServerState {
     }
 }
 
-/// Fields of a request that hold what is said, in one dialect or the other.
+/// Fields of a request that hold messages, in any of the formats.
 const SAID: &[&str] = &["system", "messages", "instructions", "input", "systemInstruction", "contents"];
 
-/// The number of tokens a request has. Tools count as they are written; of all else, only its texts.
+/// Counts the tokens of a request: tools by their JSON, everything else by its texts.
 fn input_tokens(body: &Value) -> u64 {
     let said: usize = SAID.iter().filter_map(|field| body.get(field)).map(text_len).sum();
     let tools = body.get("tools").map_or(0, |tools| tools.to_string().len());
@@ -74,12 +74,12 @@ fn text_len(value: &Value) -> usize {
     }
 }
 
-/// More than a fourth of the bytes, as real ones count with code.
+/// Counts a little more than one token for four bytes, like real tokenizers with code.
 fn token_count(bytes: usize) -> u64 {
     (bytes as u64 * 11).div_ceil(40)
 }
 
-/// Returns the provider's refusal of a request that does not fit, with the answer that it asks for.
+/// Returns the provider's error for a request that, with the requested answer, does not fit the window.
 fn overflow_refusal(wire: WireFormat, body: &Value, input: u64, window: u64) -> Option<Scenario> {
     let asked = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let answer = asked.iter().find_map(|field| body.get(field)?.as_u64()).unwrap_or(0);
@@ -145,11 +145,15 @@ mod tests {
                 assert_eq!((answer.tokens.input, answer.tokens.output), (110, 110));
             }
         }
-        assert_eq!(state.scenarios.len(), usize::from(expect.is_some()), "a refusal takes no scenario");
+        assert_eq!(
+            state.scenarios.len(),
+            usize::from(expect.is_some()),
+            "a rejected request must not take a scenario"
+        );
     }
 
     #[test]
-    fn a_request_that_does_not_fit_is_refused_in_the_words_of_the_provider() {
+    fn rejects_overlong_requests_with_provider_message() {
         let said = |field: &str| json!({"model": "m", field: [{"content": [{"text": "x".repeat(400)}]}]});
         let asking = |tokens: u64| {
             let mut body = said("messages");

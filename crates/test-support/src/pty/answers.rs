@@ -1,31 +1,31 @@
-//! Services of a terminal for its program beside showing text: it answers, and is told titles and the like.
+//! The terminal's answers to its program, and the commands that change its title, clipboard and bell.
 
 use vt100::{Callbacks, Screen};
 
-/// The commands for the terminal beside its text.
+/// The commands for the terminal, apart from text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TerminalCommands {
-    /// Titles of the window, in order.
+    /// The window titles in order.
     pub titles: Vec<String>,
-    /// The texts that were copied to the clipboard: for which one, and the text in base64.
+    /// The texts copied to the clipboard: the name of the clipboard, and the text in base64.
     pub copied: Vec<(String, String)>,
-    /// The number of times that the bell rang.
+    /// The number of bells.
     pub bells: usize,
 }
 
-/// Answers the program's questions as a terminal does.
+/// Answers the program's queries as a terminal does.
 #[derive(Debug, Default)]
 pub(super) struct TerminalResponder {
-    /// Does it answer at all?
+    /// True if the terminal answers at all.
     pub(super) deaf: bool,
-    /// The background that it reports, as `rgb:0000/0000/0000`; without it, it reports nothing.
+    /// The background that the terminal reports, as `rgb:0000/0000/0000`; without one there is no answer.
     pub(super) background: Option<String>,
-    /// Does it know the keyboard protocol of kitty?
+    /// True if the terminal supports kitty's keyboard protocol.
     pub(super) kitty: bool,
     pub(super) told: TerminalCommands,
-    /// The bytes that are typed next.
+    /// The bytes to type next.
     pub(super) due: Vec<u8>,
-    /// A synchronized update has begun and not ended.
+    /// True within a synchronized update.
     pub(super) in_frame: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The scene: secrets, projects and programs of a user that a sandbox shall keep away.
+//! The scene: secrets, projects and programs of a user that a sandbox must protect.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::{PROBES, ProbeConfinement, ProbeOutcome};
 
-/// Everything that is there, below one directory. Dropping it ends its process; the directory is the caller's.
+/// All files, sockets and processes of the scene, below one directory. Dropping the scene ends its process; the caller
+/// owns the directory.
 #[derive(Debug)]
 pub struct SandboxScene {
     dir: PathBuf,
@@ -21,23 +22,23 @@ pub struct SandboxScene {
     _open: (TcpListener, UnixListener, UnixListener, UnixDatagram),
 }
 
-/// The outcome of one probe, and whether it is the expected one.
+/// The outcome of one probe, compared with the expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeVerdict {
     /// The probe.
     pub name: &'static str,
-    /// None when it is as expected; otherwise what is wrong.
+    /// The difference from the expectation; `None` for the expected outcome.
     pub wrong: Option<String>,
-    /// It could not be tried, and why.
+    /// The reason why the probe could not run.
     pub skipped: Option<String>,
 }
 
 impl SandboxScene {
-    /// Builds it below an empty directory, which must not be below a directory that every sandbox may read.
+    /// Builds the scene in an empty directory, which must not be below a directory that every sandbox may read.
     ///
     /// # Errors
-    /// When something cannot be made.
-    #[expect(clippy::disallowed_methods, reason = "another program of the user")]
+    /// Returns an error if a part of the scene cannot be created.
+    #[expect(clippy::disallowed_methods, reason = "starts another program of the user")]
     pub fn new(dir: &Path) -> io::Result<Self> {
         for part in ["data", "data-of-other", "granted", "home", "workspace/.git/hooks"] {
             fs::create_dir_all(dir.join(part))?;
@@ -75,7 +76,7 @@ impl SandboxScene {
         Ok(scene)
     }
 
-    /// The argument of `sandbox-probe`.
+    /// Returns the argument of `sandbox-probe`.
     pub fn facts(&self) -> String {
         self.facts.to_string()
     }
@@ -90,7 +91,7 @@ impl SandboxScene {
         self.dir.join("granted")
     }
 
-    /// Compares the output with the expected one.
+    /// Compares the output of `sandbox-probe` with the expected outcomes.
     pub fn judge_output(output: &str, column: ProbeConfinement) -> Vec<ProbeVerdict> {
         PROBES
             .iter()
@@ -106,7 +107,7 @@ impl Drop for SandboxScene {
     }
 }
 
-/// Returns the text behind the name of a probe.
+/// Returns the text after the name of a probe.
 fn probe_result<'a>(output: &'a str, name: &str) -> Option<&'a str> {
     output
         .lines()
@@ -117,7 +118,7 @@ fn probe_result<'a>(output: &'a str, name: &str) -> Option<&'a str> {
 fn judge_probe(name: &'static str, said: Option<&str>, expect: ProbeOutcome) -> ProbeVerdict {
     let mut verdict = ProbeVerdict { name, wrong: None, skipped: None };
     let Some(said) = said else {
-        verdict.wrong = Some("said nothing".to_owned());
+        verdict.wrong = Some("printed no result".to_owned());
         return verdict;
     };
     if let Some(reason) = said.strip_prefix("skip ") {
@@ -126,12 +127,12 @@ fn judge_probe(name: &'static str, said: Option<&str>, expect: ProbeOutcome) -> 
     }
     let came = parse_outcome(said);
     if expect != ProbeOutcome::Any && came != Some(expect) {
-        verdict.wrong = Some(format!("expected {expect:?}, and it is {said}"));
+        verdict.wrong = Some(format!("expected {expect:?}, but the outcome is {said}"));
     }
     verdict
 }
 
-/// Returns the outcome that `ok` or the number of an error means.
+/// Parses `ok` or an error number.
 fn parse_outcome(said: &str) -> Option<ProbeOutcome> {
     if said == "ok" {
         return Some(ProbeOutcome::Works);

@@ -1,5 +1,5 @@
-//! The actions of a terminal that haft's own output may cause: a list of functions, by final byte, parameters and
-//! place. Anything else is found, also a function of the list where haft does not write it.
+//! The terminal actions that haft's own output may cause: a list of functions by final byte, parameters and position.
+//! Any other action is reported, and so is a listed function in a position where haft does not write it.
 
 mod pictures;
 mod strip;
@@ -9,29 +9,29 @@ use super::is_deceptive;
 /// The kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputKind {
-    /// Nothing, or one frame of the interactive mode on a screen of so many columns and rows.
+    /// Nothing, or one frame of the interactive mode on a screen of this many columns and rows.
     Frame(u16, u16),
-    /// The same on a terminal that shows images, with some of them.
+    /// Like `Frame`, on a terminal that shows images, with some images.
     Pictures(u16, u16),
-    /// Nothing, or one frame at the end of the terminal's own screen, so many columns wide: rows that are printed, and so
-    /// many others below them. So many stood there before.
+    /// Nothing, or one frame of the inline mode at the end of the normal screen: printed rows and the drawn rows below
+    /// them.
     Inline {
-        /// Columns of both.
+        /// The columns of the screen.
         columns: u16,
         /// The rows that are drawn.
         rows: u16,
         /// The rows that were drawn before.
         before: u16,
     },
-    /// The text that takes so many drawn rows from the terminal's own screen.
+    /// The text that removes this many drawn rows of the inline mode.
     InlineRemoval(u16),
-    /// Rows for the normal screen, each ended.
+    /// Rows for the normal screen, each with a line end.
     Rows,
-    /// Lines where nothing is drawn: no function at all.
+    /// Lines of plain text without any function.
     Lines,
     /// The window's title.
     Title,
-    /// Text for the clipboard, plain or once more for tmux.
+    /// Text for the clipboard, plain or wrapped for tmux.
     Clipboard,
 }
 
@@ -67,63 +67,63 @@ pub fn forbidden_actions(bytes: &[u8], written: OutputKind) -> Vec<String> {
         OutputKind::Frame(..) | OutputKind::Inline { .. } | OutputKind::InlineRemoval(_) | OutputKind::Rows
     );
     if has_pens {
-        // A sequence that is cut off by the next one does nothing, and nobody wrote it.
+        // A parser drops a sequence that the next one interrupts, so escapes are counted separately.
         let escapes = bytes.iter().filter(|byte| **byte == 0x1b).count();
         let functions = deeds.iter().filter(|deed| deed.is_function()).count();
-        found.extend((escapes != functions).then(|| "an escape that begins nothing".to_owned()));
+        found.extend((escapes != functions).then(|| "an escape without a sequence".to_owned()));
     }
     found.extend(bytes.contains(&0x7f).then(|| "execute 0x7f".to_owned()));
-    found.extend(is_deceptive(&shown).then(|| "deceives".to_owned()));
-    // In the middle of something, it would not show this.
+    found.extend(is_deceptive(&shown).then(|| "deceive the reader".to_owned()));
+    // After an unfinished sequence, this character would not be shown.
     let before = deeds.len();
     let mut heard = ActionLog { deeds: std::mem::take(&mut deeds), shown: String::new() };
     parser.advance(&mut heard, b"X");
     found.extend(
-        (heard.shown != "X" || heard.deeds.len() > before + 1).then(|| "swallow what follows".into()),
+        (heard.shown != "X" || heard.deeds.len() > before + 1).then(|| "swallow the following text".into()),
     );
     found
 }
 
-/// One thing that a terminal does.
+/// One action of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TerminalAction {
     /// Shows characters.
     Show,
-    /// A synchronized update begins, or ends.
+    /// A synchronized update begins or ends.
     Begin,
     End,
-    /// The cursor is not seen, or is.
+    /// The cursor is hidden or shown.
     Hide,
     Unhide,
-    /// The screen is cleared; what of it is below the cursor; what of the row is behind it.
+    /// The screen, the part below the cursor, or the rest of the row is cleared.
     Clear,
     ClearBelow,
     ClearRow,
-    /// The cursor goes to a row and a column, from 1.
+    /// The cursor goes to a row and a column, counted from 1.
     Go(u16, u16),
-    /// It goes so many rows up, or down, or to a column, from 1.
+    /// The cursor goes up or down by rows, or to a column counted from 1.
     Up(u16),
     Down(u16),
     Column(u16),
-    /// Everything is written like this from here on; whether nothing is special about it.
+    /// The style of the following text; true for the default style.
     Pen(bool),
     /// `\r`
     Return,
     /// `\n`
     Newline,
-    /// A command, its parameters, and whether BEL ended it.
+    /// An operating system command: its parameters, and true if BEL ended it.
     Command(Vec<Vec<u8>>, bool),
     /// `ESC \`
     Terminator,
-    /// The passing on of tmux, byte by byte.
+    /// A pass-through sequence for tmux, byte by byte.
     Pass,
     Passed(u8),
-    /// Whatever else.
+    /// Any other action.
     Other(String),
 }
 
 impl TerminalAction {
-    /// True if it is one of the control sequences of the list.
+    /// True for the control sequences on the list.
     fn is_function(&self) -> bool {
         match self {
             Self::Begin
@@ -152,7 +152,7 @@ impl TerminalAction {
 #[derive(Default)]
 struct ActionLog {
     deeds: Vec<TerminalAction>,
-    /// The text, with a blank where the cursor goes elsewhere.
+    /// The text, with a blank where the cursor moves.
     shown: String,
 }
 
@@ -242,7 +242,7 @@ impl vte::Perform for ActionLog {
     }
 }
 
-/// True if these are modifiers in their order, then a colour for letters, then one for the ground: each once at most.
+/// True if these are modifiers in order, then a foreground color, then a background color, each at most once.
 fn is_pen(mut numbers: &[u16]) -> bool {
     let mut before = 0;
     while let [modifier @ 1..=9, rest @ ..] = numbers {
@@ -254,7 +254,7 @@ fn is_pen(mut numbers: &[u16]) -> bool {
     without_color(without_color(numbers, 30), 40).is_empty()
 }
 
-/// Returns the numbers behind the color, where there is one.
+/// Returns the numbers after the color, if there is one.
 fn without_color(numbers: &[u16], base: u16) -> &[u16] {
     match numbers {
         [special, 2, 0..=255, 0..=255, 0..=255, rest @ ..] if *special == base + 8 => rest,
@@ -265,10 +265,10 @@ fn without_color(numbers: &[u16], base: u16) -> &[u16] {
     }
 }
 
-/// A frame: `Begin Hide? (Pen Clear)? cells (Go Unhide)? End`.
+/// Checks a frame: `Begin Hide? (Pen Clear)? cells (Go Unhide)? End`.
 fn check_frame(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String> {
     let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else {
-        let what = if deeds.is_empty() { None } else { Some("not one frame".to_owned()) };
+        let what = if deeds.is_empty() { None } else { Some("not exactly one frame".to_owned()) };
         return what.into_iter().collect();
     };
     let inner = inner.strip_prefix(&[TerminalAction::Hide]).unwrap_or(inner);
@@ -283,7 +283,7 @@ fn check_frame(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String>
         if let TerminalAction::Go(row, column) = deed
             && !inside(*row, *column)
         {
-            found.push(format!("to row {row}, column {column}"));
+            found.push(format!("cursor to row {row}, column {column}, outside the screen"));
         }
     }
     for deed in cells {
@@ -291,23 +291,24 @@ fn check_frame(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String>
             deed,
             TerminalAction::Show | TerminalAction::Go(..) | TerminalAction::Pen(_) | TerminalAction::Other(_)
         ) {
-            found.push(format!("{deed:?} among cells"));
+            found.push(format!("{deed:?} between cells"));
         }
     }
-    // What is written must begin somewhere, and leave no colour behind.
+    // The text must begin at a known position and reset its colors.
     let begins = matches!(cells.first(), None | Some(TerminalAction::Go(..)));
-    found.extend((!begins).then(|| "cells nobody knows where".to_owned()));
+    found.extend((!begins).then(|| "cells at an unknown position".to_owned()));
     found.extend(leaves_color(cells));
     found
 }
 
-/// Returns a color that these leave for the text behind them.
+/// Returns an error if the style is not reset at the end.
 fn leaves_color(deeds: &[TerminalAction]) -> Option<String> {
     let last = deeds.iter().rev().find(|deed| matches!(deed, TerminalAction::Pen(_)));
-    (last == Some(&TerminalAction::Pen(false))).then(|| "leave a colour".to_owned())
+    (last == Some(&TerminalAction::Pen(false))).then(|| "leave a color".to_owned())
 }
 
-/// Rows: letters and pens, each row ended by `\r\n`.
+/// Checks rows: letters and pens, with `\r
+/// ` at the end of each row.
 fn check_rows(deeds: &[TerminalAction]) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = deeds;
@@ -316,36 +317,35 @@ fn check_rows(deeds: &[TerminalAction]) -> Vec<String> {
             (TerminalAction::Return, [TerminalAction::Newline, after @ ..]) => after,
             (TerminalAction::Show | TerminalAction::Pen(_) | TerminalAction::Other(_), after) => after,
             (deed, after) => {
-                found.push(format!("{deed:?} among rows"));
+                found.push(format!("{deed:?} between rows"));
                 after
             }
         };
     }
     let whole = deeds.is_empty() || deeds.ends_with(&[TerminalAction::Return, TerminalAction::Newline]);
-    found.extend((!whole).then(|| "a row without an end".to_owned()));
+    found.extend((!whole).then(|| "a row without a line end".to_owned()));
     found
 }
 
-/// Lines: text, tabs, and the newline that ends each. Looked at as bytes, since parsers pass over some of them.
+/// Checks lines: text, tabs, and a newline at the end of each. Checks bytes, because parsers skip some of them.
 fn check_lines(bytes: &[u8]) -> Vec<String> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return vec!["what is no text".to_owned()] };
+    let Ok(text) = std::str::from_utf8(bytes) else { return vec!["invalid UTF-8".to_owned()] };
     let controls = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     let mut found: Vec<String> = controls.map(|c| format!("execute {c:?}")).collect();
-    found.extend(text.lines().any(is_deceptive).then(|| "deceives".to_owned()));
-    found.extend((!text.is_empty() && !text.ends_with('\n')).then(|| "a row without an end".to_owned()));
+    found.extend(text.lines().any(is_deceptive).then(|| "deceive the reader".to_owned()));
+    found.extend((!text.is_empty() && !text.ends_with('\n')).then(|| "a row without a line end".to_owned()));
     found
 }
 
-/// A title: nothing but the command, and a text in it. Parsers pass over some of what is in a command, so the bytes are
-/// looked at.
+/// Checks a title: only the command, with a text in it. Checks bytes, because parsers skip parts of a command.
 fn check_title(deeds: &[TerminalAction], bytes: &[u8]) -> Vec<String> {
     let is_one = matches!(deeds, [TerminalAction::Command(..), TerminalAction::Terminator]);
     let text = bytes.strip_prefix(b"\x1b]2;").and_then(|rest| rest.strip_suffix(b"\x1b\\"));
     let wrong = match text.filter(|_| is_one).map(std::str::from_utf8) {
-        None => "not one title",
-        Some(Err(_)) => "a title that is no text",
+        None => "not exactly one title",
+        Some(Err(_)) => "a title with invalid UTF-8",
         Some(Ok(text)) if text.contains(char::is_control) => "a control character in a title",
-        Some(Ok(text)) if is_deceptive(text) => "a title deceives",
+        Some(Ok(text)) if is_deceptive(text) => "a deceptive title",
         Some(Ok(_)) => return Vec::new(),
     };
     vec![wrong.to_owned()]
@@ -372,7 +372,7 @@ fn check_clipboard(deeds: &[TerminalAction]) -> Vec<String> {
         }
         _ => false,
     };
-    if fits { Vec::new() } else { vec!["not one text for the clipboard".to_owned()] }
+    if fits { Vec::new() } else { vec!["not exactly one text for the clipboard".to_owned()] }
 }
 
 #[cfg(test)]

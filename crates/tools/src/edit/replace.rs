@@ -1,4 +1,4 @@
-//! Exact replacements in a text. Pure.
+//! Exact replacements in a text, without I/O.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextReplacement {
@@ -14,13 +14,13 @@ struct LocatedEdit<'a> {
     new: &'a str,
 }
 
-/// Most line numbers that are listed for a text that is not unique.
+/// The maximum number of line numbers that are listed for an ambiguous text.
 const MAX_LISTED: usize = 8;
 
-/// Applies all replacements to the text as it is, or says what is wrong with each that does not apply.
+/// Applies all replacements to the original text, or returns the problem of each that does not apply.
 ///
-/// A model does not see line endings, so its line breaks fit both kinds; what it puts in gets the kind it takes the
-/// place of, or else the one that prevails in the text.
+/// A model does not see line endings, so its line breaks match both kinds. A new line break gets the kind of the one
+/// that it replaces, otherwise the most frequent kind of the text.
 pub(super) fn replace(text: &str, edits: &[TextReplacement]) -> Result<String, Vec<String>> {
     let unix = NormalizedText::new(text);
     let mut places = Vec::new();
@@ -36,10 +36,10 @@ pub(super) fn replace(text: &str, edits: &[TextReplacement]) -> Result<String, V
     if problems.is_empty() { Ok(apply(text, &places)) } else { Err(problems) }
 }
 
-/// A text with `\n` for every `\r\n`, and the way back to where things are in the text itself.
+/// A text with `\n` for every `\r\n`, and the mapping to positions in the original text.
 struct NormalizedText {
     text: String,
-    /// Where the line breaks that lost a carriage return are in `text`, in order.
+    /// The positions in `text` of line breaks that lost a carriage return, in order.
     shortened: Vec<usize>,
 }
 
@@ -50,13 +50,13 @@ impl NormalizedText {
         Self { text: text.replace("\r\n", "\n"), shortened }
     }
 
-    /// Where a position is in the text itself: in front of both characters of a shortened line break, or behind both.
+    /// Returns a position in the original text: before or after both characters of a shortened line break.
     fn original_position(&self, position: usize) -> usize {
         position + self.shortened.partition_point(|&line_break| line_break < position)
     }
 
-    /// Where `wanted` begins: also where it overlaps itself, since it is not clear there what is meant. Stops when
-    /// there are more than can be listed.
+    /// Returns the start positions of `wanted`, including overlapping ones, because those are ambiguous, too. Stops
+    /// after more positions than can be listed.
     fn find_positions(&self, wanted: &str) -> Vec<usize> {
         let step = wanted.chars().next().map_or(1, char::len_utf8);
         let mut found = Vec::new();
@@ -74,7 +74,7 @@ impl NormalizedText {
 fn locate(text: &NormalizedText, edit: &TextReplacement) -> Result<(usize, usize), String> {
     let [old, new] = [&edit.old, &edit.new].map(|text| text.replace("\r\n", "\n"));
     if old.is_empty() {
-        return Err("old_text is empty; to add text, replace a line next to it".to_owned());
+        return Err("old_text is empty; to insert text, replace an adjacent line".to_owned());
     }
     if old == new {
         return Err("old_text and new_text are the same".to_owned());
@@ -92,9 +92,9 @@ fn not_found(text: &str, old: &str) -> String {
     let similar = lines.windows(wanted.len().max(1)).position(|window| window == wanted.as_slice());
     match similar {
         Some(index) if !wanted.is_empty() => {
-            format!("old_text is not in the file, but line {} differs from it only in white space", index + 1)
+            format!("old_text was not found, but line {} differs from it only in whitespace", index + 1)
         }
-        _ => "old_text is not in the file; read it again and copy the text exactly".to_owned(),
+        _ => "old_text was not found; read the file again and copy the text exactly".to_owned(),
     }
 }
 
@@ -106,7 +106,7 @@ fn not_unique(text: &str, found: &[usize]) -> String {
         _ => (format!("more than {MAX_LISTED}"), ", …"),
     };
     format!(
-        "old_text is {count} times in the file (lines {}{more}); add neighbouring lines",
+        "old_text occurs {count} times (lines {}{more}); add adjacent lines to make it unique",
         lines.join(", ")
     )
 }
@@ -117,9 +117,10 @@ fn line_of(text: &str, position: usize) -> usize {
 
 fn overlap_problem(pair: &[LocatedEdit<'_>]) -> Option<String> {
     match pair {
-        [first, second] if second.start < first.end => {
-            Some(format!("edits[{}] and edits[{}] overlap; make them one", first.index, second.index))
-        }
+        [first, second] if second.start < first.end => Some(format!(
+            "edits[{}] and edits[{}] overlap; merge them into one edit",
+            first.index, second.index
+        )),
         _ => None,
     }
 }
@@ -170,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn all_are_applied_to_the_text_as_it_was() {
+    fn applies_all_edits_to_the_original_text() {
         check("one two three", &[("three", "3"), ("one", "two")], "two two 3");
         check("ab", &[("a", ""), ("b", "c")], "c");
         check("aéb", &[("é", "è")], "aèb");
     }
 
     #[test]
-    fn line_endings_stay() {
+    fn keeps_line_endings() {
         check("a\r\nb\r\nc\r\n", &[("a\nb", "x\ny\nz")], "x\r\ny\r\nz\r\nc\r\n");
         check("a\r\nb\r\n", &[("b", "b\nc")], "a\r\nb\r\nc\r\n");
         check("a\nb\n", &[("a\r\nb", "x\r\ny")], "x\ny\n");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_begin_or_end_at_a_line_break_of_either_kind() {
+    fn matches_texts_at_line_breaks_of_both_kinds() {
         check("a\r\nb\r\nc\r\n", &[("\nb", "\nx")], "a\r\nx\r\nc\r\n");
         check("a\r\nb\r\nc\r\n", &[("b\n", "")], "a\r\nc\r\n");
         check("a\r\nb\r\n", &[("\r\nb", "")], "a\r\n");
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_is_explained() {
+    fn explains_edits_that_do_not_apply() {
         check_problem("a\nb\na\n", &[("a", "x")], &["edits[0]", "2 times", "lines 1, 3"]);
         check_problem("a\nb\r\na\r\nb\n", &[("a\nb", "x")], &["2 times"]);
         check_problem("}\n}\n}\n", &[("}\n}\n", "}\n")], &["2 times", "lines 1, 2"]);
@@ -208,11 +209,11 @@ mod tests {
             &[("x", "y"), ("", "z"), ("a", "a")],
             &["edits[0]", "edits[1]: old_text is empty", "same"],
         );
-        check_problem("x\n  if a {\n", &[("if a  {", "y")], &["not in the file; read it again"]);
+        check_problem("x\n  if a {\n", &[("if a  {", "y")], &["not found; read the file again"]);
         check_problem(
             "x\n\tif a {\n\t\tb\n",
             &[("    if a {\n        b\n", "y")],
-            &["line 2 differs", "white space"],
+            &["line 2 differs", "whitespace"],
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `HostEnvironment`: this machine.
+//! `HostEnvironment`: the files and processes of this machine.
 
 mod atomic;
 mod claim;
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::environment::run_blocking;
 
-/// This machine: its files, and a shell in a process group of its own for each command.
+/// The files of this machine, and a shell in a process group of its own for each command.
 #[derive(Debug, Clone)]
 pub struct HostEnvironment {
     cwd: PathBuf,
@@ -37,15 +37,16 @@ pub struct HostEnvironment {
     withheld: Vec<OsString>,
     scratch: ScratchDir,
     disk: Arc<SharedWriteState>,
-    /// Where files may be read, if not everywhere.
+    /// The files that may be read, or `None` for all.
     reads: Option<Arc<PathBoundary>>,
-    /// Where files may be written, if not everywhere.
+    /// The files that may be written, or `None` for all.
     root: Option<Arc<PathBoundary>>,
 }
 
 impl HostEnvironment {
-    /// The machine as seen from `cwd`; a relative one is made absolute. Commands inherit this process's environment,
-    /// changed so that nothing waits for a person at the terminal: no pager, no password prompt of git.
+    /// Creates an environment with the working directory `cwd`, which is made absolute. Commands inherit this
+    /// process's environment, changed so that no program waits for a person at the terminal: no pager, no password
+    /// prompt of git.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
         Self {
@@ -60,64 +61,64 @@ impl HostEnvironment {
         }
     }
 
-    /// Shares a queue of changes with others that change files.
+    /// Shares a queue of changes with other users of the same files.
     #[must_use]
     pub fn with_queue(mut self, queue: FileQueue) -> Self {
         self.queue = queue;
         self
     }
 
-    /// Keeps variables from commands, which inherit all others.
+    /// Withholds variables from commands, which inherit all others.
     #[must_use]
     pub fn without_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.withheld.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Sets what `~` stands for.
+    /// Sets the directory that `~` means.
     #[must_use]
     pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
         self
     }
 
-    /// Sets the directory for output that is too long for a result. Whoever sets it clears it away now and then, with
-    /// [`clear_results`](crate::clear_results) for one. Otherwise it is a directory of the user's in the system's
-    /// temporary directory, where files that are older than a week are removed whenever one is added.
+    /// Sets the directory for output that is too long for a result. The caller must clean it regularly, for example
+    /// with [`clear_results`](crate::clear_results). The default is a private directory in the system's temporary
+    /// directory, where files older than a week are removed whenever a file is added.
     #[must_use]
     pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
         self.scratch = ScratchDir::Given(scratch.into());
         self
     }
 
-    /// Sets the directory for backups of files that are overwritten in place; only the user may write there. A
-    /// directory of the user's in the system's temporary directory otherwise. What a crash left is looked for there,
-    /// so it should be the same for every run.
+    /// Sets the directory for backups of files that are overwritten in place. Only the user may write there.
+    /// Leftovers of a crash are looked for there, so it should be the same for every run. The default is a private
+    /// directory in the system's temporary directory.
     #[must_use]
     pub fn with_backup_dir(mut self, state: impl Into<PathBuf>) -> Self {
         self.disk = Arc::new(SharedWriteState::new(state.into()));
         self
     }
 
-    /// Keeps the changes of files inside a directory, which is opened here: no file and no directory is made, replaced or
-    /// overwritten outside of it, whatever links lead there and even if a directory is swapped for a link meanwhile; nor
-    /// is a write undone there that was interrupted before. A file with hard links is not overwritten, because one of
-    /// them may be outside. Reading is not kept anywhere, nor
-    /// are commands: whoever needs that has to leave [`Environment::run`] out.
+    /// Restricts changes to a directory, which is opened here. No file or directory outside of it is created,
+    /// replaced or overwritten, whatever links lead there, even if a directory is replaced by a link at the same
+    /// time. An interrupted write outside of it is not undone, either. A file with hard links is not overwritten,
+    /// because one of them may be outside. Reading and commands are not restricted: a caller that needs that must not
+    /// use [`Environment::run`].
     ///
     /// # Errors
-    /// When the directory cannot be opened, and on systems other than Unix.
+    /// If the directory cannot be opened, and on systems other than Unix.
     pub fn with_root(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
         self.root = Some(Arc::new(PathBoundary::open(root.as_ref())?));
-        // What is cleared up for one with another root is not for this one.
+        // Cleanup that was done for another root does not count for this one.
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
 
-    /// Keeps what is read and changed within a reach, as [`with_root`](Self::with_root) does for changes: every way to a
-    /// file is looked up with its links first, and then gone without following any. Nothing is listed or searched then.
-    /// Commands are not kept anywhere; what they printed and was too long for their results may be read where it is
-    /// kept, by this environment and its clones and for the last 256 of them.
+    /// Restricts reading and changes, as [`with_root`](Self::with_root) does for changes. A path is first resolved
+    /// with its links and then opened without following any. Listing and searching are rejected. Commands are not
+    /// restricted. This environment and its clones may read the stored output of their own commands, for the last 256
+    /// of them.
     ///
     /// # Errors
     /// On systems other than Unix.
@@ -136,25 +137,28 @@ impl HostEnvironment {
         EnvPolicy::Inherit { remove: self.withheld.clone(), set: set.into() }
     }
 
-    /// Refuses to look around where reading is kept to a reach.
+    /// Rejects listing and searching if reading is restricted.
     fn check_search_allowed(&self, path: &Path) -> Result<(), EnvironmentError> {
         match &self.reads {
             None => Ok(()),
-            Some(_) => Err(EnvironmentError::outside(path, "cannot be searched here")),
+            Some(_) => Err(EnvironmentError::outside(
+                path,
+                "cannot be listed or searched with restricted file access",
+            )),
         }
     }
 }
 
-/// Which files may be read and changed. A directory stands for all below it; what is not there is out of reach.
+/// The files that may be read and changed. A directory includes its content. A missing path is not accessible.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileAccessRules {
-    /// To read, beside what may be changed; everything, unless both are set.
+    /// Paths to read, besides those to change; `None` for all, unless `write` is set as well.
     pub read: Option<Vec<PathBuf>>,
-    /// To read and change; everything, if it is not set.
+    /// Paths to read and change; `None` for all.
     pub write: Option<Vec<PathBuf>>,
-    /// To read and change, even within what is never in reach.
+    /// Paths to read and change, even within `never`.
     pub own: Vec<PathBuf>,
-    /// Never, even within what is in reach.
+    /// Paths that are never accessible, even within the other paths.
     pub never: Vec<PathBuf>,
 }
 
@@ -189,7 +193,7 @@ impl Environment for HostEnvironment {
         path: &Path,
         parents: ParentPolicy,
     ) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
-        // Before anything is waited for: who asks first comes first.
+        // The ticket is taken before any wait, so that callers are served in order.
         let place = self.queue.take_ticket();
         if parents == ParentPolicy::Create {
             let (root, path) = (self.root.clone(), path.to_owned());
@@ -223,11 +227,11 @@ impl Environment for HostEnvironment {
     }
 }
 
-/// Variables that keep programs from waiting for a person.
+/// Variables that prevent programs from waiting for a person.
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// Searches until the call is cancelled or dropped. Then nobody waits for the search, which may hang in the kernel: some
-/// files that look like any other never give their content.
+/// Searches until the call is cancelled or dropped. Then the search is abandoned, because it may hang in the kernel
+/// on a file that looks normal but never returns its content.
 async fn search<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce(&CancellationToken) -> Result<T, EnvironmentError> + Send + 'static,

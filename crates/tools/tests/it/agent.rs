@@ -1,4 +1,4 @@
-//! The tools as an agent runs them.
+//! The tools in an agent.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ground::Ground;
 
-/// A model that wants one command to be run, again and again.
+/// A model that requests the same command again and again.
 struct Wants {
     command: &'static str,
 }
@@ -45,9 +45,9 @@ impl Model for Wants {
     }
 }
 
-/// It has to be killed, which takes longer than asking it: the agent must not have given up by then.
+/// Killing the command takes longer than asking it to end; the agent must wait for that.
 #[tokio::test]
-async fn a_cancelled_command_that_ignores_the_polite_signal_hands_over_its_output() {
+async fn cancelled_command_that_ignores_sigterm_returns_its_output() {
     let ground = Ground::new();
     // sleep: a step of a loop that never ends
     let model = Wants { command: "trap '' TERM; echo begun; while :; do sleep 0.1; done" };

@@ -1,4 +1,4 @@
-//! The tools stand on any ground that implements the trait.
+//! The tools work on any environment that implements the trait.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::ground::PATIENCE;
 
 type Files = Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>;
 
-/// The name of a file that never gives its content, as a file of the kernel or of a dead server may.
+/// The name of a file that never returns its content, like some files of the kernel or of a dead server.
 const NEVER: &str = "never";
 
-/// Files in memory, and a shell that repeats what it is told.
+/// Files in memory, and a shell that repeats its command.
 #[derive(Default)]
 struct Memory {
     files: Files,
@@ -121,7 +121,7 @@ impl ClaimedFile for Claimed {
 }
 
 #[tokio::test]
-async fn files_in_memory() {
+async fn works_on_files_in_memory() {
     let tools = builtin_tools(Arc::new(Memory::default()));
     let check = async |name: &str, args: Value, expect: &str| {
         let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
@@ -143,7 +143,7 @@ async fn files_in_memory() {
 }
 
 #[tokio::test]
-async fn a_read_that_never_ends_can_be_cancelled() {
+async fn cancels_read_that_never_ends() {
     let memory = Memory::default();
     memory.files.lock().unwrap().insert(PathBuf::from("/memory/never"), Vec::new());
     let tools = builtin_tools(Arc::new(memory));
@@ -155,10 +155,9 @@ async fn a_read_that_never_ends_can_be_cancelled() {
     assert_eq!(joined_text(&output.expect("an answer").content), "cancelled");
 }
 
-/// Nothing in memory has to be waited for: what is not there at once waits for another thread, and there is only one,
-/// which is taken.
+/// Memory needs no waiting: a future that is not ready at once waits for the only blocking thread, which is occupied.
 #[test]
-fn many_bytes_do_not_hold_up_the_thread_of_the_agent() {
+fn large_files_do_not_block_the_agent_thread() {
     let check = |len: usize, at_once: bool| {
         let memory = Memory::default();
         let files = Arc::clone(&memory.files);
@@ -182,7 +181,7 @@ fn many_bytes_do_not_hold_up_the_thread_of_the_agent() {
             let free = take_the_thread();
             let text = "y".repeat(len);
             let mut writing = begin("write", json!({"path": "a", "content": text}));
-            // The difference waits for the thread in any case, but the file does not.
+            // The diff always waits for the thread, but the file does not.
             assert!(futures::poll!(&mut writing).is_pending());
             assert_eq!(content() == text.as_bytes(), at_once, "write {len}");
             drop(free);
@@ -198,16 +197,16 @@ fn one_blocking_thread() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap()
 }
 
-/// Until what it returns is dropped. Work on that thread is done in the order of asking.
+/// Occupies the blocking thread until the returned value is dropped. Work on that thread runs in order.
 fn take_the_thread() -> std::sync::mpsc::Sender<()> {
     let (free, taken) = std::sync::mpsc::channel();
     tokio::task::spawn_blocking(move || taken.recv());
     free
 }
 
-/// The one thread for blocking work is taken, as a search that hangs in the kernel takes it.
+/// The only blocking thread is occupied, as by a search that hangs in the kernel.
 #[test]
-fn a_search_that_hangs_can_be_cancelled() {
+fn cancels_search_that_hangs() {
     one_blocking_thread().block_on(async {
         let free = take_the_thread();
         let root = std::env::temp_dir();

@@ -1,4 +1,4 @@
-//! Tools for programs: what they reach, and how their results look.
+//! Tools for programs: the files that they may access, and the form of their results.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use haft_tools::{FileAccessRules, HostEnvironment, service_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// `work`, the user's `home` with haft's `haft` in it and an extension's data in there, and `other`.
+/// `work`, the user's `home` with haft's `haft` in it, an extension's data in there, and `other`.
 struct Place {
     dir: tempfile::TempDir,
     tools: Vec<Arc<dyn Tool>>,
@@ -40,7 +40,7 @@ impl Place {
         place
     }
 
-    /// Tools with the same reach, of somebody else.
+    /// Returns tools with the same rules for another program.
     fn others(&self, bounded: bool) -> Vec<Arc<dyn Tool>> {
         let at = |name: &str| self.path(name);
         let reach = FileAccessRules {
@@ -82,7 +82,7 @@ fn reached(output: &ToolOutput, reached: bool, what: &str) {
 }
 
 #[tokio::test]
-async fn nothing_outside_of_the_reach_is_read_or_written() {
+async fn reads_and_writes_nothing_outside_the_rules() {
     let place = Place::new(true);
     for (path, within) in [
         ("work/a", true),
@@ -121,7 +121,7 @@ async fn nothing_outside_of_the_reach_is_read_or_written() {
 }
 
 #[tokio::test]
-async fn without_bounds_everything_but_hafts_own_is_in_reach() {
+async fn without_bounds_only_hafts_own_files_are_excluded() {
     let place = Place::new(false);
     for (path, within) in
         [("other/c", true), ("work/link", true), ("home/haft/auth.json", false), ("home/auth-link", false)]
@@ -137,7 +137,7 @@ async fn without_bounds_everything_but_hafts_own_is_in_reach() {
 }
 
 #[tokio::test]
-async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
+async fn content_and_remarks_are_separate_texts() {
     let place = Place::new(true);
     fs::write(place.path("work/long"), "line\n".repeat(3000)).unwrap();
     fs::write(place.path("work/empty"), "").unwrap();
@@ -163,9 +163,9 @@ async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
     assert_eq!((failed.is_error, failed.details.unwrap().as_str()), (true, r#"{"exit_code":3}"#));
 }
 
-/// Wherever it is kept: here among haft's own files.
+/// The complete output may be stored anywhere, here among haft's own files.
 #[tokio::test]
-async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_by_nobody_else() {
+async fn only_the_caller_can_read_its_complete_output() {
     for bounded in [true, false] {
         let place = Place::new(bounded);
         let ran = place.call("bash", json!({ "command": "seq 9000; exit 3" })).await;
@@ -181,7 +181,7 @@ async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_b
         let of_other = other.call("bash", json!({ "command": "seq 9000" })).await;
         let of_other: Value = of_other.details.unwrap().read().unwrap();
         reached(&other.call("read", json!({ "path": of_other["full_output"] })).await, true, "its own");
-        // What is put in its place is another file.
+        // A link in its place is another file.
         let moved = of_other["full_output"].as_str().unwrap();
         fs::remove_file(moved).unwrap();
         symlink(other.path("home/haft/auth.json"), moved).unwrap();
@@ -190,7 +190,7 @@ async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_b
 }
 
 #[tokio::test]
-async fn failures_that_a_program_can_do_something_about_are_told_apart() {
+async fn distinguishes_failures_that_a_program_can_handle() {
     let place = Place::new(true);
     let kind = |output: ToolOutput| output.failure;
     assert_eq!(kind(place.read("work/none").await), Some(ToolFailureKind::NotFound));

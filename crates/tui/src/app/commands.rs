@@ -1,4 +1,4 @@
-//! haft's own commands, as one table: what completion, `/help` and the documentation know, and what is done.
+//! The table of the built-in commands, for completion, `/help` and the documentation.
 
 mod login;
 pub(super) mod sessions;
@@ -10,16 +10,16 @@ use std::fmt::Write as _;
 use super::known::{CommandArgumentKind, CompletableCommand};
 use super::state::AppState;
 
-/// A command of haft's own.
+/// A built-in command.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInCommand {
-    /// Without the slash.
+    /// The name without the slash.
     pub name: &'static str,
-    /// Other names.
+    /// Alternative names.
     pub aliases: &'static [&'static str],
-    /// The arguments; empty when there are none.
+    /// The arguments as `/help` shows them; empty for a command without arguments.
     pub hint: &'static str,
-    /// The description, as a sentence.
+    /// The description: an imperative without a full stop.
     pub help: &'static str,
     pub(super) completes: Option<CommandArgumentKind>,
     pub(super) run: fn(&mut AppState, &str),
@@ -27,7 +27,7 @@ pub struct BuiltInCommand {
 
 macro_rules! commands {
     ($($name:literal $([$($alias:literal),+])? $hint:literal $($completes:ident)? => $run:path, $help:literal;)*) => {
-        /// Every command of haft's own, in the order of the documentation.
+        /// All built-in commands, in the order of the documentation.
         pub const COMMANDS: &[BuiltInCommand] = &[$(BuiltInCommand {
             name: $name,
             aliases: &[$($($alias),+)?],
@@ -68,16 +68,16 @@ commands! {
 }
 
 impl BuiltInCommand {
-    /// The command of that name, in small letters or in large ones.
+    /// Returns the command with a name or an alias, ignoring case.
     pub fn find_by_name(name: &str) -> Option<&'static Self> {
-        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+        let matches = |known: &str| known.eq_ignore_ascii_case(name);
         COMMANDS
             .iter()
-            .find(|command| is_it(command.name) || command.aliases.iter().any(|alias| is_it(alias)))
+            .find(|command| matches(command.name) || command.aliases.iter().any(|alias| matches(alias)))
     }
 }
 
-/// The commands, as completion knows them.
+/// Returns the built-in commands for completion.
 pub(super) fn completable_commands() -> Vec<CompletableCommand> {
     let own = |command: &BuiltInCommand| {
         let BuiltInCommand { name, aliases, hint, help, completes, .. } = *command;
@@ -92,16 +92,16 @@ pub(super) fn run(state: &mut AppState, name: &str, args: &str) {
     }
 }
 
-/// True if a text may have a key in it, so that nobody keeps it.
+/// True if a text may contain an API key and must not be stored in the history.
 pub(super) fn contains_secret(text: &str) -> bool {
     let (command, rest) = text.split_at_checked("/login".len()).unwrap_or_default();
     let is_login = command.eq_ignore_ascii_case("/login");
     is_login && rest.starts_with(char::is_whitespace) && !rest.trim().is_empty()
 }
 
-/// The table as Markdown.
+/// Returns the table as Markdown.
 pub fn markdown() -> String {
-    let mut out = "| command | does |\n|---|---|\n".to_owned();
+    let mut out = "| command | action |\n|---|---|\n".to_owned();
     for BuiltInCommand { name, aliases, hint, help, .. } in COMMANDS {
         let hint = if hint.is_empty() { String::new() } else { format!(" {hint}") };
         let also = aliases.iter().map(|alias| format!(", `/{alias}`")).collect::<String>();
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_there_once() {
+    fn names_are_unique() {
         let mut names: Vec<&str> = COMMANDS
             .iter()
             .flat_map(|command| command.aliases.iter().copied().chain([command.name]))
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_login_may_be_a_key() {
+    fn argument_of_login_is_a_secret() {
         assert!(
             ["/login openai sk-1", "/login sk-1", "/login\nsk-1", "/Login sk-1", "/LOGIN a sk-1"]
                 .into_iter()

@@ -1,4 +1,4 @@
-//! `Composer`: the place where prompts are written, with completion, the earlier prompts, and pastes.
+//! The composer: the input area, with completion, history and pastes.
 
 use std::path::Path;
 
@@ -22,13 +22,13 @@ use crate::keys::{Action, Completion, Context, Edit, KeyPress, Prompt};
 use crate::queue::DeliveryTime;
 use crate::transcript::SearchOutcome;
 
-/// The beginning of a line that is read when the agent is done.
+/// The prefix of a typed line that becomes a follow-up.
 const FOLLOW_UP: &str = ">>";
 
-/// The columns of the mark before the text.
+/// The columns of the mark before the text, for example `› `.
 pub(super) const MARK: u16 = 2;
 
-/// The place where prompts are written.
+/// The input area for prompts.
 #[derive(Debug)]
 pub(super) struct Composer {
     editor: Editor,
@@ -38,28 +38,28 @@ pub(super) struct Composer {
     search: Option<HistorySearch>,
     files: FileListState,
     pastes: PendingPastes,
-    /// The revision of the text for which missing candidates were asked for.
+    /// The revision of the text for which missing candidates were requested.
     requested_revision: u64,
-    /// The text that the person's own editor took.
+    /// The text that was handed to the external editor.
     edited: Option<EditorContent>,
 }
 
 /// The state of the list of the project's files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum FileListState {
-    /// Nobody has asked for it, or it may be out of date.
+    /// The list was not requested yet, or may be out of date.
     #[default]
     Unknown,
     Requested,
     Known,
 }
 
-/// A search in the earlier prompts.
+/// A search in the prompt history.
 #[derive(Debug)]
 struct HistorySearch {
     field: SearchField,
     search: history::PromptSearch,
-    /// The text of the editor before the search.
+    /// The text of the composer before the search.
     before: EditorContent,
 }
 
@@ -114,7 +114,7 @@ impl Composer {
         search.search.current_match(&self.history).map(|found| found.prompt)
     }
 
-    /// Takes the prompt that is written, to be sent. None if it is empty, or waits until its pastes are known.
+    /// Takes the prompt for sending. Returns `None` if it is empty or must wait for its pastes.
     pub(super) fn take_submission(&mut self, when: DeliveryTime) -> Option<Submission> {
         let submission = self.editor.submission();
         if submission.text.is_empty() || self.pastes.delay_submit(when) {
@@ -125,7 +125,7 @@ impl Composer {
         Some(submission)
     }
 
-    /// Adds a prompt to the earlier ones. Returns true if it is kept.
+    /// Adds a prompt to the history. Returns true if it was stored.
     pub(super) fn push_history(&mut self, prompt: &str) -> bool {
         self.history.push(prompt).is_some()
     }
@@ -143,7 +143,7 @@ impl Composer {
         self.update_completions(|known| known.files = files);
     }
 
-    /// Asks for the files again when they are needed: tools may have made others.
+    /// Marks the list of files as out of date, because tools may have created or deleted files.
     pub(super) fn invalidate_files(&mut self) {
         if self.files == FileListState::Known {
             self.files = FileListState::Unknown;
@@ -159,7 +159,7 @@ impl Composer {
         self.history.stop_browsing();
     }
 
-    /// Puts prompts back, before the text that is being written.
+    /// Inserts prompts before the current text.
     pub(super) fn restore_prompts<'c>(&mut self, contents: impl IntoIterator<Item = &'c EditorContent>) {
         self.history.stop_browsing();
         self.editor.prepend_prompts(contents);
@@ -179,16 +179,16 @@ impl Composer {
         self.editor.push_kill(text);
     }
 
-    /// Takes the text of the person's own editor. Text that came meanwhile stays before it.
+    /// Applies the text of the external editor. Text that arrived meanwhile is kept before it.
     pub(super) fn apply_external_edit(&mut self, text: &str) {
         let before = self.edited.take();
-        let came = before.and_then(|before| self.editor.content_added_since(&before));
+        let added = before.and_then(|before| self.editor.content_added_since(&before));
         self.editor.set_edited(text);
-        self.editor.prepend_prompts(&came);
+        self.editor.prepend_prompts(&added);
         self.completer.close();
     }
 
-    /// Takes an image that was read, if it belongs to a paste. Returns false if it does not.
+    /// Applies a loaded image to its paste. Returns false if the image belongs to no paste.
     pub(super) fn handle_image(
         &mut self,
         number: u64,
@@ -205,7 +205,7 @@ impl Composer {
                         self.update_popup();
                     }
                 }
-                Err(failure) => out.flash(format!("it stays text: {failure}")),
+                Err(failure) => out.flash(format!("image not attached, the path stays as text: {failure}")),
             }
         }
         if let Some(when) = self.pastes.take_delayed_submit() {
@@ -216,7 +216,7 @@ impl Composer {
 
     pub(super) fn update_popup(&mut self) {
         if self.history.shows_unedited_prompt(&self.editor.content()) {
-            // Up and down go on among the earlier prompts, also where one of them is a command.
+            // Up and down must keep moving through the history, even if a prompt in it is a command.
             return self.completer.close();
         }
         self.completer.update(self.editor.text(), self.editor.cursor(), &self.completions);
@@ -269,10 +269,11 @@ impl Composer {
         }
     }
 
-    /// Asks the extension of the command that is typed what may follow it. One question at a time: the answer asks on.
+    /// Requests completions from the extension of the typed command. Only one request is open at a time; its reply
+    /// sends the next one.
     fn request_extension_completions(&mut self, out: &mut Outbox) {
         let Some((name, prefix)) = self.typed_command() else {
-            // The next command begins without candidates.
+            // Candidates of one command must not show for another.
             self.completions.extension_completions = None;
             return;
         };
@@ -280,7 +281,7 @@ impl Composer {
             .completions
             .extension_completions
             .as_ref()
-            .is_some_and(|said| said.query.0 == name && said.query.1 == prefix);
+            .is_some_and(|completions| completions.query.0 == name && completions.query.1 == prefix);
         if known || out.is_pending(PendingRequest::is_completions) {
             return;
         }
@@ -306,7 +307,7 @@ impl Composer {
         }
     }
 
-    /// The command that is typed and completes, with the text behind it up to the cursor.
+    /// Returns the typed command, if it supports completion, and the text between it and the cursor.
     fn typed_command(&self) -> Option<(String, String)> {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
         let wanted = complete::find_target(text, cursor)?;
@@ -323,7 +324,7 @@ impl Composer {
     fn prompt_key(&mut self, action: Prompt, scope: &mut InputContext<'_>) {
         match action {
             Prompt::Send | Prompt::FollowUp => {
-                // Whether the agent works is seen when the prompt is sent.
+                // The state of the agent is checked when the prompt is sent.
                 if let Some(when) = DeliveryTime::from_action(action, true) {
                     scope.out.push_intent(ComponentIntent::Submit(when));
                 }
@@ -334,14 +335,14 @@ impl Composer {
                 scope.out.push_intent(ComponentIntent::QuitTwice)
             }
             Prompt::ClearOrQuit => {
-                // The prompt that waited for its pastes would send the next text.
+                // A delayed prompt would send the next text instead.
                 self.pastes.cancel_submit();
                 self.editor.set_text("");
                 self.history.stop_browsing();
             }
             Prompt::SearchHistory => {
                 self.completer.close();
-                let (field, before) = (SearchField::new("search the prompts: "), self.editor.content());
+                let (field, before) = (SearchField::new("search prompts: "), self.editor.content());
                 self.search = Some(HistorySearch { field, search: history::PromptSearch::default(), before });
             }
             Prompt::Complete => {
@@ -362,7 +363,7 @@ impl Composer {
             Completion::Accept => {
                 self.accept_candidate();
             }
-            // A candidate that is typed in full needs nothing put in.
+            // A candidate that is typed in full is sent as it is.
             Completion::AcceptAndSend if self.popup().is_some_and(CompletionPopup::is_typed) => {
                 self.completer.close();
                 self.prompt_key(Prompt::Send, scope);
@@ -375,7 +376,7 @@ impl Composer {
         }
     }
 
-    /// Puts the chosen candidate in. Returns true for a command that can be run at once.
+    /// Inserts the selected candidate. Returns true if it is a command that can run without arguments.
     fn accept_candidate(&mut self) -> bool {
         let Some(accepted) = self.completer.accept(self.editor.text()) else { return false };
         self.editor.replace(accepted.range, &accepted.text);
@@ -383,7 +384,7 @@ impl Composer {
         accepted.complete
     }
 
-    /// Carries out a key of the editor. Returns true if it quits.
+    /// Applies an editing action. Returns true if the action quits haft.
     fn apply_edit(&mut self, action: Edit, width: u16) -> bool {
         let vertical = matches!(action, Edit::RowUp | Edit::RowDown);
         let among_prompts = vertical && self.history.shows_unedited_prompt(&self.editor.content());
@@ -418,7 +419,7 @@ impl Composer {
         }
     }
 
-    /// Ends the search in the earlier prompts. Text that came meanwhile stays, and the match is put in.
+    /// Ends the history search. Text that arrived meanwhile is kept, and an accepted match is inserted into it.
     fn end_search(&mut self, taken: bool) {
         let Some(HistorySearch { search, before, .. }) = self.search.take() else { return };
         let found = search.current_match(&self.history).filter(|_| taken);
@@ -461,8 +462,8 @@ impl Component for Composer {
         match line.trim() {
             ":drop" => self.clear(),
             ":output" => out.push_intent(ComponentIntent::PrintOutput),
-            // The line came too late for what it was meant for, and is nothing for the model.
-            CLOSE => out.print("nothing is open"),
+            // The component that the line was meant to close is already closed; the line is not a prompt.
+            CLOSE => out.print("nothing to close: no list, panel or question is open"),
             "" if self.editor.is_empty() => {}
             "" => out.push_intent(ComponentIntent::Submit(DeliveryTime::Steer)),
             _ => {

@@ -1,4 +1,4 @@
-//! `Conversation`: the transcript, the keyboard in it, and the search for words in it.
+//! The transcript with its browse mode and its search.
 
 use std::time::Instant;
 
@@ -14,19 +14,19 @@ use crate::keys::{Action, Browse, Context, KeyPress};
 use crate::timeouts;
 use crate::transcript::{BrowseOutcome, LocalMessage, SearchOutcome, Transcript};
 
-/// The rows that one turn of the wheel moves.
+/// The rows that one step of the mouse wheel scrolls.
 const WHEEL: i32 = 3;
 
 #[derive(Debug)]
 pub(super) struct ConversationView {
     transcript: Transcript,
     load_state: TranscriptLoadState,
-    /// True while the keyboard is in the transcript.
+    /// True while the transcript has the keyboard.
     browsing: bool,
     searched: bool,
     search: Option<SearchField>,
     searches_at: Option<Instant>,
-    /// True for calls and thoughts that were unfolded before the transcript was opened over the terminal's own screen.
+    /// The folds before the transcript was opened in inline mode: true if tool calls, and if thinking, were unfolded.
     folds: Option<(bool, bool)>,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum DeferredUpdate {
 }
 
 impl ConversationView {
-    /// A conversation before anything is known of it.
+    /// Creates a view that waits for the messages of the session.
     pub(super) fn new(transcript: Transcript) -> Self {
         Self {
             transcript,
@@ -64,19 +64,19 @@ impl ConversationView {
         &mut self.transcript
     }
 
-    /// True until the messages of the session are here.
+    /// True until the messages of the session have arrived.
     pub(super) fn is_loading(&self) -> bool {
         matches!(self.load_state, TranscriptLoadState::Loading(_))
     }
 
-    /// Waits for the messages of the session, which are read again. What waits for them already waits on.
+    /// Waits for a reload of the session's messages. Updates that are already deferred stay deferred.
     pub(super) fn start_loading(&mut self) {
         if !self.is_loading() {
             self.load_state = TranscriptLoadState::Loading(Vec::new());
         }
     }
 
-    /// Waits for the messages of another session, and for nothing else.
+    /// Waits for the messages of another session and drops deferred updates.
     pub(super) fn restart_loading(&mut self) {
         self.load_state = TranscriptLoadState::Loading(Vec::new());
     }
@@ -92,7 +92,7 @@ impl ConversationView {
         }
     }
 
-    /// Returns the event if it can be shown now. Otherwise it follows the messages.
+    /// Returns the event if it can be shown now. Otherwise the event is deferred until the messages have arrived.
     pub(super) fn defer_until_loaded(&mut self, event: AgentEvent) -> Option<AgentEvent> {
         match &mut self.load_state {
             TranscriptLoadState::Loading(later) => {
@@ -103,10 +103,10 @@ impl ConversationView {
         }
     }
 
-    pub(super) fn push_notice(&mut self, said: LocalMessage) {
+    pub(super) fn push_notice(&mut self, notice: LocalMessage) {
         match &mut self.load_state {
-            TranscriptLoadState::Loading(later) => later.push(DeferredUpdate::Notice(said)),
-            TranscriptLoadState::Loaded => self.transcript.push_local(said),
+            TranscriptLoadState::Loading(later) => later.push(DeferredUpdate::Notice(notice)),
+            TranscriptLoadState::Loaded => self.transcript.push_local(notice),
         }
     }
 
@@ -115,7 +115,7 @@ impl ConversationView {
         (self.browsing, self.searched) = (false, false);
     }
 
-    /// True while the keyboard is in the transcript.
+    /// True while the transcript has the keyboard.
     pub(super) fn is_browsing(&self) -> bool {
         self.browsing
     }
@@ -144,7 +144,7 @@ impl ConversationView {
         self.search = Some(SearchField::new("search: "));
     }
 
-    /// Takes away the matches of a search. Returns false if there are none.
+    /// Removes the highlighted matches of a search. Returns false if there were none.
     pub(super) fn clear_search_results(&mut self) -> bool {
         let shows = std::mem::take(&mut self.searched);
         if shows {
@@ -153,7 +153,7 @@ impl ConversationView {
         shows
     }
 
-    /// Opens the transcript over the terminal's own screen, in so many rows.
+    /// Opens the transcript on a screen of `rows` rows in inline mode.
     pub(super) fn open_over_inline(&mut self, rows: u16) {
         self.folds.get_or_insert(self.transcript.unfolded_kinds());
         self.transcript.set_height(rows);
@@ -173,7 +173,7 @@ impl ConversationView {
         self.restore_folds();
     }
 
-    /// Folds as before, once the transcript is closed: what is printed next is folded like the rest.
+    /// Restores the folds from before the transcript was opened, so that later output is folded like earlier output.
     fn restore_folds(&mut self) {
         if self.is_open() {
             return;
@@ -195,7 +195,7 @@ impl ConversationView {
         }
     }
 
-    /// Ends the search with its match, or with what was there before.
+    /// Ends the search, at its match if `taken`, otherwise at the position before the search.
     fn end_search(&mut self, taken: bool, scope: &mut InputContext<'_>) {
         let Some(search) = self.search.take() else { return };
         self.searched = taken && !search.text().is_empty();
@@ -218,7 +218,7 @@ impl ConversationView {
 
     fn select(&mut self, mouse: MouseAction, area: Rect) -> Option<String> {
         let inside = area.contains((mouse.column, mouse.row).into());
-        // A button that went down elsewhere selects nothing; one that is held may leave the area.
+        // A press outside the area selects nothing; a drag may leave the area.
         if mouse.kind == MouseKind::Press && !inside {
             return None;
         }
@@ -263,7 +263,7 @@ impl Component for ConversationView {
             self.search_changed();
             return InputOutcome::Handled;
         }
-        // The text is for the composer, and the keyboard goes with it.
+        // The text is meant for the composer, which also gets the keyboard.
         if std::mem::take(&mut self.browsing) {
             self.transcript.handle_browse(Browse::Close);
         }

@@ -1,4 +1,4 @@
-//! `DialogQueue`: the questions that are open. One is shown, those that grant something first.
+//! The queue of open dialogs. One dialog is shown; dialogs that grant something come first.
 
 use std::time::Instant;
 
@@ -15,21 +15,21 @@ use crate::dialog::{Dialog, DialogKeyOutcome, Question, TypedLineOutcome};
 use crate::keys::{Context, KeyPress};
 use crate::look::DrawContext;
 
-/// The note for input that was meant for a question that went without an answer.
-pub(super) const CLOSED: &str = "the question is closed";
+/// The note for a question that closed unanswered, and for input that was meant for it.
+pub(super) const CLOSED: &str = "the question closed before it was answered";
 
-/// The questions that are open.
+/// The open dialogs.
 #[derive(Debug, Default)]
 pub(super) struct DialogQueue {
     open: Vec<OpenDialog>,
     count: u64,
-    /// Keys that were meant for a question that is over.
+    /// The filter for keys that were meant for a closed dialog.
     stray_keys: Option<StrayKeys>,
-    /// The question whose text the person's own editor has.
+    /// The dialog whose text is open in the external editor.
     edited: Option<u64>,
 }
 
-/// A question and what becomes of its answer.
+/// A dialog and the use of its answer.
 #[derive(Debug)]
 struct OpenDialog {
     dialog: Dialog,
@@ -39,7 +39,7 @@ struct OpenDialog {
 
 impl DialogQueue {
     pub(super) fn open(&mut self, question: Question, purpose: AnswerUse, now: Instant) {
-        // Among those that grant as much, the first that came is the first.
+        // Dialogs of the same kind keep the order of arrival.
         let grants = question.grants;
         let at = match grants {
             true => self.open.iter().position(|asked| !asked.dialog.question().grants),
@@ -63,34 +63,33 @@ impl DialogQueue {
         self.open.first().map(|asked| asked.number)
     }
 
-    /// True if that question is open.
+    /// True if the dialog is open.
     pub(super) fn contains(&self, number: u64) -> bool {
         self.open.iter().any(|asked| asked.number == number)
     }
 
-    /// Takes the keys that come next for late ones: the question that was shown went without an answer, so they were
-    /// meant for it and are no prompt.
+    /// Ignores the keys that follow, because they were meant for a dialog that closed unanswered.
     pub(super) fn expect_stray_keys(&mut self, now: Instant) {
         self.stray_keys = Some(StrayKeys::after_close(now));
     }
 
-    /// The question whose text the person's own editor had, if it was one.
+    /// Takes the number of the dialog whose text was open in the external editor.
     pub(super) fn take_external_edit(&mut self) -> Option<u64> {
         self.edited.take()
     }
 
-    /// Puts the text of the person's own editor into its question. Returns false if that is closed.
+    /// Applies the text of the external editor to its dialog. Returns false if the dialog is closed.
     pub(super) fn apply_external_edit(&mut self, number: u64, text: &str) -> bool {
         let asked = self.open.iter_mut().find(|asked| asked.number == number);
         asked.map(|asked| asked.dialog.apply_edited_text(text)).is_some()
     }
 
-    /// The number of rows that the question wants, of that many. None if none is open.
+    /// Returns the rows that the dialog requests, at most `height`. Returns `None` if no dialog is open.
     pub(super) fn rows(&mut self, width: u16, height: u16, look: &DrawContext) -> Option<u16> {
         self.current_mut().map(|dialog| dialog.rows(width, height, look))
     }
 
-    /// Draws the question. Returns the cursor.
+    /// Draws the dialog. Returns the cursor.
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         self.current_mut()?.draw(area, buffer, look)
     }
@@ -101,7 +100,7 @@ impl DialogQueue {
         }
     }
 
-    /// True if the key was meant for a question that is over. The key that quits quits even then.
+    /// True if the key was meant for a closed dialog. The quit key is never ignored.
     fn is_stray_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> bool {
         let Some(mut late) = self.stray_keys.take() else { return false };
         if press.is_quit() || !late.consumes_key(press.chord(), scope.now) {
@@ -131,7 +130,7 @@ impl DialogQueue {
         self.open.retain(|asked| !matches!(asked.purpose, AnswerUse::Reply { .. }));
     }
 
-    /// None is on the screen any more.
+    /// Records that no dialog is on the screen.
     pub(super) fn mark_hidden(&mut self) {
         self.open.iter_mut().for_each(|asked| asked.dialog.mark_hidden());
     }
@@ -177,14 +176,14 @@ impl Component for DialogQueue {
         match dialog.handle_line(line, scope.now) {
             TypedLineOutcome::More => {}
             TypedLineOutcome::TooEarly => {
-                scope.out.print("not taken as an answer: it was typed too early; please answer once more");
+                scope.out.print("answer ignored: typed too early; answer again");
             }
             TypedLineOutcome::Unclear => scope.out.print(how),
             TypedLineOutcome::Answered(answer) => {
                 match &answer {
                     UiAnswer::Confirmed(true) if grants => scope.out.print("allowed"),
                     UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
-                        scope.out.print("not allowed");
+                        scope.out.print("denied");
                     }
                     UiAnswer::Confirmed(_) | UiAnswer::Value(_) | UiAnswer::Cancelled => {}
                 }
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_edited_goes_to_its_own_question_wherever_that_stands() {
+    fn edited_text_goes_to_its_dialog_behind_a_newer_one() {
         let mut state = opened();
         let (question, purpose) = question("q2", true);
         state.open_dialog(question, purpose);
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn where_that_is_closed_it_goes_to_nobody_and_can_be_put_in() {
+    fn edited_text_of_a_closed_dialog_can_be_yanked() {
         let mut state = opened();
         state.stack.dialogs.close("q1");
         let (question, purpose) = question("q2", false);

@@ -6,31 +6,31 @@ use super::BackendReply;
 use crate::keys::Chord;
 use crate::mouse::MouseAction;
 
-/// One thing that happens.
+/// An event of the terminal, the connection or the backend.
 #[derive(Debug)]
 pub enum UiEvent {
-    /// A key.
+    /// A key press.
     Key(Chord),
-    /// Text that was pasted, as one piece.
+    /// Pasted text.
     Paste(String),
-    /// Something that was done with the mouse.
+    /// A mouse action.
     Mouse(MouseAction),
-    /// The terminal has this many columns and rows.
+    /// The new columns and rows of the terminal.
     Resize(u16, u16),
-    /// A line that was typed, where lines are typed and not keys.
+    /// A typed line, in the linear mode.
     TypedLine(String),
-    /// The person interrupts what goes on, where that is no key.
+    /// An interrupt of the user, in the linear mode.
     Interrupt,
-    /// A line of the connection.
+    /// A line from the agent.
     Line(Box<ServerLine>),
-    /// The connection is over: no line comes any more.
+    /// The connection to the agent has ended.
     Disconnected,
-    /// An answer of the program.
+    /// A reply of the backend.
     Answer(BackendReply),
-    /// The person's own editor is closed: the text, or why there is none.
+    /// The result of the external editor: the text, or an error for the user.
     Edited(Result<String, String>),
-    /// Text was sent to the clipboard, or why not. Nobody knows whether the terminal took it.
+    /// The result of copying: an error for the user if it failed. The terminal does not confirm that it took the text.
     Copied(Result<(), String>),
-    /// It is as late as the state wanted to be told.
+    /// The time that [`AppState::wakes_at`](super::AppState::wakes_at) returned has come.
     Tick,
 }

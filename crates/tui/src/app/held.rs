@@ -7,19 +7,18 @@ use haft_protocol::rpc::{ClientEvent, RpcEvent, UiRequest};
 use crate::editor::{EditorContent, Submission};
 use crate::queue::DeliveryTime;
 
-/// The most events of other sessions that are kept while one of them may be shown next. Questions are not among them: none
-/// is left out.
+/// The maximum number of events of other sessions that are kept while a session is being opened. Dialog requests do not
+/// count and are always kept.
 const MOST_EVENTS: usize = 1024;
 
 /// Input and events that cannot be shown or sent yet.
 #[derive(Debug)]
 pub(super) struct DeferredInput {
-    /// The session that is being opened to be shown in the place of this one.
+    /// The session that is being opened and will replace the shown one.
     pub(super) session_switch: Option<SessionSwitch>,
     pub(super) unsent: VecDeque<UnsentMessage>,
     pub(super) queue_sync: QueueSyncState,
-    /// The number of times that this was told, or something was sent there: what is known of an earlier time does not
-    /// count.
+    /// The number of changes to the queue. A reply that was requested at an earlier revision is out of date.
     pub(super) queue_revision: u64,
 }
 
@@ -27,12 +26,12 @@ pub(super) struct DeferredInput {
 #[derive(Debug)]
 pub(super) struct SessionSwitch {
     pub(super) origin: SessionOrigin,
-    /// The events of other sessions than the shown one.
+    /// The events of sessions that are not shown, with the session ID.
     events: Vec<(String, ClientEvent)>,
     questions: Vec<(String, UiRequest)>,
 }
 
-/// Where a session comes from.
+/// The origin of a session that is being opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SessionOrigin {
     New,
@@ -40,7 +39,7 @@ pub(super) enum SessionOrigin {
     Fork(Option<String>),
 }
 
-/// A message of the person that cannot be sent yet. What it means is seen when it is sent.
+/// A message of the user that cannot be sent yet. It is parsed when it is sent.
 #[derive(Debug)]
 pub(super) struct UnsentMessage {
     pub(super) submission: Submission,
@@ -50,7 +49,7 @@ pub(super) struct UnsentMessage {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageSource {
-    /// With the command line: it is a prompt, whatever it begins with.
+    /// The command line: the text is always a prompt, even if it begins with `/` or `!`.
     CommandLine,
     Composer,
     LinearInput,
@@ -61,12 +60,12 @@ pub(super) enum MessageSource {
 pub(super) enum QueueSyncState {
     Synced,
     Undelivered,
-    /// It was asked for: until it is here, nobody says what waits.
+    /// The queue was requested; until the reply, queue events are ignored.
     Requested,
 }
 
 impl DeferredInput {
-    /// Before anything is known. What happens then would be gone when the conversation comes.
+    /// Creates an empty value.
     pub(super) fn new() -> Self {
         Self {
             session_switch: None,
@@ -78,7 +77,7 @@ impl DeferredInput {
 }
 
 impl UnsentMessage {
-    /// Makes a message of the command line's prompt. None where that says nothing.
+    /// Creates a message from the prompt of the command line. Returns `None` if the prompt is empty.
     pub(super) fn from_prompt(text: &str) -> Option<Self> {
         let submission = EditorContent::from_text(text).submission();
         (!submission.text.is_empty()).then_some(Self {
@@ -108,12 +107,12 @@ impl SessionSwitch {
         }
     }
 
-    /// Returns the events of a session, and then its questions.
+    /// Returns the events of a session, followed by its dialog requests.
     pub(super) fn into_session_events(self, session: &str) -> Vec<ClientEvent> {
-        let is_of = |of: &String| of.as_str() == session;
-        let events = self.events.into_iter().filter(|(of, _)| is_of(of)).map(|(_, event)| event);
-        let asked = self.questions.into_iter().filter(|(of, _)| is_of(of));
-        events.chain(asked.map(|(_, asked)| ClientEvent::Rpc(RpcEvent::UiRequest(asked)))).collect()
+        let matches = |id: &String| id.as_str() == session;
+        let events = self.events.into_iter().filter(|(id, _)| matches(id)).map(|(_, event)| event);
+        let questions = self.questions.into_iter().filter(|(id, _)| matches(id));
+        events.chain(questions.map(|(_, request)| ClientEvent::Rpc(RpcEvent::UiRequest(request)))).collect()
     }
 }
 
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn no_question_is_left_out_however_much_happens() {
+    fn keeps_dialog_requests_on_event_overflow() {
         let mut next = SessionSwitch::new(SessionOrigin::New);
         next.record_event("b".to_owned(), question("over"));
         for _ in 0..2 * MOST_EVENTS {

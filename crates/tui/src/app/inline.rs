@@ -1,4 +1,4 @@
-//! `Inline`: what was printed on the terminal's own screen, and what is printed next before the conversation.
+//! The inline mode, which prints into the terminal's scrollback.
 
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
@@ -11,24 +11,24 @@ use super::settings::Screen;
 
 const LONGEST_NAME: usize = 60;
 
-/// The next output of the terminal's own screen.
+/// The next output of the inline mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InlineOutput {
-    /// Rows that are printed below all that was printed before.
+    /// The rows to print below the rows that were printed before.
     pub printed: Vec<Line<'static>>,
-    /// The number of rows that are drawn below those.
+    /// The number of rows to draw below the printed rows.
     pub height: u16,
 }
 
-/// The state of the terminal's own screen.
+/// The state of the inline mode.
 #[derive(Debug, Default)]
 pub(super) struct InlineScreen {
     on: bool,
-    /// True once it has been printed whose program this is.
+    /// True once the greeting was printed.
     greeted: bool,
-    /// The rows of a conversation that was left before they were printed.
+    /// The rows of the previous conversation that were not printed yet.
     leftover_rows: Vec<Line<'static>>,
-    /// The name of the conversation that begins.
+    /// The title of the next conversation.
     next_title: Option<String>,
 }
 
@@ -37,22 +37,22 @@ impl InlineScreen {
         Self { on: screen == Screen::Inline, ..Self::default() }
     }
 
-    /// True if the terminal's own screen is used.
+    /// True if the inline mode is used.
     pub(super) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// True once it has been printed whose program this is.
+    /// True once the greeting was printed.
     pub(super) fn has_greeted(&self) -> bool {
         self.greeted
     }
 
-    /// Returns true the first time, once the session is known.
+    /// Returns true on the first call with a known session, which prints the greeting.
     pub(super) fn claim_greeting(&mut self, is_known: bool) -> bool {
         is_known && !std::mem::replace(&mut self.greeted, true)
     }
 
-    /// Keeps rows of a conversation that is left, to be printed.
+    /// Stores the remaining rows of the previous conversation for printing.
     pub(super) fn keep_leftover_rows(&mut self, rows: Vec<Line<'static>>) {
         self.leftover_rows.extend(rows);
     }
@@ -65,7 +65,7 @@ impl InlineScreen {
         }
     }
 
-    /// Takes the rows before the conversation: the rest of the one before it, the greeting, and its name.
+    /// Takes the rows before the conversation: the rest of the previous conversation, the greeting and the title.
     pub(super) fn take_heading(
         &mut self,
         greeting: Vec<Line<'static>>,
@@ -84,15 +84,15 @@ impl InlineScreen {
     }
 }
 
-/// `── the words ──────`
-fn titled_rule(words: &str, width: u16, look: &DrawContext) -> Line<'static> {
+/// `── title ──────`
+fn titled_rule(title: &str, width: u16, look: &DrawContext) -> Line<'static> {
     let width = usize::from(width);
-    let words = CleanLine::new(words).truncate_to_width(width.saturating_sub(6));
-    let rest = width.saturating_sub(words.columns() + 4);
+    let title = CleanLine::new(title).truncate_to_width(width.saturating_sub(6));
+    let rest = width.saturating_sub(title.columns() + 4);
     let border = look.theme.style(Role::Border);
     Line::from_iter([
         span("── ", border),
-        span(words, look.theme.style(Role::Muted)),
+        span(title, look.theme.style(Role::Muted)),
         span(" ", Style::new()),
         span(CleanLine::from_repeated_char('─', rest), border),
     ])

@@ -1,4 +1,4 @@
-//! `UserInterface`: all that the loops of the terminal know of an interface, and the state as one.
+//! The interface as the terminal loops use it, and its implementation for [`AppState`].
 
 use std::time::Instant;
 
@@ -14,59 +14,59 @@ use super::inline::InlineOutput;
 use super::view::below;
 use super::{AppState, Effect, LinearOutput, UiEvent, draw, start, update};
 
-/// An interface: its output, and the effects of events.
+/// An interface that draws frames and turns events into effects.
 pub trait UserInterface {
-    /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
-    /// says otherwise.
+    /// Sets the appearance of the terminal's background: first the assumed one before [`start`](Self::start), and again
+    /// when the terminal reports another one.
     fn set_appearance(&mut self, appearance: Appearance);
 
-    /// It begins. The size of the terminal is the next event.
+    /// Starts the interface and returns the first effects. The next event is the size of the terminal.
     fn start(&mut self, now: Instant) -> Vec<Effect>;
 
-    /// Something happens.
+    /// Handles an event and returns its effects.
     fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect>;
 
-    /// Draws everything, and says where the cursor is seen.
+    /// Draws a frame and returns the position of a visible cursor.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)>;
 
-    /// The terminal has taken all of what was drawn last.
+    /// Records that the terminal has shown the last frame.
     fn mark_drawn(&mut self, now: Instant);
 
-    /// Nothing of what was drawn is on the screen any more, until it is drawn again.
+    /// Records that the last frame is no longer on the screen.
     fn mark_hidden(&mut self);
 
-    /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
-    /// None: all of a screen is drawn.
+    /// Returns the rows to print in inline mode and the number of rows to draw below them. Returns `None` if the whole
+    /// screen is drawn.
     fn inline_output(&mut self, area: Rect, look: &DrawContext) -> Option<InlineOutput> {
         let (_, _) = (area, look);
         None
     }
 
-    /// True if images are shown where the terminal can.
+    /// True if images are shown in terminals that support them.
     fn wants_images(&self) -> bool;
 
-    /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
+    /// Returns the placements of images in the last frame. An image is shown if its marks were not drawn over.
     fn images(&self) -> &[ImagePlacement];
 
-    /// When [`Event::Tick`] shall come next, if it shall.
+    /// Returns the time of the next [`UiEvent::Tick`], or `None` if no tick is needed.
     fn wakes_at(&self, now: Instant) -> Option<Instant>;
 
-    /// The theme, with all of its colours.
+    /// Returns the theme with all its colors.
     fn theme(&self) -> Theme;
 
-    /// The end of the transcript, at most so many rows, for the screen that is left.
+    /// Returns the last rows of the transcript, at most `rows`, to print on exit.
     fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>>;
 }
 
-/// An interface whose news can be printed.
+/// An interface with a linear mode.
 pub trait LinearInterface: UserInterface {
     /// Returns the rows to print since the last call, for a width.
     fn take_output(&mut self, now: Instant, width: u16) -> LinearOutput;
 
-    /// Notes that these rows are on the terminal.
+    /// Records that the terminal has printed the rows.
     fn mark_printed(&mut self, now: Instant);
 
-    /// True if nobody may see what is typed next.
+    /// True if the typed text must not be shown.
     fn hides_input(&self) -> bool;
 }
 

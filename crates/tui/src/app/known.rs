@@ -1,4 +1,4 @@
-//! The sources of completion: commands, files, and what may follow a command.
+//! The sources of completion: commands, files and arguments.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) enum CommandArgumentKind {
     Settings,
 }
 
-/// A command of haft's own, as completion knows it.
+/// A built-in command, for completion.
 #[derive(Debug)]
 pub(super) struct CompletableCommand {
     pub(super) name: &'static str,
@@ -40,13 +40,13 @@ pub(super) struct CompletableCommand {
 pub(super) struct CompletionCatalog {
     built_in: Vec<CompletableCommand>,
     commands: Vec<CompletionCommand>,
-    /// Those that are not haft's own.
+    /// The commands that are not built in.
     pub(super) external_commands: Vec<CommandInfo>,
     pub(super) files: Vec<String>,
     pub(super) models: Option<Vec<ModelInfo>>,
     pub(super) sessions: Option<Vec<SessionInfo>>,
     pub(super) tools: Option<Vec<ToolInfo>>,
-    /// Names in `tui.approve` that some tool has, or of which was said that none has.
+    /// The names in `tui.approve` that were checked.
     pub(super) approved: BTreeSet<String>,
     pub(super) providers: Option<Vec<LoginProvider>>,
     pub(super) extensions: Vec<String>,
@@ -54,14 +54,14 @@ pub(super) struct CompletionCatalog {
     pub(super) extension_completions: Option<ExtensionCompletions>,
 }
 
-/// The completions of a command by its extension.
+/// The completions that an extension returned for its command.
 #[derive(Debug)]
 pub(super) struct ExtensionCompletions {
     pub(super) query: (String, String),
     pub(super) items: Vec<CompletionItem>,
 }
 
-/// The prefix of the server for the names of the commands of skills.
+/// The prefix of a skill's command name.
 const SKILLS: &str = "skill:";
 
 /// The source of a skill's command.
@@ -82,9 +82,9 @@ impl CompletionCatalog {
     }
 
     pub(super) fn argument_kind(&self, name: &str) -> Option<CommandArgumentKind> {
-        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+        let matches = |known: &str| known.eq_ignore_ascii_case(name);
         let is_named =
-            |own: &&CompletableCommand| is_it(own.name) || own.aliases.iter().any(|alias| is_it(alias));
+            |own: &&CompletableCommand| matches(own.name) || own.aliases.iter().any(|alias| matches(alias));
         self.built_in.iter().find(is_named).and_then(|own| own.completes)
     }
 
@@ -95,18 +95,18 @@ impl CompletionCatalog {
             description: command.help.to_owned(),
             source: String::new(),
         });
-        let told = others.iter().map(|info| CompletionCommand {
+        let external = others.iter().map(|info| CompletionCommand {
             name: info.name.clone(),
-            // Whether something follows is not known: it is never run before somebody has seen it.
+            // The command may take arguments, so completing it must not run it.
             hint: Some("…".to_owned()),
             description: info.description.clone(),
             source: command_source(info),
         });
-        self.commands = own.chain(told).collect();
+        self.commands = own.chain(external).collect();
         self.external_commands = others;
     }
 
-    /// A command that is not haft's own.
+    /// Returns the command of that name that is not built in.
     pub(super) fn external_command(&self, name: &str) -> Option<&CommandInfo> {
         self.external_commands.iter().find(|info| info.name.eq_ignore_ascii_case(name))
     }
@@ -199,7 +199,7 @@ impl CandidateSource for CompletionCatalog {
         if of != &info.name || !prefix.starts_with(before.as_str()) {
             return Some(Vec::new());
         }
-        // What was said of less fits what is typed on, as far as it begins so, until there is an answer to that.
+        // Until the reply for the longer prefix arrives, the earlier items are filtered by it.
         let fits = |item: &&CompletionItem| prefix == before || item.value.starts_with(prefix);
         Some(items.iter().filter(fits).map(|item| to_candidate(item, prefix, command_source(info))).collect())
     }

@@ -1,14 +1,14 @@
-//! Keys that were meant for a question that is over.
+//! Keys that were meant for a closed dialog.
 
 use std::time::Instant;
 
 use crate::keys::Chord;
 use crate::timeouts::QUIET;
 
-/// Words that people type where one letter is an answer.
+/// Words that people type although their first letter is the answer.
 const WORDS: &[&str] = &["yes", "no", "allow"];
 
-/// Keys that were meant for a question that is over: they come without a pause, and count for nothing else.
+/// A filter for keys that were meant for a closed dialog. It ignores keys that follow without a pause.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StrayKeys {
     until: Instant,
@@ -17,9 +17,9 @@ pub(super) struct StrayKeys {
 
 #[derive(Debug, PartialEq, Eq)]
 enum StrayKeyFilter {
-    /// The question went by itself: all that is typed on was meant for it.
+    /// The dialog closed unanswered: all keys were meant for it.
     Everything,
-    /// Its first letter was the answer: the rest of the word, and enter.
+    /// The first letter answered the dialog: the rest of the word and enter are ignored.
     RestOf(String),
 }
 
@@ -42,7 +42,7 @@ impl StrayKeys {
         now < self.until
     }
 
-    /// True if a key was meant for it. The first one that was not ends it.
+    /// True if the key was meant for the closed dialog. The first other key ends the filter.
     pub(super) fn consumes_key(&mut self, chord: Chord, now: Instant) -> bool {
         if !self.is_active(now) {
             return false;
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// Keys at these milliseconds, and which of them are taken.
+    /// Checks which keys, each typed at a time in milliseconds, are consumed.
     #[track_caller]
     fn check(answer: Option<&str>, keys: &[(&str, u64, bool)]) {
         let start = Instant::now();
@@ -85,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_on_is_taken_until_there_is_a_pause() {
+    fn consumes_keys_until_a_pause() {
         check(None, &[("p", 100, true), ("enter", 350, true), ("esc", 600, true), ("x", 900, false)]);
         check(None, &[("x", 300, false)]);
     }
 
     #[test]
-    fn the_rest_of_a_word_is_taken_and_nothing_else() {
+    fn consumes_only_the_rest_of_the_word() {
         check(Some("y"), &[("e", 50, true), ("s", 100, true), ("enter", 200, true)]);
         check(Some("Y"), &[("E", 50, true), ("S", 100, true), ("t", 150, false)]);
         check(Some("n"), &[("o", 299, true), ("enter", 600, false)]);

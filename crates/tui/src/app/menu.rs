@@ -1,4 +1,4 @@
-//! `Menu`: a list to pick from, in the place of the conversation, and the use of what is picked.
+//! The menu: a picker that covers the conversation, with the use of its choice.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::keys::{Context, KeyPress};
 use crate::look::DrawContext;
 use crate::picker::{Picker, PickerAbilities, PickerOutcome, PickerRow};
 
-/// A list to pick from.
+/// A picker with the use of its choice.
 #[derive(Debug)]
 pub(super) struct Menu {
     picker: Box<Picker>,
     purpose: ChoiceUse,
 }
 
-/// The question that must be answered before a picker can be opened.
+/// A picker that opens when the backend has replied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PendingPicker {
     Settings(Option<String>),
@@ -55,11 +55,11 @@ impl Menu {
     }
 
     pub(super) fn update_tools(&mut self, tools: &[ToolInfo]) -> bool {
-        let is_of_tools = matches!(self.purpose, ChoiceUse::Tools);
-        if is_of_tools {
+        let shows_tools = matches!(self.purpose, ChoiceUse::Tools);
+        if shows_tools {
             self.picker.set_rows(tools.iter().map(tool_row).collect());
         }
-        is_of_tools
+        shows_tools
     }
 
     pub(super) fn update_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
@@ -69,7 +69,7 @@ impl Menu {
         }
     }
 
-    /// Shows the new name of a session, if it is the list of sessions.
+    /// Updates the name of a session in a session picker.
     pub(super) fn rename_session(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
@@ -129,15 +129,15 @@ impl Component for Option<Menu> {
         let line = line.trim();
         match line.parse::<usize>().ok().map(|number| menu.picker.key_at(number).map(str::to_owned)) {
             Some(Some(key)) => handle_pick(self, PickerOutcome::Taken(key), scope.out),
-            Some(None) => scope.out.print("there is no such row"),
+            Some(None) => scope.out.print("no row has that number"),
             None if line == CLOSE => {
                 handle_pick(self, PickerOutcome::Closed, scope.out);
-                scope.out.print("closed");
+                scope.out.print("list closed");
             }
-            None if line == "more" => scope.out.push_intent(ComponentIntent::PrintRows { anew: false }),
+            None if line == "more" => scope.out.push_intent(ComponentIntent::PrintRows { from_start: false }),
             None => {
                 menu.picker.filter_rows(line);
-                scope.out.push_intent(ComponentIntent::PrintRows { anew: true });
+                scope.out.push_intent(ComponentIntent::PrintRows { from_start: true });
             }
         }
         InputOutcome::Handled
@@ -160,20 +160,20 @@ pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec
 
 fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
     let text = match session_description(info).lines().next().unwrap_or_default().trim() {
-        "" => "(nothing said)".to_owned(),
+        "" => "(empty)".to_owned(),
         about => about.to_owned(),
     };
     let when = info.last.as_ref().unwrap_or(&info.created);
     let when = when.0.get(..16).unwrap_or(&when.0).replace('T', " ");
     let messages =
         if info.messages == 1 { "1 message".to_owned() } else { format!("{} messages", info.messages) };
-    let busy = if info.busy { " · at work" } else { "" };
+    let busy = if info.busy { " · busy" } else { "" };
     let current = shown == Some(info.session.as_str());
-    let this = if current { "this one · " } else { "" };
+    let prefix = if current { "current · " } else { "" };
     PickerRow {
         key: info.session.clone(),
         text,
-        detail: format!("{this}{messages} · {when}{busy}"),
+        detail: format!("{prefix}{messages} · {when}{busy}"),
         current,
         ..PickerRow::default()
     }
@@ -190,7 +190,7 @@ pub(super) fn tool_row(tool: &ToolInfo) -> PickerRow {
     }
 }
 
-/// The rows of a tree of messages, each as deep as the branches that lead to it.
+/// Returns the rows of the message tree, indented by the number of branch points above each.
 pub(super) fn tree_rows(tree: &TreeData) -> Vec<PickerRow> {
     let mut children: BTreeMap<&str, usize> = BTreeMap::new();
     for parent in tree.entries.iter().filter_map(|entry| entry.parent.as_deref()) {
@@ -206,8 +206,8 @@ pub(super) fn tree_rows(tree: &TreeData) -> Vec<PickerRow> {
             parent.and_then(|parent| depths.get(parent)).copied().unwrap_or(0) + usize::from(branches);
         depths.insert(&entry.id, depth);
         let role = entry.role.as_deref().unwrap_or_default();
-        let said = matches!(role, "user" | "assistant") && entry.text.is_some();
-        if said {
+        let is_message = matches!(role, "user" | "assistant") && entry.text.is_some();
+        if is_message {
             let mark = if role == "user" { "› " } else { "" };
             rows.push(PickerRow {
                 key: entry.id.clone(),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use haft_protocol::event::NoteLevel;
 
-/// The number of notes that are kept.
+/// The maximum number of notes that are kept.
 const MOST: usize = 50;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
-//! `Outbox`: everything that follows from an event, until it is carried out.
+//! The outbox: effects, intents and requests that an event causes.
 //!
-//! Effects leave the interface. Intents are carried out by the state, after the component that asked for them has
-//! returned. A request is kept with the use of its reply.
+//! Effects leave the interface. The state carries out intents after the component that pushed them has returned. Each
+//! request is stored with the use of its reply.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,12 +13,12 @@ use super::intent::ComponentIntent;
 use super::pending::PendingRequest;
 use super::{BackendRequest, Effect};
 
-/// Everything that follows from an event.
+/// The effects, intents and requests that an event causes.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     effects: Vec<Effect>,
     intents: VecDeque<ComponentIntent>,
-    /// The session that is shown. None until `hello` is answered.
+    /// The shown session. `None` until the reply to `hello`.
     session: Option<String>,
     requests: u64,
     /// Requests without a reply.
@@ -27,17 +27,17 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// The session that is shown, as soon as it is known.
+    /// Returns the shown session, or `None` until it is known.
     pub(super) fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// True if that session is shown.
+    /// True if `session` is shown.
     pub(super) fn is_current_session(&self, session: &str) -> bool {
         self.session() == Some(session)
     }
 
-    /// Shows another session. Returns the one before it.
+    /// Sets the shown session. Returns the previous one.
     pub(super) fn set_session(&mut self, session: String) -> Option<String> {
         self.session.replace(session)
     }
@@ -72,17 +72,17 @@ impl Outbox {
         self.open.remove(id)
     }
 
-    /// True if such a request has no reply yet.
+    /// True if a request that matches has no reply yet.
     pub(super) fn is_pending(&self, is: impl Fn(&PendingRequest) -> bool) -> bool {
         self.open.values().any(is)
     }
 
-    /// Leaves the session in which `queue` waited. Of the requests about it, only the messages of the person matter, as
-    /// far as they were not heard. `goes_on` is a session with the same conversation.
-    pub(super) fn leave_session(&mut self, queue: &MessageQueue, goes_on: Option<&str>) {
+    /// Leaves the session that `queue` belongs to. Of its pending requests, only unread messages of the user still
+    /// matter. `continued_by` is a session with the same conversation.
+    pub(super) fn leave_session(&mut self, queue: &MessageQueue, continued_by: Option<&str>) {
         let open = std::mem::take(&mut self.open).into_iter();
         self.open = open
-            .filter_map(|(id, pending)| Some((id, pending.into_previous_session(queue, goes_on)?)))
+            .filter_map(|(id, pending)| Some((id, pending.into_previous_session(queue, continued_by)?)))
             .collect();
     }
 
@@ -102,7 +102,7 @@ impl Outbox {
         self.intents.pop_front()
     }
 
-    /// Returns a number that was not given out before.
+    /// Returns a number that was not used before.
     pub(super) fn next_number(&mut self) -> u64 {
         self.number += 1;
         self.number

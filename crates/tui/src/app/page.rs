@@ -1,4 +1,4 @@
-//! `Page`: Markdown to read, in the place of the conversation.
+//! A page of Markdown that covers the conversation.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -13,7 +13,7 @@ use crate::look::DrawContext;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 
-/// The rows that one turn of the wheel moves.
+/// The rows that one step of the mouse wheel scrolls.
 const WHEEL: isize = 3;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl MarkdownPage {
         Self { title: title.into(), text: text.into(), top: 0, height: 0, cache: None }
     }
 
-    /// A key that moves it. None for one that does not.
+    /// Applies a browse action. Returns `None` if the action closes the page.
     fn apply_browse_action(&mut self, action: Browse) -> Option<()> {
         match action {
             Browse::Up => self.scroll_by(-1),
@@ -64,7 +64,7 @@ impl MarkdownPage {
         }
     }
 
-    /// Down, or up when negative.
+    /// Scrolls down, or up if `rows` is negative.
     fn scroll_by(&mut self, rows: isize) {
         self.top = self.top.saturating_add_signed(rows);
     }
@@ -73,7 +73,7 @@ impl MarkdownPage {
         isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1)
     }
 
-    /// The rows that are seen, and whether there are more above and below.
+    /// Returns the visible rows, and whether more rows exist above and below.
     fn visible_rows(&mut self, width: u16, height: u16, theme: &Theme) -> (&[Line<'static>], bool, bool) {
         let fits = |drawn: &PageRenderCache| drawn.width == width && drawn.theme.is_same(theme);
         let drawn = match self.cache.take() {
@@ -101,9 +101,9 @@ impl MarkdownPage {
             draw_line(buffer, body, row, line);
         }
         let hint = match (above, below) {
-            (false, false) => "esc closes",
-            (_, true) => "↓ more · esc closes",
-            (true, false) => "the end · esc closes",
+            (false, false) => "esc close",
+            (_, true) => "↓ more · esc close",
+            (true, false) => "end · esc close",
         };
         if area.height > 1 {
             draw_line(buffer, area, area.height - 1, &Line::from(span(hint, theme.style(Role::Muted))));

@@ -1,4 +1,4 @@
-//! `PanelHost`: the panel of an extension that is open, and the extensions that may not open another.
+//! The open panel of an extension, and the extensions that may not open a panel.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::keys::{Chord, KeyPress};
 use crate::look::DrawContext;
 use crate::panel::ExtensionPanel;
 
-/// The keys of a panel that can be typed as lines, behind a colon.
+/// The keys of a panel that can be typed as lines after a colon, for example `:up`.
 const KEYS: &[&str] = &[
     "up",
     "down",
@@ -36,8 +36,8 @@ const KEYS: &[&str] = &[
 #[derive(Debug, Default)]
 pub(super) struct PanelHost {
     panel: Option<ExtensionPanel>,
-    /// Extensions whose panel the person closed. None of them opens one by itself again, because a panel holds the
-    /// keyboard. The flag is true once the person was told so.
+    /// The extensions whose panel the user closed. They cannot open a panel on their own, because a panel takes the
+    /// keyboard. The value is true once the user was informed.
     blocked: BTreeMap<ExtensionName, bool>,
 }
 
@@ -54,7 +54,7 @@ impl PanelHost {
         self.panel = None;
     }
 
-    /// Lets every extension open panels again: the person says something, so the next panel is an answer to it.
+    /// Lets all extensions open panels again, after input of the user that a panel may answer.
     pub(super) fn allow_all(&mut self) {
         self.blocked.clear();
     }
@@ -65,12 +65,13 @@ impl PanelHost {
         }
     }
 
-    /// Opens a panel of an extension in the place of the one that is open. Returns true if it is open now.
+    /// Opens a panel and replaces an open one. Returns false if the extension is blocked.
     pub(super) fn open(&mut self, extension: ExtensionName, panel: PanelContent, out: &mut Outbox) -> bool {
-        if let Some(told) = self.blocked.get_mut(&extension) {
-            if !std::mem::replace(told, true) {
+        if let Some(informed) = self.blocked.get_mut(&extension) {
+            if !std::mem::replace(informed, true) {
                 out.push_intent(ComponentIntent::Info(format!(
-                    "[{extension}] wants its panel open again; it stays closed until you say something, or a tool of it is called"
+                    "[{extension}] tried to open its panel again; the panel stays closed until you send a prompt or the \
+                     model calls a tool of the extension"
                 )));
             }
             send_close(extension, panel.panel_id, out);
@@ -95,7 +96,7 @@ impl PanelHost {
         self.panel.take_if(|open| open.has_id(extension, id));
     }
 
-    /// Tells the extension the size of its panel, if the size has changed.
+    /// Sends the size of the panel to its extension, if the size has changed.
     pub(super) fn resize(&mut self, area: Rect, out: &mut Outbox) {
         if let Some(command) = self.panel.as_mut().and_then(|panel| panel.resize(area)) {
             send_command(command, out);
@@ -162,7 +163,7 @@ fn send_close(extension: ExtensionName, panel_id: PanelId, out: &mut Outbox) {
     send_command(PanelCloseCommand { extension, panel_id }.into(), out);
 }
 
-/// Sends a command to the extension. A failure says nothing new: that the extension is gone was told already.
+/// Sends a command to the extension. A failure is ignored, because the end of the extension is reported elsewhere.
 fn send_command(command: Command, out: &mut Outbox) {
     out.send(command, PendingRequest::Ignored);
 }

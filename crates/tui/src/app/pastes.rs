@@ -1,4 +1,4 @@
-//! `PendingPastes`: pastes of paths that may be images. They are text until the program has read the files.
+//! Pasted paths that may be images. A paste stays text until its files have been read.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::queue::DeliveryTime;
 #[derive(Debug, Default)]
 pub(super) struct PendingPastes {
     waiting: Vec<ImagePathPaste>,
-    /// Sends the prompt as soon as all of that is known.
+    /// The prompt to send after all pastes are resolved.
     delayed_submit: Option<DeliveryTime>,
 }
 
@@ -17,44 +17,44 @@ pub(super) struct PendingPastes {
 struct ImagePathPaste {
     text: String,
     paths: Vec<PathBuf>,
-    /// The numbers of the questions without an answer.
+    /// The numbers of the image requests without an answer.
     unresolved: Vec<u64>,
 }
 
 impl PendingPastes {
     pub(super) fn request_images(&mut self, text: String, paths: Vec<PathBuf>, out: &mut Outbox) {
-        let mut asked = Vec::new();
+        let mut unresolved = Vec::new();
         for path in paths.clone() {
             let number = out.next_number();
-            asked.push(number);
+            unresolved.push(number);
             out.ask_backend(BackendRequest::Image { number, path });
         }
-        self.waiting.push(ImagePathPaste { text, paths, unresolved: asked });
+        self.waiting.push(ImagePathPaste { text, paths, unresolved });
     }
 
     pub(super) fn is_waiting_for(&self, number: u64) -> bool {
         self.waiting.iter().any(|paste| paste.unresolved.contains(&number))
     }
 
-    /// Takes an answer. Returns the paste once nothing more is to be known of it: all its files are images, or this one
-    /// is none.
+    /// Applies an answer. Returns the paste once it is resolved: all its files are images, or one of them is not.
     pub(super) fn resolve_image(&mut self, number: u64, is_image: bool) -> Option<(String, Vec<PathBuf>)> {
         let at = self.waiting.iter().position(|paste| paste.unresolved.contains(&number))?;
-        let is_over = match self.waiting.get_mut(at) {
+        let is_resolved = match self.waiting.get_mut(at) {
             Some(paste) if is_image => {
-                paste.unresolved.retain(|asked| *asked != number);
+                paste.unresolved.retain(|open| *open != number);
                 paste.unresolved.is_empty()
             }
-            // The paste stays text, with everything that was pasted beside it.
+            // One file that is not an image makes the whole paste text.
             Some(_) | None => true,
         };
-        is_over.then(|| {
+        is_resolved.then(|| {
             let ImagePathPaste { text, paths, .. } = self.waiting.remove(at);
             (text, paths)
         })
     }
 
-    /// Delays a prompt until its pastes are known. Returns false if it need not wait: a second try does not.
+    /// Delays a prompt until its pastes are resolved. Returns false if the prompt can be sent now; a second attempt
+    /// always can.
     pub(super) fn delay_submit(&mut self, when: DeliveryTime) -> bool {
         let waits = !self.waiting.is_empty() && self.delayed_submit.is_none();
         match waits {
@@ -64,12 +64,12 @@ impl PendingPastes {
         waits
     }
 
-    /// Takes the prompt that was delayed, once everything is known.
+    /// Takes the delayed prompt after all pastes are resolved.
     pub(super) fn take_delayed_submit(&mut self) -> Option<DeliveryTime> {
         self.delayed_submit.take_if(|_| self.waiting.is_empty())
     }
 
-    /// Does not send the prompt that was delayed.
+    /// Cancels the delayed prompt.
     pub(super) fn cancel_submit(&mut self) {
         self.delayed_submit = None;
     }

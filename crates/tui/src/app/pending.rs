@@ -1,4 +1,4 @@
-//! Requests under way, and the uses of their replies.
+//! Pending requests and the uses of their replies.
 
 use crate::editor::Submission;
 use crate::queue::MessageQueue;
@@ -7,8 +7,8 @@ use crate::queue::MessageQueue;
 #[derive(Debug)]
 pub(super) enum PendingRequest {
     Hello,
-    /// The reply has the state of the session. Where it says that nothing is worked on, that counts if nothing has
-    /// begun since; what it says that waits counts if nothing was told of that since.
+    /// The state of the session. The reply is out of date for the activity or the queue if that revision has changed
+    /// since.
     State {
         work_revision: u64,
         queue_revision: u64,
@@ -20,14 +20,14 @@ pub(super) enum PendingRequest {
     Tools(ListUse),
     Tree,
     Prompt(Box<Submission>),
-    /// Something said to the agent at work.
+    /// A steering message or a follow-up.
     QueuedMessage(Box<Submission>),
-    /// A prompt, a command or something said to an agent, in a session that is not shown any more.
+    /// A message or a command in a session that is no longer shown.
     PreviousSessionMessage(Box<Submission>),
-    /// The queue of a session that is not shown any more, as it was known, and the session that continues it.
+    /// The last known queue of a session that is no longer shown, and the session that continues it.
     PreviousSessionQueue(Box<MessageQueue>, Option<String>),
     ShellOutput,
-    /// A command that is not haft's own.
+    /// A command that is not built in.
     Command(Box<Submission>),
     Completions(String, String),
     Abort,
@@ -36,7 +36,7 @@ pub(super) enum PendingRequest {
     Thinking,
     SetTools,
     SessionCreated,
-    /// The reply says that this session has the model of the one before it.
+    /// The new session gets the model of the previous one.
     ModelCarriedOver(String),
     Switched,
     Cleared,
@@ -45,7 +45,7 @@ pub(super) enum PendingRequest {
     Renamed(Option<String>),
     Moved,
     Answered,
-    /// Nothing more; a failure is said.
+    /// Only a failure is reported.
     ErrorsOnly,
     Ignored,
 }
@@ -53,18 +53,18 @@ pub(super) enum PendingRequest {
 /// The use of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ListUse {
-    /// It is only to be known.
+    /// The list is only cached.
     CacheOnly,
     Picker,
     One(String),
 }
 
-/// The use of the messages that waited.
+/// The use of the messages that were removed from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TakeBackUse {
-    /// It comes back into the editor.
+    /// The messages are moved into the composer.
     Editor,
-    /// It is said at once: nothing works on it.
+    /// The messages are sent again, because the agent has become idle.
     Resend,
 }
 
@@ -73,15 +73,23 @@ impl PendingRequest {
         matches!(self, Self::Completions(..))
     }
 
-    /// Returns the use once the session that was shown when the request was sent is not shown any more.
-    pub(super) fn into_previous_session(self, queue: &MessageQueue, goes_on: Option<&str>) -> Option<Self> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
+    /// Returns the use of the reply after the session of the request was left, or `None` if the reply no longer
+    /// matters.
+    pub(super) fn into_previous_session(
+        self,
+        queue: &MessageQueue,
+        continued_by: Option<&str>,
+    ) -> Option<Self> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the other requests only concern the session that was shown"
+        )]
         match self {
-            Self::Prompt(said) | Self::QueuedMessage(said) | Self::Command(said) => {
-                Some(Self::PreviousSessionMessage(said))
+            Self::Prompt(message) | Self::QueuedMessage(message) | Self::Command(message) => {
+                Some(Self::PreviousSessionMessage(message))
             }
             Self::TakeQueued(_) => {
-                Some(Self::PreviousSessionQueue(Box::new(queue.clone()), goes_on.map(str::to_owned)))
+                Some(Self::PreviousSessionQueue(Box::new(queue.clone()), continued_by.map(str::to_owned)))
             }
             kept @ (Self::PreviousSessionMessage(_)
             | Self::PreviousSessionQueue(..)

@@ -1,4 +1,4 @@
-//! `SearchField`: the row in which the words of a search are typed.
+//! The input row of a search.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -18,12 +18,12 @@ pub(super) struct SearchField {
     editor: Editor,
 }
 
-/// The outcome of a key in a search.
+/// The outcome of a key press in a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchKeyOutcome {
     Nothing,
     Changed,
-    /// The next match is wanted: an older one, or a newer one.
+    /// Moves to the next older or newer match.
     Next {
         older: bool,
     },
@@ -63,7 +63,7 @@ impl SearchField {
         self.editor.insert(text);
     }
 
-    /// Draws the row, with the outcome of the search so far.
+    /// Draws the row with the present outcome of the search.
     pub(super) fn draw(&self, found: SearchOutcome, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let theme = &look.theme;
         let layout = self.editor.layout(self.text_area(area).width);
@@ -95,8 +95,8 @@ impl SearchField {
 fn describe_outcome(found: SearchOutcome) -> Option<(String, Role)> {
     match found {
         SearchOutcome::Match => None,
-        SearchOutcome::Nothing => Some(("nothing found".to_owned(), Role::Warning)),
-        SearchOutcome::Stopped => Some(("stopped".to_owned(), Role::Muted)),
+        SearchOutcome::Nothing => Some(("no matches".to_owned(), Role::Warning)),
+        SearchOutcome::Stopped => Some(("search stopped".to_owned(), Role::Muted)),
         SearchOutcome::Searching(done) => Some((progress_text(done), Role::Muted)),
     }
 }

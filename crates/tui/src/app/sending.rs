@@ -1,4 +1,4 @@
-//! `ImagePromptQueue`: prompts that are sent as soon as their images are read.
+//! Prompts that are sent after their images were read.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::CommandFailure;
@@ -11,7 +11,7 @@ use crate::queue::DeliveryTime;
 pub(super) struct ImagePrompt {
     pub(super) submission: Submission,
     pub(super) when: DeliveryTime,
-    /// True if it is no command, whatever it begins with.
+    /// True if the text is never a command, even if it begins with `/`.
     pub(super) plain: bool,
     images: Vec<(u64, Option<Image>)>,
 }
@@ -22,7 +22,7 @@ pub(super) struct ImagePromptQueue {
     open: Vec<ImagePrompt>,
 }
 
-/// The outcome of an image.
+/// The outcome of a loaded image.
 #[derive(Debug)]
 pub(super) enum ImageLoadOutcome {
     Waiting,
@@ -43,8 +43,8 @@ impl ImagePromptQueue {
         number: u64,
         image: Result<Image, CommandFailure>,
     ) -> ImageLoadOutcome {
-        let is_its = |sending: &ImagePrompt| sending.images.iter().any(|(of, _)| *of == number);
-        let Some(at) = self.open.iter().position(is_its) else { return ImageLoadOutcome::Waiting };
+        let requested = |sending: &ImagePrompt| sending.images.iter().any(|(of, _)| *of == number);
+        let Some(at) = self.open.iter().position(requested) else { return ImageLoadOutcome::Waiting };
         let image = match image {
             Ok(image) => image,
             Err(failure) => return ImageLoadOutcome::Failed(self.open.remove(at), failure),

@@ -9,19 +9,19 @@ use haft_protocol::thinking::ThinkingLevel;
 
 use crate::clean::CleanLine;
 
-/// The most characters of what a session is about: more than a title or a row of a list shows.
+/// The maximum characters of a description: more than a title or a row of a list shows.
 const LONGEST: usize = 200;
 
 /// The known state of the shown session.
 #[derive(Debug, Default)]
 pub(super) struct CurrentSession {
-    /// The provider of the model. For one request that may be another than the session's own.
+    /// The provider of the present model. During a fallback, the provider differs from the session's own.
     pub(super) provider: String,
     pub(super) model: String,
-    /// The session's own model, as `PROVIDER/MODEL`, as soon as it is known.
+    /// The session's own model as `PROVIDER/MODEL`, or `None` until it is known.
     pub(super) own_model: Option<String>,
     pub(super) thinking: ThinkingLevel,
-    /// The level that was wanted last: a model without it takes the nearest.
+    /// The level that the user requested last. A model without this level uses the nearest one.
     pub(super) wanted_thinking: Option<ThinkingLevel>,
     pub(super) cwd: String,
     pub(super) name: Option<String>,
@@ -30,11 +30,11 @@ pub(super) struct CurrentSession {
     pub(super) context: u64,
     pub(super) window: Option<u64>,
     pub(super) extensions: Vec<ExtensionInfo>,
-    /// The items of extensions in the status line, by owner and key: `name: text`, fit to be shown.
+    /// The items of extensions in the status line, by owner and key, as `name: text`.
     pub(super) status_items: BTreeMap<(ExtensionName, String), CleanLine>,
 }
 
-/// The longest name of an extension in the status line.
+/// The maximum columns of an extension's name in the status line.
 const LONGEST_NAME: usize = 24;
 
 impl CurrentSession {
@@ -47,7 +47,7 @@ impl CurrentSession {
         (self.context, self.window) = (tokens, window);
     }
 
-    /// An extension says something else in the status line, or nothing any more.
+    /// Sets or removes an item of an extension in the status line.
     pub(super) fn set_status_item(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
         let line = text.map(|text| {
             let name = CleanLine::new(extension.as_str()).truncate_to_width(LONGEST_NAME);
@@ -69,14 +69,14 @@ impl CurrentSession {
         self.first_text = Some(truncate_description(text.get(from..).unwrap_or_default()).to_owned());
     }
 
-    /// Returns a description in one line: its name, or what was said first. No more of it than is shown, so that it
-    /// costs the same however long that is.
+    /// Returns a description in one line: the name or the first prompt. Its length is limited, so that the cost does
+    /// not depend on the length of the prompt.
     pub(super) fn description(&self) -> Option<&str> {
         let about = self.name.as_deref().or(self.first_text.as_deref())?;
         truncate_description(about).lines().next().filter(|line| !line.is_empty())
     }
 
-    /// The whole name of a model, as `PROVIDER/MODEL`.
+    /// Sets the present model from `PROVIDER/MODEL`.
     pub(super) fn set_model(&mut self, whole: &str) {
         if let Some((provider, model)) = whole.split_once('/') {
             (self.provider, self.model) = (provider.to_owned(), model.to_owned());
@@ -94,7 +94,7 @@ impl CurrentSession {
             .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
     }
 
-    /// Takes the new states of the extensions, and their items. Returns those that run again and did not.
+    /// Replaces the states and items of the extensions. Returns the extensions that are running again after a failure.
     pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) -> Vec<String> {
         self.status_items.clear();
         for info in &extensions {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_is_about_is_short_however_long_that_is() {
+    fn limits_length_of_description() {
         let long = format!("  {}", "é\u{200b}".repeat(5 << 20));
         let mut session = CurrentSession::default();
         session.set_first_text(&long);

@@ -1,4 +1,4 @@
-//! `Stack`: the components, in the order in which they are asked. A component is one line here.
+//! The components, in the order in which they are offered input. Each component is one line of `components!`.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use super::panel::PanelHost;
 use crate::look::DrawContext;
 use crate::transcript::Transcript;
 
-/// Declares the components: the name, the type and the beginning of each.
+/// Declares the components with their names, types and initial values.
 macro_rules! components {
     (new($($given:ident: $given_type:ty),*); $($name:ident: $type:ty = $begin:expr,)+) => {
         /// The components of the interface.
@@ -52,7 +52,7 @@ components! {
 }
 
 impl Stack {
-    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
+    /// Offers input to the components in order, until one of them handles it or leaves it unclaimed.
     pub(super) fn offer_input(
         &mut self,
         scope: &mut InputContext<'_>,
@@ -67,12 +67,12 @@ impl Stack {
         InputOutcome::PassedOn
     }
 
-    /// The fewest rows of the component in the place of the conversation. None if none is there.
+    /// Returns the minimum rows of the component that covers the conversation, or `None` if no component does.
     pub(super) fn cover_rows(&self) -> Option<u16> {
         self.all().find_map(Component::cover_rows)
     }
 
-    /// Draws the component in the place of the conversation. None if none is there, otherwise its cursor.
+    /// Draws the component that covers the conversation and returns its cursor. Returns `None` if no component does.
     pub(super) fn draw_cover(
         &mut self,
         area: Rect,
@@ -83,12 +83,12 @@ impl Stack {
         Some(cover.draw_cover(area, buffer, look))
     }
 
-    /// True if nothing is in the place of the conversation, and the keyboard is not in it.
+    /// True if no component covers the conversation and the conversation does not have the keyboard.
     pub(super) fn shows_conversation(&self) -> bool {
         self.cover_rows().is_none() && !self.conversation.is_open()
     }
 
-    /// True if no other component is open, so that the composer has the keyboard.
+    /// True if no other component is open: the composer has the keyboard.
     pub(super) fn is_composing(&self) -> bool {
         self.dialogs.is_empty() && self.shows_conversation()
     }

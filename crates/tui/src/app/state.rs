@@ -1,4 +1,4 @@
-//! `State`: everything that the interface knows.
+//! The state of the interface.
 
 use std::time::Instant;
 
@@ -41,19 +41,19 @@ use super::{BackendRequest, Effect, LinearOutput};
 /// The initial options of the interface.
 #[derive(Debug, Clone)]
 pub struct AppOptions {
-    /// Columns and rows of the terminal.
+    /// The columns and rows of the terminal.
     pub size: (u16, u16),
-    /// Which key does what.
+    /// The key bindings.
     pub keymap: Keymap,
     /// The settings of the interface.
     pub settings: Settings,
     /// The appearance of the terminal's background.
     pub appearance: Appearance,
-    /// Which haft this is.
+    /// The version of haft.
     pub version: String,
-    /// A prompt that is sent as soon as it can be.
+    /// A prompt to send as soon as the session is open.
     pub prompt: Option<String>,
-    /// True if the first thing is to pick a session to go on with.
+    /// True if the interface opens with the session picker.
     pub resume: bool,
 }
 
@@ -71,7 +71,7 @@ impl Default for AppOptions {
     }
 }
 
-/// Everything that the interface knows. Only [`update`](super::update()) changes it; drawing fills caches.
+/// The state of the interface. Only [`update`](super::update()) changes it; drawing only fills caches.
 #[derive(Debug)]
 pub struct AppState {
     pub(super) now: Instant,
@@ -81,7 +81,7 @@ pub struct AppState {
     pub(super) themes: ThemeCatalog,
     pub(super) version: String,
     pub(super) session: CurrentSession,
-    /// The names that were reported as not used because the project is not trusted.
+    /// The names of the items that were reported as skipped because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) stack: Stack,
     pub(super) linear: LinearPrinter,
@@ -95,7 +95,7 @@ pub struct AppState {
     pub(super) status: StatusBar,
     pub(super) extensions_refresh_at: Option<Instant>,
     pub(super) pending_reload: Option<ReloadExt>,
-    /// True if a session is to be picked before anything is said.
+    /// True until the user has chosen a session; no message is sent before that.
     pub(super) awaits_session_choice: bool,
     pub(super) title: String,
     pub(super) areas: ScreenAreas,
@@ -103,7 +103,7 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// An interface that knows nothing yet; [`start`](super::start) says what it asks first.
+    /// Creates the initial state. [`start`](super::start) returns the first requests.
     pub fn new(options: AppOptions, now: Instant) -> Self {
         let AppOptions { size, keymap, settings, appearance, version, prompt, resume } = options;
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
@@ -141,37 +141,37 @@ impl AppState {
         }
     }
 
-    /// The theme that counts, with all of its colours.
+    /// Returns the theme in effect, with all its colors.
     pub fn theme(&self) -> &Theme {
         self.themes.theme()
     }
 
-    /// Returns the look of a frame at this moment.
+    /// Returns the drawing context of a frame at `now`.
     pub fn look(&self, now: Instant) -> DrawContext {
         DrawContext { theme: self.theme().clone(), now, images: None }
     }
 
-    /// The settings of the interface as they are now.
+    /// Returns the current settings of the interface.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The conversation.
+    /// Returns the transcript.
     pub fn transcript(&mut self) -> &mut Transcript {
         self.stack.conversation.transcript_mut()
     }
 
-    /// The session that is shown, as soon as it is known.
+    /// Returns the ID of the shown session, or `None` until it is known.
     pub fn session(&self) -> Option<&str> {
         self.out.session()
     }
 
-    /// True if something is worked on.
+    /// True while the agent works.
     pub fn is_working(&self) -> bool {
         self.work.is_active()
     }
 
-    /// When it looks different by itself, or wants to do something. None while nothing moves.
+    /// Returns the time of the next [`UiEvent::Tick`](super::UiEvent::Tick), or `None` if no tick is needed.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         if self.linear.enabled {
             return [self.extensions_refresh_at, self.linear.wakes_at(self.stack.panel.panel())]
@@ -211,7 +211,7 @@ impl AppState {
         self.size.0.saturating_sub(MARK)
     }
 
-    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
+    /// Offers input to the components in order, until one of them handles it or leaves it unclaimed.
     pub(super) fn offer_input(
         &mut self,
         give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome,
@@ -221,7 +221,7 @@ impl AppState {
         stack.offer_input(&mut InputContext { now, keymap, width, main, out }, give)
     }
 
-    /// Returns what is to be printed since the last time, as rows of a width.
+    /// Returns the rows to print since the last call, wrapped to `width` columns.
     pub fn take_linear_output(&mut self, now: Instant, width: u16) -> LinearOutput {
         let waiting = list_waiting_messages(&self.queue, &self.deferred, self.work.is_active());
         let Self { linear: lines, version, session, notes, stack, .. } = self;
@@ -242,20 +242,20 @@ impl AppState {
         lines.print(facts, now, width)
     }
 
-    /// Notes that the rows that were to be printed stand on the terminal.
+    /// Records that the terminal has printed the rows.
     pub fn mark_printed(&mut self, now: Instant) {
         if let Some(dialog) = self.stack.dialogs.current_mut() {
             dialog.mark_printed(now);
         }
     }
 
-    /// True if nobody may see what is typed.
+    /// True if the typed text must not be shown.
     pub fn hides_input(&self) -> bool {
-        let wanted = self.stack.dialogs.current().map(|dialog| &dialog.question().wanted);
-        wanted == Some(&AnswerKind::Input { secret: true })
+        let kind = self.stack.dialogs.current().map(|dialog| &dialog.question().wanted);
+        kind == Some(&AnswerKind::Input { secret: true })
     }
 
-    /// True if the end of the terminal's own screen is drawn, and not all of a screen.
+    /// True if the interface is drawn in inline mode, below the printed rows.
     pub(super) fn draws_inline(&self) -> bool {
         self.inline.is_on() && self.stack.shows_conversation()
     }
@@ -264,7 +264,7 @@ impl AppState {
         self.inline.announce_conversation(self.session.description().unwrap_or(fallback));
     }
 
-    /// Sends the greeting of the client, with the questions that it answers.
+    /// Sends `hello`, with the dialogs that this client can answer.
     pub(super) fn send_hello(&mut self) {
         let client = ClientInfo { name: "haft".to_owned(), version: Some(self.version.clone()) };
         let approve = Some(self.settings.tools_to_approve());
@@ -279,14 +279,14 @@ impl AppState {
         self.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
     }
 
-    /// The terminal has taken all of what was drawn last.
+    /// Records that the terminal has shown the last frame.
     pub fn mark_drawn(&mut self, now: Instant) {
         if let Some(dialog) = self.stack.dialogs.current_mut() {
             dialog.mark_drawn(now);
         }
     }
 
-    /// Nothing of what was drawn is on the screen any more.
+    /// Records that the last frame is no longer on the screen.
     pub fn mark_hidden(&mut self) {
         self.stack.dialogs.mark_hidden();
     }
@@ -309,13 +309,13 @@ impl AppState {
         (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
-    /// Puts a message that could not be sent back into the editor.
+    /// Moves unsent messages back into the composer.
     pub(super) fn restore_unsent(&mut self) {
         let unsent = std::mem::take(&mut self.deferred.unsent);
         self.stack.composer.restore_prompts(unsent.iter().map(|unsent| &unsent.submission.content));
     }
 
-    /// Ends what is worked on; what waits comes back.
+    /// Stops the agent and moves queued messages back into the composer.
     pub(super) fn abort(&mut self) {
         self.out.send(AbortCommand { queued: Some(true) }, PendingRequest::Abort);
         self.take_back_queued(TakeBackUse::Editor);
@@ -330,8 +330,8 @@ impl AppState {
     }
 
     pub(super) fn request_state(&mut self) {
-        let (begun, told) = (self.work.revision, self.deferred.queue_revision);
-        self.out.send(GetState {}, PendingRequest::State { work_revision: begun, queue_revision: told });
+        let (work_revision, queue_revision) = (self.work.revision, self.deferred.queue_revision);
+        self.out.send(GetState {}, PendingRequest::State { work_revision, queue_revision });
     }
 
     pub(super) fn stop_shell(&mut self) {
@@ -340,7 +340,7 @@ impl AppState {
         }
     }
 
-    /// Asks for the conversation; what happens until it is known follows it.
+    /// Requests the conversation and defers updates until it has arrived.
     pub(super) fn load_conversation(&mut self, id: &str) {
         self.stack.conversation.start_loading();
         self.out.ask_backend(BackendRequest::Conversation { session: id.to_owned() });

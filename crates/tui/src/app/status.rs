@@ -1,4 +1,4 @@
-//! `StatusBar`: the last row of the screen.
+//! The status line: the last row of the screen.
 
 mod said;
 
@@ -20,10 +20,10 @@ use super::component::draw_line;
 use super::search::progress_text;
 use super::session::CurrentSession;
 
-/// From here on, in hundredths of the window, the use of the context is a warning.
+/// The percentage of the context window from which its use is shown as a warning.
 const FULL: u64 = 80;
 
-/// From here on it is an error.
+/// The percentage of the context window from which its use is shown as an error.
 const OVERFULL: u64 = 95;
 
 /// The separator of items.
@@ -31,16 +31,16 @@ const BETWEEN: &str = " · ";
 
 const LONGEST: usize = 40;
 
-/// The last row of the screen: a word about what was done, or the items of the session.
+/// The last row of the screen: a short message, or the items of the session.
 #[derive(Debug, Default)]
 pub(super) struct StatusBar {
     branch: Option<String>,
     flash: Option<FlashMessage>,
-    /// The time until which the key that was pressed quits, pressed again.
+    /// The time until which a second press of the key quits.
     quits_until: Option<Instant>,
 }
 
-/// A word about what was done.
+/// A short message that disappears by itself.
 #[derive(Debug)]
 struct FlashMessage {
     text: String,
@@ -52,11 +52,11 @@ struct FlashMessage {
 pub(super) struct StatusBarSources<'s> {
     pub(super) session: &'s CurrentSession,
     pub(super) keymap: &'s Keymap,
-    /// The progress of a search that no field shows, in hundredths.
+    /// The progress, in percent, of a search without an open search field.
     pub(super) searching: Option<u8>,
     pub(super) browses: bool,
     pub(super) works: bool,
-    /// The questions behind the one that is shown.
+    /// The number of dialogs behind the one that is shown.
     pub(super) questions: usize,
 }
 
@@ -69,12 +69,12 @@ impl StatusBar {
         self.flash = Some(FlashMessage { text, until: now + timeouts::FLASH });
     }
 
-    /// Takes the time until which the key that was pressed quits: another key comes between.
+    /// Disarms the quit key, because another key was pressed. Returns the time until which it was armed.
     pub(super) fn disarm_quit(&mut self) -> Option<Instant> {
         self.quits_until.take()
     }
 
-    /// Quits with the next press of the key. Returns true if this press was the second one.
+    /// Returns true if this is the second press of the quit key. Otherwise arms the key.
     pub(super) fn confirm_quit(&mut self, armed: Option<Instant>, now: Instant) -> bool {
         if armed.is_some_and(|until| now <= until) {
             return true;
@@ -124,7 +124,7 @@ impl StatusBar {
         let left = join_items(left, theme);
         let used = total_columns(&left);
         draw_line(buffer, area, 0, &Line::from(left));
-        // What is on the right has the room that is left.
+        // The right part gets the remaining room.
         let right = right_text(facts.session, width.saturating_sub(used + 2));
         let taken = u16::try_from(right.columns()).unwrap_or(u16::MAX);
         if taken > 0 && taken <= area.width {
@@ -133,8 +133,8 @@ impl StatusBar {
         }
     }
 
-    /// The items in the order in which they stand, each with how much it matters: what matters less goes first where there
-    /// is no room.
+    /// Returns the items from left to right with their priorities. Without enough room, the lowest priorities are
+    /// omitted first.
     fn left_items(&self, facts: StatusBarSources<'_>, theme: &Theme) -> Vec<(u8, Span<'static>)> {
         let session = facts.session;
         let mut items = Vec::new();
@@ -166,7 +166,7 @@ impl StatusBar {
         }
         item(0, self.branch.clone().unwrap_or_default(), Role::Status);
         let failing = session.unready_extensions().map(|info| match info.gates_off {
-            true => format!("{} off", info.name),
+            true => format!("{} gates off", info.name),
             false => format!("{} {}", info.name, info.state),
         });
         item(3, failing.collect::<Vec<_>>().join(", "), Role::Warning);
@@ -174,12 +174,12 @@ impl StatusBar {
     }
 }
 
-/// The words while the same key once more quits.
+/// Returns the hint that the same key quits when pressed again.
 pub(super) fn quit_hint(keymap: &Keymap, works: bool) -> String {
     let key = |action: Prompt| keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
-    let again = format!("{} again quits", key(Prompt::ClearOrQuit));
+    let again = format!("{} again to quit", key(Prompt::ClearOrQuit));
     match works {
-        true => format!("{} stops the agent; {again}", key(Prompt::Abort)),
+        true => format!("{} to stop the agent · {again}", key(Prompt::Abort)),
         false => again,
     }
 }
@@ -187,9 +187,9 @@ pub(super) fn quit_hint(keymap: &Keymap, works: bool) -> String {
 fn browsing_hint(keymap: &Keymap) -> String {
     let does: [(&[Browse], &str); 4] = [
         (&[Browse::Up, Browse::Down], "move"),
-        (&[Browse::Mark], "marks"),
-        (&[Browse::Copy], "copies"),
-        (&[Browse::Close], "goes back"),
+        (&[Browse::Mark], "mark"),
+        (&[Browse::Copy], "copy"),
+        (&[Browse::Close], "back"),
     ];
     let said = does.iter().filter_map(|(actions, does)| {
         let keys = actions.iter().filter_map(|action| keymap.keys(*action).first());
@@ -223,7 +223,7 @@ fn fit_items(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'sta
     items.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Fills the room that haft's own items leave with those of extensions.
+/// Adds items of extensions in the remaining room.
 fn append_extension_items(
     mut items: Vec<Span<'static>>,
     session: &CurrentSession,
@@ -250,7 +250,7 @@ fn join_items(items: Vec<Span<'static>>, theme: &Theme) -> Vec<Span<'static>> {
     line
 }
 
-/// The session's name and the directory, as far as there is room.
+/// Returns the session's name and the directory, as far as they fit.
 fn right_text(session: &CurrentSession, room: usize) -> CleanLine {
     let dir = session.cwd.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or_default();
     let name = session.name.as_deref().unwrap_or_default();
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn formats_tokens_briefly() {
         assert_eq!(
             [7, 1000, 34_512, 200_000, 1_048_576].map(figures::format_tokens),
             ["7", "1k", "34k", "200k", "1.0M"]

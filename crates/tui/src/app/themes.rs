@@ -1,4 +1,4 @@
-//! The themes there are, and which of them counts.
+//! The available themes and the selected one.
 
 use crate::theme::{Appearance, Theme};
 
@@ -6,7 +6,7 @@ use crate::theme::{Appearance, Theme};
 pub(super) struct ThemeCatalog {
     appearance: Appearance,
     files: Vec<(String, String)>,
-    /// Which one counts: `auto`, `dark`, `light` or a name.
+    /// The selected theme: `auto`, `dark`, `light` or the name of a theme file.
     chosen: String,
     theme: Theme,
 }
@@ -34,7 +34,7 @@ impl ThemeCatalog {
         }
     }
 
-    /// The `theme.json` files. What is wrong with them, for people.
+    /// Replaces the `theme.json` files. Returns the problems found in them.
     pub(super) fn set_files(&mut self, files: Vec<(String, String)>) -> Vec<String> {
         let mut problems = Vec::new();
         self.files.clear();
@@ -66,7 +66,7 @@ impl ThemeCatalog {
         self.find_theme(&self.chosen).is_none().then_some(self.chosen.as_str())
     }
 
-    /// Another theme from now on. Whether there is one of that name; a theme that is not there may be known later.
+    /// Selects a theme. Returns false if the name is unknown; the selection applies once a file of that name is loaded.
     pub(super) fn choose(&mut self, name: &str) -> bool {
         self.chosen = name.to_owned();
         let theme = self.find_theme(name);
@@ -75,7 +75,7 @@ impl ThemeCatalog {
         known
     }
 
-    /// Shows a theme, which is not chosen by that.
+    /// Shows a theme without selecting it.
     pub(super) fn preview(&mut self, name: &str) {
         if let Some(theme) = self.find_theme(name) {
             self.theme = theme;

@@ -1,4 +1,4 @@
-//! The effects of events.
+//! The update function: applies events to the state.
 
 mod answers;
 mod approve;
@@ -26,7 +26,7 @@ use super::{BackendRequest, Effect, UiEvent, commands, view};
 use crate::clean::CleanLine;
 use crate::keys::Edit;
 
-/// The most columns of the title that the session gives it.
+/// The maximum columns of the session's description in the window title.
 const LONGEST_TITLE: usize = 48;
 
 /// Returns the first effects.
@@ -83,7 +83,7 @@ fn is_user_input(event: &UiEvent) -> bool {
     }
 }
 
-/// Restores what holds after every event.
+/// Updates the derived state after every event.
 fn finish_event(state: &mut AppState) {
     state.work.track_start(state.now);
     state.status.expire_messages(state.now);
@@ -96,7 +96,7 @@ fn finish_event(state: &mut AppState) {
         if let Some(reload) = state.pending_reload.take() {
             state.out.send(reload, PendingRequest::Reloaded);
         }
-        // The run ended before it came there, so that nobody reads it: it is said anew.
+        // The run ended before it read the queued messages, so they are sent again.
         if state.deferred.queue_sync == QueueSyncState::Undelivered {
             state.take_back_queued(TakeBackUse::Resend);
         }
@@ -138,19 +138,18 @@ fn apply_external_edit(state: &mut AppState, edited: Result<String, String>) {
     }
 }
 
-/// The person's own editor is closed, which had the text of a question.
+/// Applies the text of the external editor to its dialog, or keeps the text for yanking if the dialog is closed.
 fn apply_dialog_edit(state: &mut AppState, number: u64, text: &str) {
     if state.stack.dialogs.apply_external_edit(number, text) {
         return;
     }
     state.stack.composer.push_cut_text(text);
     let key = state.keymap.keys(Edit::Yank).first();
-    let puts = key.map_or_else(String::new, |key| format!("; {key} puts it into the editor"));
-    state.show_info(format!("the question whose text you edited is closed, so nobody was given it{puts}"));
+    let hint = key.map_or_else(String::new, |key| format!("; {key} inserts it into the editor"));
+    state.show_info(format!("the edited text was not used: its question is closed{hint}"));
 }
 
-/// Notes that the question that was shown is gone without an answer of the person: what is being typed was meant for
-/// it, and is no prompt.
+/// Handles a shown dialog that closed without an answer: text that is being typed was meant for it and is not a prompt.
 fn handle_unanswered_dialog(state: &mut AppState, shown: Option<u64>) {
     if shown.is_none_or(|number| state.stack.dialogs.contains(number)) {
         return;
@@ -170,7 +169,7 @@ fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
             state.out.send_to(UiResponse { request: id, answer }, session, PendingRequest::Answered);
         }
         (AnswerUse::Key { provider }, UiAnswer::Value(key)) if !key.trim().is_empty() => {
-            state.show_info(format!("the key is tried at {provider}…"));
+            state.show_info(format!("verifying the key with {provider}…"));
             state.out.ask_backend(BackendRequest::Login {
                 provider,
                 key: SecretString::from(key.trim().to_owned()),
@@ -184,7 +183,7 @@ fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
         }
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
         (AnswerUse::Grant { .. }, _) => state.show_info("project not trusted"),
-        (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing was changed"),
+        (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing changed"),
         (AnswerUse::NewSession, _) => {}
     }
 }

@@ -1,5 +1,5 @@
-//! The layout of the whole interface: the transcript or what stands in its place, notes, what is worked on, the editor
-//! or a question, and the status line.
+//! Drawing of the whole interface: the transcript or its cover, notes, activity, queue, composer or dialog, and the
+//! status line.
 
 pub(super) mod below;
 mod editor;
@@ -22,11 +22,11 @@ use super::status::StatusBarSources;
 
 pub(super) use layout::main_area;
 
-/// Draws everything, and says where the terminal's cursor stands.
+/// Draws the interface and returns the position of the terminal's cursor.
 pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
     let is_below = state.draws_inline();
     let areas = match is_below {
-        // The ground is the terminal's own there, as it is of what was printed.
+        // In inline mode the background stays the terminal's own, as in the printed rows.
         true => layout::compute_inline_areas(state, area, state.size.1, look),
         false => {
             buffer.set_style(area, look.theme.style(Role::Background));
@@ -64,19 +64,19 @@ pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawCo
         questions: state.stack.dialogs.waiting_count(),
     };
     state.status.draw(facts, areas.status, buffer, look);
-    // What has the keyboard has the cursor.
+    // The cursor belongs to the component that has the keyboard.
     let cursor = match (state.stack.dialogs.is_empty(), state.stack.cover_rows().is_some()) {
         (false, _) => below,
         (true, true) => above,
         (true, false) if state.stack.conversation.is_browsing() => None,
         (true, false) => active_search(state).and_then(|(search, _)| search.cursor(areas.search)).or(below),
     };
-    // On a screen that has no room for what it is in, it stands at the edge.
+    // On a screen that is too small for the component, the cursor is placed at the edge.
     let (right, bottom) = (area.right().checked_sub(1)?, area.bottom().checked_sub(1)?);
     cursor.map(|(x, y)| (x.min(right), y.min(bottom)))
 }
 
-/// The rows that everything below the conversation wants, where that is printed.
+/// Returns the number of rows requested below the conversation in inline mode.
 pub(super) fn inline_rows(state: &mut AppState, screen: Rect, look: &DrawContext) -> u16 {
     layout::inline_requested_rows(state, screen, look).total_rows()
 }

@@ -1,4 +1,4 @@
-//! The person's messages that wait for the agent, as they are shown.
+//! The queued messages of the user, as they are shown.
 
 use crate::queue::{DeliveryTime, MessageQueue};
 
@@ -12,14 +12,13 @@ pub(super) enum DeliveryPoint {
     Session,
 }
 
-/// Returns everything that waits, in the order in which it is read. A command of the person's is shown as it was typed,
-/// without its output.
+/// Returns the queued messages in the order of delivery. A shell command is shown as it was typed, without its output.
 pub(super) fn list_waiting_messages(
     queue: &MessageQueue,
-    held: &DeferredInput,
+    deferred: &DeferredInput,
     works: bool,
 ) -> Vec<(DeliveryPoint, String)> {
-    let at_agent = queue.waiting_messages().map(|waiting| {
+    let queued = queue.waiting_messages().map(|waiting| {
         let until = match (waiting.when, waiting.shell) {
             (DeliveryTime::FollowUp, _) => DeliveryPoint::Done,
             (DeliveryTime::Now | DeliveryTime::Steer, true) if !works => DeliveryPoint::Prompt,
@@ -28,6 +27,7 @@ pub(super) fn list_waiting_messages(
         let mark = if waiting.shell { "!" } else { "" };
         (until, format!("{mark}{}", waiting.text))
     });
-    let unsent = held.unsent.iter().map(|unsent| (DeliveryPoint::Session, unsent.submission.text.clone()));
-    at_agent.chain(unsent).collect()
+    let unsent =
+        deferred.unsent.iter().map(|unsent| (DeliveryPoint::Session, unsent.submission.text.clone()));
+    queued.chain(unsent).collect()
 }

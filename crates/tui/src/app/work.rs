@@ -1,4 +1,4 @@
-//! The work under way, and its start.
+//! The activity of the agent and of shell commands.
 
 use std::time::Instant;
 
@@ -6,20 +6,20 @@ use std::time::Instant;
 pub(super) struct ActivityState {
     pub(super) agent_running: bool,
     pub(super) compacting: bool,
-    /// Prompts that were sent and are not replied to.
+    /// The number of prompts without a reply.
     pub(super) unanswered_prompts: usize,
-    /// The number of begins and ends: what is known of an earlier time does not count.
+    /// The number of starts and ends of activity. A reply that was requested at an earlier revision is out of date.
     pub(super) revision: u64,
     pub(super) since: Option<Instant>,
     pub(super) shells: Vec<ShellCommand>,
 }
 
-/// A command of the person's.
+/// A shell command that the user started.
 #[derive(Debug)]
 pub(super) struct ShellCommand {
     pub(super) number: u64,
     pub(super) command: String,
-    /// True if the model is told, in the session in which the command began or one that goes on with it.
+    /// True if the output is sent to the model, in the session that started the command or in its fork.
     pub(super) reported_to_model: bool,
 }
 
@@ -38,7 +38,7 @@ impl ActivityState {
         self.agent_running = false;
     }
 
-    /// Nothing is worked on any more, as somebody knows who must know.
+    /// Resets the activity after an authoritative report that the agent is idle.
     pub(super) fn stop_all(&mut self) {
         (self.agent_running, self.compacting, self.unanswered_prompts) = (false, false, 0);
     }

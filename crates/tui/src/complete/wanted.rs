@@ -26,7 +26,7 @@ pub enum CompletionKind {
 pub struct CompletionTarget {
     /// The kind.
     pub kind: CompletionKind,
-    /// The word with what marks it, in bytes of the text.
+    /// The word with its marker, as a range of bytes.
     pub range: Range<usize>,
     /// The typed text.
     pub query: String,
@@ -41,10 +41,10 @@ impl CompletionTarget {
         Some(Self { kind: self.kind.clone(), range, query: prefix.to_owned() })
     }
 
-    /// Which word it is, whatever is typed of it.
+    /// Identifies the word, independent of the typed part.
     pub(super) fn word_identity(&self) -> (CompletionKind, usize) {
         let kind = match &self.kind {
-            // Quotes come and go.
+            // Quotes can be added and removed.
             CompletionKind::File { .. } => CompletionKind::File { quoted: false },
             CompletionKind::Command | CompletionKind::Argument { .. } => self.kind.clone(),
         };
@@ -52,13 +52,13 @@ impl CompletionTarget {
     }
 }
 
-/// The word at the cursor, if it is one to complete. A command is the first word of the text.
+/// Finds the word to complete at the cursor. A command is the first word of the text.
 pub fn find_target(text: &str, cursor: usize) -> Option<CompletionTarget> {
     let before = text.get(..cursor)?;
     parse_file_mention(text, before).or_else(|| parse_command(text, before))
 }
 
-/// `@path`, `@"path with blanks"`.
+/// Parses `@path` and `@"path with blanks"`.
 fn parse_file_mention(text: &str, before: &str) -> Option<CompletionTarget> {
     let line = before.rfind('\n').map_or(0, |newline| newline + 1);
     let at = before
@@ -80,7 +80,7 @@ fn parse_file_mention(text: &str, before: &str) -> Option<CompletionTarget> {
     })
 }
 
-/// True if a word may begin here: an address of mail has its sign in the middle.
+/// True if a word may begin here. The `@` of an email address is in the middle of a word.
 fn begins_word(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '<' | '"' | '\'' | '`' | ','))
@@ -91,12 +91,12 @@ fn parse_command(text: &str, before: &str) -> Option<CompletionTarget> {
     let rest = text.get(before.len()..)?;
     let end = before.len() + word_length(rest);
     let Some((name, arguments)) = typed.split_once(char::is_whitespace) else {
-        // A path is no command.
+        // A path is not a command.
         let wanted =
             CompletionTarget { kind: CompletionKind::Command, range: 0..end, query: typed.to_owned() };
         return (!typed.contains('/')).then_some(wanted);
     };
-    // Some blanks are longer than a byte.
+    // Some blanks are longer than one byte.
     let word = arguments.rsplit(char::is_whitespace).next().unwrap_or_default().len();
     let (words, query) = arguments.split_at(arguments.len() - word);
     let on_first_line = !before.contains('\n') && !name.is_empty() && !name.contains('/');
@@ -105,10 +105,10 @@ fn parse_command(text: &str, before: &str) -> Option<CompletionTarget> {
     on_first_line.then(|| CompletionTarget { kind, range, query: query.to_owned() })
 }
 
-/// Returns the length of a word in quotes behind the cursor: where they were not closed on the line, not at all.
+/// Returns the length of a quoted word after the cursor, or 0 if the quote is not closed on the line.
 fn quoted_length(rest: &str) -> usize {
     let line = rest.split('\n').next().unwrap_or_default();
-    // What comes after another sign is another file's.
+    // Text after another `@` belongs to another file.
     let (word, _) = line.split_once('@').unwrap_or((line, ""));
     word.find('"').map_or(0, |quote| quote + 1)
 }

@@ -1,8 +1,8 @@
-//! The text of a dialog, the part of it that is shown, and how far it was read.
+//! The text of a dialog, its visible part, and the reading progress.
 //!
-//! How far is counted in characters and not in rows, so that it holds at every width. Read is what stood on the screen,
-//! one page after the other from the first row on; who goes to the end at once has seen the end, and is told how many rows
-//! were not.
+//! The progress is counted in characters, not rows, so it holds at every width. Text counts as read once it was on
+//! the screen, page after page from the first row. A person who jumps to the end has seen the end and is told the
+//! number of unread rows.
 
 mod lay;
 
@@ -19,17 +19,17 @@ use crate::theme::{Role, Theme};
 use lay::BodyLayout;
 pub(super) use lay::GATE;
 
-/// Columns that say how much more there is, where only one row is there to say anything.
+/// Columns for the number of further rows, when only one row is available.
 const MARGIN: u16 = 7;
 
-/// With fewer columns, that is said in fewer words.
+/// Below this width, the number of further rows uses the short form.
 const SHORT: u16 = 32;
 
-/// Its rows, and which of them are shown.
+/// The rows of the text, and the visible part.
 #[derive(Debug, Default)]
 pub(super) struct DialogBody {
     laid: Option<BodyLayout>,
-    /// The same, where the only row is shared with how much more there is.
+    /// The same layout, narrower because its only row also shows the number of further rows.
     narrow: Option<BodyLayout>,
     top: BodyScroll,
     shown: usize,
@@ -37,27 +37,27 @@ pub(super) struct DialogBody {
     read: ReadProgress,
 }
 
-/// The first row that is shown, at a width.
+/// The first visible row, at a width.
 #[derive(Debug, Clone, Copy, Default)]
 struct BodyScroll {
     row: usize,
-    /// It is wherever the last row is the last one that is shown.
+    /// Keeps the last row as the last visible one.
     ends: bool,
     width: u16,
     before: usize,
 }
 
-/// The part that a frame shows, in characters.
+/// The visible part of a frame, in characters.
 #[derive(Debug, Clone, Copy)]
 struct VisibleRange {
     from: usize,
     upto: usize,
     total: usize,
-    /// True if its end is there, and it is said how much of it was not read.
+    /// True if the end is visible, with the number of unread rows.
     ends: bool,
 }
 
-/// The part that was on the screen.
+/// The part that was visible.
 #[derive(Debug, Clone, Copy, Default)]
 struct ReadProgress {
     upto: usize,
@@ -70,7 +70,7 @@ impl ReadProgress {
         self.all || self.end
     }
 
-    /// With a part that is on the screen, too.
+    /// Adds a visible part.
     fn with_visible(mut self, part: Option<VisibleRange>) -> Self {
         let Some(VisibleRange { from, upto, total, ends }) = part else { return self };
         if from <= self.upto {
@@ -108,8 +108,8 @@ impl DialogBody {
         self.read.is_complete()
     }
 
-    /// Returns true for an end that will have been seen with the last drawing, and the number of rows that will not
-    /// have been read.
+    /// Returns whether the end will have been seen after the last drawing, and the number of rows that will be
+    /// unread.
     pub(super) fn progress_after_draw(&self) -> (bool, usize) {
         let read = self.read.with_visible(self.drawn);
         let unread = |laid: &BodyLayout| laid.len() - laid.rows_within(read.upto);
@@ -149,7 +149,7 @@ impl DialogBody {
         let Some(laid) = (if narrow { &self.narrow } else { &self.laid }) else { return 0 };
         let height = usize::from(area.height);
         let last = laid.len().saturating_sub(height);
-        // At another width, it is another row.
+        // At another width, this is another row.
         if self.top.width != area.width && self.top.row != 0 {
             self.top.row = laid.rows_within(self.top.before);
         }
@@ -169,13 +169,13 @@ impl DialogBody {
     }
 }
 
-/// The number of rows that are left out: below, or before that and never seen.
+/// Formats the number of hidden rows: below, or above and never seen.
 fn hidden_rows_label(below: usize, unread: usize, is_short: bool) -> String {
     let rows = |count: usize| if count == 1 { "1 more row".to_owned() } else { format!("{count} more rows") };
     match (below, unread, is_short) {
-        (0, 0, false) => "… that is all (pageup)".to_owned(),
-        (0, 0, true) => "… all (pageup)".to_owned(),
-        (0, unread, false) => format!("… the end; {unread} before it not read (pageup)"),
+        (0, 0, false) => "… end of text (pageup)".to_owned(),
+        (0, 0, true) => "… end (pageup)".to_owned(),
+        (0, unread, false) => format!("… end; {unread} above not read (pageup)"),
         (0, unread, true) => format!("… {unread} not read (pageup)"),
         (more, 0, false) => format!("… {} (pagedown)", rows(more)),
         (more, _, false) => format!("… {} to read (pagedown)", rows(more)),

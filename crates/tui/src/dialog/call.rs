@@ -1,13 +1,12 @@
-//! The call that a yes allows, to the last character: a tool's name and its arguments.
+//! The call that a yes allows, to the last character: the tool's name and its arguments.
 //!
-//! The arguments are taken from their JSON as it is, token by token and in its order; nothing of a name or a value is
-//! added or left out. The commas between them, and the braces around all of them, are rows here. What would not be seen
-//! as it is (control characters, direction marks, what has no width, blanks other than a space) stands there as
-//! `\u{…}`.
+//! The arguments follow their JSON text token by token, in order. Nothing of a name or a value is added or omitted.
+//! Commas between arguments and the outer braces are represented by rows. Characters that would be invisible (control
+//! characters, direction marks, zero-width characters, blanks other than a space) are written as `\u{…}`.
 //!
-//! A short string stands in its quotes. One of several lines, or with quotes or backslashes in it, stands as it is, line
-//! by line, behind marks that no text can reach; a string that ends with a newline has an empty row at its end. There, a
-//! backslash that would look like the begin of an escape stands as `\u{5c}`, so that each text looks like no other.
+//! A short string is shown in quotes. A string with several lines, quotes or backslashes is shown unchanged, line by
+//! line, behind marks that no text can imitate. A string that ends with a newline has an empty row at its end. A
+//! backslash that would look like an escape is written as `\u{5c}`, so that no two texts look the same.
 
 use std::fmt::Write as _;
 use std::path::{Component, Path};
@@ -18,13 +17,13 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::grapheme_columns;
 
-/// Blanks that a level is indented by.
+/// Blanks of one indentation level.
 const INDENT: usize = 2;
 
 /// The mark before each line of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum LineMark {
-    /// It is no line of a string.
+    /// Not a line of a string.
     #[default]
     No,
     Line,
@@ -42,14 +41,14 @@ impl LineMark {
     }
 }
 
-/// A row of what is granted, before it is cut to a width.
+/// A row of the granted call, before it is wrapped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ArgumentRow {
-    /// Blanks before it.
+    /// Blanks before the row.
     pub(super) indent: usize,
     /// The mark before its text.
     pub(super) mark: LineMark,
-    /// Printable, but not yet clean.
+    /// Printable, but not sanitized yet.
     pub(super) text: String,
 }
 
@@ -57,8 +56,8 @@ pub(super) fn name(call: &ToolCall) -> String {
     escape_invisible(&call.name)
 }
 
-/// The file or the directory that a tool of haft's own is about, as one reads it: as it was written where it is below
-/// the working directory, else from the root on.
+/// Returns the file or directory that a built-in tool works on: as written if it is below the working directory,
+/// otherwise as an absolute path.
 pub(super) fn target_path(call: &ToolCall, cwd: &Path) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct PathArgument {
@@ -126,7 +125,7 @@ pub(super) fn argument_rows(call: &ToolCall) -> Vec<ArgumentRow> {
 struct ArgumentRowBuilder {
     rows: Vec<ArgumentRow>,
     level: usize,
-    /// Of the lines of the next string.
+    /// The mark of the lines of the next string.
     mark: LineMark,
 }
 
@@ -150,24 +149,24 @@ impl ArgumentRowBuilder {
         self.rows.last().is_some_and(|row| row.mark == LineMark::No && row.text.ends_with(['{', '[']))
     }
 
-    /// A string in its quotes, as short as it was written or shorter.
+    /// Adds a string in quotes, not longer than in the JSON text.
     fn push_quoted(&mut self, token: &str) {
         let text = match serde_json::from_str::<String>(token) {
             Ok(text) => format!("\"{}\"", escape_string(&text)),
-            // Half of a surrogate pair: there is no other way to write it.
+            // Half of a surrogate pair has no other notation.
             Err(_) => escape_invisible(token),
         };
         self.push_token(&text);
     }
 
-    /// A string; one of several lines, or with quotes or backslashes, stands below its name.
+    /// Adds a string. A string with several lines, quotes or backslashes is placed below its name.
     fn push_string(&mut self, token: &str) {
         let mark = std::mem::take(&mut self.mark);
         let mark = if mark == LineMark::No { LineMark::Line } else { mark };
         match serde_json::from_str::<String>(token) {
             Ok(text) if mark != LineMark::Line || text.contains(['\n', '"', '\\']) => {
                 let indent = (self.level + 1) * INDENT;
-                // In a list, what begins is told from what goes on.
+                // In a list, this separates the beginning of an item from a continuation.
                 if self.rows.last().is_some_and(|row| row.text.is_empty()) {
                     self.push_token("text:");
                 }
@@ -203,8 +202,8 @@ fn string_end(text: &str) -> usize {
     text.len()
 }
 
-/// A line of a string, every character of it seen. Of several blanks at its end the last is written out, since nothing
-/// stands behind it.
+/// Escapes a line of a string so that every character is visible. The last of several trailing blanks is escaped,
+/// because nothing follows it.
 fn escape_line(line: &str) -> String {
     let (rest, last) = match line.strip_suffix(' ') {
         Some(rest) => (rest, "\\u{20}"),
@@ -239,7 +238,7 @@ fn escape_string(text: &str) -> String {
     out
 }
 
-/// A text in which every character is seen.
+/// Escapes a text so that every character is visible.
 fn escape_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for grapheme in text.graphemes(true) {
@@ -256,7 +255,7 @@ fn escape_invisible(text: &str) -> String {
     out
 }
 
-/// True if a character is not seen as what it is: also those that letters of some scripts and emoji need.
+/// True if a character is not visible as itself. This includes characters that some scripts and emoji need.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || is_hidden(c)

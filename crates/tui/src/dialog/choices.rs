@@ -12,21 +12,21 @@ use crate::frame::{draw_line, row_area, truncate_spans};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// Of what becomes of a gate, what grants nothing.
+/// The decision about a gate that grants nothing.
 const STOP: &str = "stop";
 
-/// The mark before the chosen one.
+/// The mark before the chosen choice.
 const CHOSEN: &str = "›";
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChoiceList {
     choices: Vec<DialogChoice>,
     chosen: usize,
-    /// Beside each other where there is room.
+    /// Side by side if there is room.
     across: bool,
-    /// True if those that grant something do not count yet.
+    /// True if choices that grant something are not accepted yet.
     locked: bool,
-    /// The number of rows of what is granted that were not read.
+    /// The number of unread rows of the granted call.
     unread: usize,
 }
 
@@ -38,7 +38,7 @@ struct DialogChoice {
 }
 
 impl ChoiceList {
-    /// Those of a question, if it is one that is answered by choosing. What is careful is chosen at first.
+    /// Makes the choices of a question that is answered by choosing. The safe choice is chosen at first.
     pub(super) fn from_question(question: &Question) -> Option<Self> {
         let choice = |words: CleanLine, answer, grants: bool| DialogChoice {
             words,
@@ -72,23 +72,22 @@ impl ChoiceList {
         Some(Self { choices, chosen, across, ..Self::default() })
     }
 
-    /// Sets whether those that grant something do not count yet, and the number of rows that were not read where they
-    /// do.
+    /// Sets whether choices that grant something are locked, and otherwise the number of unread rows.
     pub(super) fn set_locked(&mut self, locked: bool, unread: usize) {
         (self.locked, self.unread) = (locked, unread);
     }
 
-    /// The next one; behind the last comes the first.
+    /// Chooses the next choice. After the last comes the first.
     pub(super) fn next(&mut self) {
         self.chosen = (self.chosen + 1).checked_rem(self.choices.len()).unwrap_or(0);
     }
 
-    /// The one before.
+    /// Chooses the previous choice.
     pub(super) fn previous(&mut self) {
         self.chosen = self.chosen.checked_sub(1).unwrap_or(self.choices.len().saturating_sub(1));
     }
 
-    /// The one of a number, from 1; whether there is one.
+    /// Chooses by number, from 1. Returns false if there is no such choice.
     pub(super) fn choose_number(&mut self, number: Option<u32>) -> bool {
         let at = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
         let at = at.filter(|at| *at < self.choices.len());
@@ -110,7 +109,7 @@ impl ChoiceList {
         self.choices.iter().map(|choice| &choice.words)
     }
 
-    /// Returns the present name of a choice: what was not read is part of what is chosen.
+    /// Returns the label of a choice. It includes the number of unread rows.
     fn label_of(&self, choice: &DialogChoice) -> CleanLine {
         if !choice.grants || self.locked || self.unread == 0 {
             return choice.words.clone();
@@ -128,10 +127,10 @@ impl ChoiceList {
         self.across && columns <= usize::from(width) + 2
     }
 
-    /// Draws them, those around the chosen one where there is no room for all.
+    /// Draws the choices. If there is not enough room, draws those around the chosen one.
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         if self.choices.is_empty() {
-            let words = span("there is nothing to choose from", look.theme.style(Role::Muted));
+            let words = span("no choices", look.theme.style(Role::Muted));
             draw_line(&Line::from(words), row_area(area, 0), buffer);
             return;
         }
@@ -193,16 +192,16 @@ impl ChoiceList {
             true => text.patch(theme.style(Role::Selection)).add_modifier(Modifier::BOLD),
             false => text,
         };
-        // What does not count yet.
+        // Locked choices are muted.
         if choice.grants && self.locked { style.patch(theme.style(Role::Muted)) } else { style }
     }
 }
 
-/// Returns the name of a decision about a failing gate; the body says more.
+/// Returns the label of a decision about a failing gate. The body explains it.
 fn gate_label(word: &str) -> CleanLine {
     match word {
-        "restart" => "Start it again".into(),
-        "continue_without" => "Go on without it".into(),
+        "restart" => "Restart".into(),
+        "continue_without" => "Continue without it".into(),
         STOP => "Stop".into(),
         other => CleanLine::new(other),
     }

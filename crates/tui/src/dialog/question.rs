@@ -8,7 +8,7 @@ use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 use super::{AnswerKind, Question, call};
 
 impl Question {
-    /// As the agent's side asks it.
+    /// Makes a question from a request of the agent's side.
     pub fn from_request(request: &UiRequest) -> Self {
         let options = || request.options.clone();
         let (wanted, grants) = match request.kind {
@@ -18,7 +18,7 @@ impl Question {
             UiKind::Input => (AnswerKind::Input { secret: false }, false),
             UiKind::GateFailing => (AnswerKind::Gate(options()), true),
         };
-        // Of a gate, the extension is what the question is about; its title names it.
+        // For a gate, the extension is the subject of the question, and the title names it.
         let owner = request.extension.as_ref().filter(|_| request.kind != UiKind::GateFailing);
         Self {
             owner: owner.map(ToString::to_string),
@@ -32,7 +32,7 @@ impl Question {
         }
     }
 
-    /// The same, asked where a session works: a call that is about a file says which one before anything else.
+    /// Uses the path of the file as the message of a question about a file, relative to the directory of the session.
     #[must_use]
     pub fn in_directory(mut self, cwd: &str) -> Self {
         let place = self.call.as_ref().and_then(|granted| call::target_path(granted, Path::new(cwd)));

@@ -1,4 +1,4 @@
-//! The look of a dialog.
+//! The layout and drawing of a dialog.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -10,12 +10,12 @@ use crate::frame::{self, BorderFrame, draw_line};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// The smallest size in which a dialog can be read: who asks, something of what, something to choose.
+/// The smallest readable size: the asker, part of the question, and one choice.
 const READABLE: (u16, u16) = (20, 3);
 
 const MOST_TYPED: usize = 10;
 
-/// The fewest rows of a text of several lines.
+/// The minimum number of rows of a text of several lines.
 const FEWEST_TYPED: usize = 3;
 
 /// The division of the rows within the frame.
@@ -27,7 +27,8 @@ struct RowSplit {
 }
 
 impl RowSplit {
-    /// Both have a row, and up to half of the rest before the other one has all it wants; what is read comes first.
+    /// Divides the rows. Each part gets one row, then up to half of the rest, then all that the other leaves. The
+    /// body comes first.
     fn divide(height: u16, body: usize, control: usize) -> Self {
         let room = usize::from(height);
         if room < 2 || body == 0 {
@@ -43,7 +44,7 @@ impl RowSplit {
 }
 
 impl Dialog {
-    /// The number of rows it takes at this width, at most `most`.
+    /// Returns the number of rows it takes at this width, at most `most`.
     pub fn rows(&mut self, width: u16, most: u16, look: &DrawContext) -> u16 {
         let columns = frame::inner_columns(width);
         let body = self.body.row_count(&self.question, columns, &look.theme);
@@ -53,7 +54,8 @@ impl Dialog {
         frame::outer_rows(wanted).min(most)
     }
 
-    /// Draws it, and says where the terminal's cursor stands. It is seen when [`mark_drawn`](Self::mark_drawn) says so.
+    /// Draws the dialog and returns the position of the terminal's cursor. It counts as visible after
+    /// [`mark_drawn`](Self::mark_drawn).
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let (width, height) = READABLE;
@@ -81,8 +83,8 @@ impl Dialog {
         }
     }
 
-    /// Has the choices know how much was read once this frame is seen: whether those that grant something do not count
-    /// then.
+    /// Updates the choices with the reading progress after this frame. Returns true if choices that grant something
+    /// stay locked.
     fn update_lock(&mut self) -> bool {
         let (is_through, unread) = self.body.progress_after_draw();
         let locked = self.question.grants && !is_through;
@@ -129,15 +131,15 @@ impl Dialog {
         BorderFrame { style, left, right: self.countdown_spans(look), lower }
     }
 
-    /// The time that is left, and what comes then; the shorter way to say it last.
+    /// Returns the time left and the default answer, in a long and a short form.
     fn countdown_spans(&self, look: &DrawContext) -> Vec<Span<'static>> {
         let Some(left) = self.seconds_left(look.now) else { return Vec::new() };
         let (minutes, seconds) = (left / 60, left % 60);
         let time =
             if minutes == 0 { format!("{seconds} s") } else { format!("{minutes} min {seconds:02} s") };
         let long = match &self.question.default {
-            Some(default) => format!("answers itself in {time}: {default}"),
-            None => format!("closes itself in {time}"),
+            Some(default) => format!("automatic answer in {time}: {default}"),
+            None => format!("closes in {time}"),
         };
         let words = |text: String| span(CleanLine::new(&text), look.theme.style(Role::Muted));
         vec![words(long), words(time)]
@@ -145,14 +147,12 @@ impl Dialog {
 
     fn key_help(&self, locked: bool) -> &'static str {
         match &self.question.wanted {
-            AnswerKind::Confirm if locked => "space reads on · end to its end · n no · esc leaves it",
-            AnswerKind::Gate(_) if locked => "space reads on · ↑↓ choose · enter answers · esc leaves it",
-            AnswerKind::Confirm => "y yes · n no · enter what is chosen · esc leaves it",
-            AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter answers · esc leaves it",
-            AnswerKind::Input { .. } => "enter answers · esc leaves it",
-            AnswerKind::Editor(_) => {
-                "enter answers · shift+enter new line · ctrl+g your editor · esc leaves it"
-            }
+            AnswerKind::Confirm if locked => "space next page · end jump to end · n no · esc cancel",
+            AnswerKind::Gate(_) if locked => "space next page · ↑↓ choose · enter select · esc cancel",
+            AnswerKind::Confirm => "y yes · n no · enter select · esc cancel",
+            AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter select · esc cancel",
+            AnswerKind::Input { .. } => "enter submit · esc cancel",
+            AnswerKind::Editor(_) => "enter submit · shift+enter new line · ctrl+g open editor · esc cancel",
         }
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_divided() {
+    fn divides_rows_between_body_and_control() {
         let parts = |height, body, control| {
             let RowSplit { body, gap, control } = RowSplit::divide(height, body, control);
             (body, gap, control)

@@ -1,7 +1,7 @@
-//! Atoms: pieces of the text that are one character for the cursor and stand for more.
+//! Atoms: parts of the text that are one character for the cursor and represent more.
 //!
-//! In the text each is a character of a private plane, so that whatever moves, cuts and undoes text does the same with
-//! them. Text from outside never has those characters: [`clean_after`] takes them out.
+//! Each atom is a private-use character in the text, so moving, cutting and undoing work on atoms without extra code.
+//! [`clean_after`] removes those characters from text from outside.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,38 +10,38 @@ use std::sync::Arc;
 use haft_core::sanitize::{Sanitizer, sanitize_line};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// The characters that stand for atoms.
+/// The first of the characters that represent atoms.
 const FIRST: char = '\u{100000}';
 const LAST: char = '\u{10fffd}';
 
-/// The longest file name that is shown, in characters.
+/// The longest file name in a label, in characters.
 const LONGEST_NAME: usize = 40;
 
 pub(super) fn is_atom(c: char) -> bool {
     (FIRST..=LAST).contains(&c)
 }
 
-/// A part of the text that is shown by a label.
+/// A part of the text that is shown as a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditorAtom {
-    /// A long text that was pasted.
+    /// A long pasted text.
     Paste {
         /// Counted from 1.
         number: usize,
         /// The text.
         text: Arc<str>,
     },
-    /// An image that goes along.
+    /// An attached image.
     Image {
         /// Counted from 1.
         number: usize,
-        /// Where it lies.
+        /// The path of the file.
         path: PathBuf,
     },
 }
 
 impl EditorAtom {
-    /// Returns the label in its place: `[paste #1: 120 lines]`.
+    /// Returns the label, for example `[paste #1: 120 lines]`.
     pub fn label(&self) -> String {
         match self {
             Self::Paste { number, text } => match text.lines().count() {
@@ -87,14 +87,14 @@ impl AtomTable {
         self.known.get(&c)
     }
 
-    /// The character for a long text. None when there are none left.
+    /// Returns the character for a long text. `None` if all characters are in use.
     pub(super) fn add_paste(&mut self, text: &str) -> Option<char> {
         let c = self.add(EditorAtom::Paste { number: self.pastes + 1, text: text.into() })?;
         self.pastes += 1;
         Some(c)
     }
 
-    /// The character for an image. None when there are none left.
+    /// Returns the character for an image. `None` if all characters are in use.
     pub(super) fn add_image(&mut self, path: PathBuf) -> Option<char> {
         let c = self.add(EditorAtom::Image { number: self.images + 1, path })?;
         self.images += 1;
@@ -107,7 +107,7 @@ impl AtomTable {
         Some(c)
     }
 
-    /// A text of another time with its atoms. One whose character means something else by now gets another.
+    /// Adopts an older text with its atoms. An atom whose character is used for something else gets a new character.
     pub(super) fn adopt_text(&mut self, text: &str, atoms: &BTreeMap<char, EditorAtom>) -> String {
         let adopted = text.chars().filter_map(|c| {
             let Some(atom) = atoms.get(&c) else { return (!is_atom(c)).then_some(c) };
@@ -135,7 +135,7 @@ impl AtomTable {
     }
 }
 
-/// A text with something else for each of its atoms.
+/// Replaces each atom in a text.
 pub(super) fn expand_atoms(
     text: &str,
     atoms: &BTreeMap<char, EditorAtom>,
@@ -151,10 +151,10 @@ pub(super) fn expand_atoms(
     out
 }
 
-/// A text that comes behind another one: lines end with a newline and nothing else, there are no control characters, and
-/// no characters that stand for atoms.
+/// Sanitizes a text that follows another one. Lines end with a newline only; control characters and the characters of
+/// atoms are removed.
 ///
-/// What is before it counts, because a joiner that an emoji needs may come in a key of its own.
+/// The text before it matters, because a joiner inside an emoji may arrive as a separate key.
 pub(super) fn clean_after(before: &str, text: &str) -> String {
     let mut sanitizer = Sanitizer::default();
     sanitizer.push(before);
@@ -162,7 +162,7 @@ pub(super) fn clean_after(before: &str, text: &str) -> String {
     safe.chars().map(|c| if is_atom(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Lines that end as they do elsewhere, with a newline alone.
+/// Converts all line ends to newlines.
 fn normalize_newlines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }

@@ -1,19 +1,19 @@
-//! Cut texts, to be put in again.
+//! The kill ring: cut texts that can be pasted.
 
 use std::collections::VecDeque;
 
-/// The number of cuts that are kept.
+/// The maximum number of cuts.
 const MOST: usize = 60;
 
-/// The cuts, the last one first.
+/// The cuts, the latest first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KillRing {
     ring: VecDeque<String>,
-    /// Which of them was put in last.
+    /// The index of the cut that was pasted last.
     at: usize,
 }
 
-/// Which way a cut went from the cursor.
+/// The direction of a cut from the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KillDirection {
     Back,
@@ -21,7 +21,7 @@ pub(super) enum KillDirection {
 }
 
 impl KillRing {
-    /// Something was cut; `joins` the cut just before it.
+    /// Records a cut. `joins` appends it to the previous cut.
     pub(super) fn record_cut(&mut self, text: &str, way: KillDirection, joins: bool) {
         self.at = 0;
         match (self.ring.front_mut().filter(|_| joins), way) {
@@ -37,7 +37,7 @@ impl KillRing {
         self.ring.front().map(String::as_str)
     }
 
-    /// The cut before the one that was put in; behind the oldest comes the last.
+    /// Returns the cut before the one that was pasted. After the oldest comes the latest.
     pub(super) fn next_older(&mut self) -> Option<&str> {
         self.at = (self.at + 1).checked_rem(self.ring.len())?;
         self.ring.get(self.at).map(String::as_str)

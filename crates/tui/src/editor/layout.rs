@@ -5,24 +5,24 @@ use std::ops::Range;
 use super::atom::{AtomTable, EditorAtom};
 use super::unit::{columns, columns_at, lines, units};
 
-/// The narrowest width; a narrower one counts as this.
+/// The minimum width. Smaller widths count as this one.
 pub const NARROWEST: u16 = 3;
 
-/// The text in rows of a width, and where the cursor stands in them.
+/// The text in rows of a width, with the position of the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditorLayout {
     width: usize,
     rows: Vec<Range<usize>>,
-    /// Where the cursor stands: a row.
+    /// The row of the cursor.
     pub row: usize,
-    /// And a column of it, always less than the width.
+    /// The column of the cursor, always less than the width.
     pub column: usize,
 }
 
 /// A piece of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowPiece {
-    /// The text that is shown: no control characters, tabs are spaces.
+    /// The text to show: no control characters, tabs as spaces.
     pub text: String,
     /// The kind.
     pub kind: PieceKind,
@@ -31,7 +31,7 @@ pub struct RowPiece {
 /// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    /// Text, as it was typed.
+    /// Typed text.
     Text,
     /// The label of a paste.
     Paste,
@@ -47,12 +47,12 @@ pub(super) struct TextWithAtoms<'t> {
 }
 
 impl EditorLayout {
-    /// The number of rows there are; at least one.
+    /// Returns the number of rows, at least one.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Never: there is always a row.
+    /// Always false: there is at least one row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -67,19 +67,20 @@ impl<'t> TextWithAtoms<'t> {
         let width = usize::from(width.max(NARROWEST));
         let mut rows = Vec::new();
         lines(self.text).for_each(|line| self.wrap(line, width, &mut rows));
-        // The last one that begins at or before it: where a row is full, the next one has its end.
+        // The last row that begins at or before the cursor: the end of a full row belongs to the next row.
         let row = rows.partition_point(|row| row.start <= cursor).saturating_sub(1);
         let start = rows.get(row).map_or(0, |row| row.start);
         let column = self.columns(start..cursor, width);
         EditorLayout { width, rows, row, column: column.min(width - 1) }
     }
 
-    /// One column is left for the cursor behind the last character, and for a blank where a row ends.
+    /// Wraps a line. One column is reserved for the cursor behind the last character, and for a blank at the end of a
+    /// row.
     fn wrap(self, line: Range<usize>, width: usize, rows: &mut Vec<Range<usize>>) {
         let room = width - 1;
         let mut start = line.start;
         let mut column = 0;
-        // Where the row may end: behind blanks, and around what is a word of its own.
+        // A possible end of the row: after blanks, and around a unit that is a word of its own.
         let mut break_at = None;
         for (begins, unit) in units(self.text.get(line.clone()).unwrap_or_default()) {
             let at = line.start + begins;
@@ -115,7 +116,7 @@ impl<'t> TextWithAtoms<'t> {
         unit.chars().next().and_then(|c| self.atoms.get(c))
     }
 
-    /// The number of columns a unit takes; none takes more than a row has.
+    /// Returns the width of a unit, at most the width of a row.
     fn unit_columns(self, unit: &str, column: usize, width: usize) -> usize {
         let columns = match self.atom_of(unit) {
             Some(atom) => columns(&atom.label()),
@@ -124,26 +125,26 @@ impl<'t> TextWithAtoms<'t> {
         columns.min(width - 1)
     }
 
-    /// The number of columns a part of a row takes that begins it.
+    /// Returns the width of a part that begins its row.
     fn columns(self, part: Range<usize>, width: usize) -> usize {
         let units = units(self.text.get(part).unwrap_or_default());
         units.fold(0, |column, (_, unit)| column + self.unit_columns(unit, column, width))
     }
 
-    /// The place in a row that is nearest to a column, and not behind it.
+    /// Returns the place in a row that is nearest to a column without passing it.
     pub(super) fn offset_at(self, layout: &EditorLayout, row: usize, column: usize) -> Option<usize> {
         let range = layout.row_range(row)?;
-        // The end of a row that goes on in the next one is the beginning of that.
-        let goes_on = layout.row_range(row + 1).is_some_and(|next| next.start == range.end);
+        // The end of a wrapped row is the beginning of the next row.
+        let continues = layout.row_range(row + 1).is_some_and(|next| next.start == range.end);
         let mut at = 0;
         let (mut place, mut place_column) = (range.start, 0);
         for (begins, unit) in units(self.text.get(range.clone())?) {
             let end = range.start + begins + unit.len();
             at += self.unit_columns(unit, at, layout.width);
-            if at > column || (goes_on && end == range.end) {
+            if at > column || (continues && end == range.end) {
                 break;
             }
-            // Behind what has no width is no other column.
+            // A zero-width unit does not add a column.
             if at > place_column {
                 (place, place_column) = (end, at);
             }

@@ -1,33 +1,33 @@
-//! Changes of the text, to be undone and redone.
+//! Changes of the text, for undo and redo.
 
 use std::collections::VecDeque;
 
-/// The number of steps that are kept.
+/// The maximum number of steps.
 const MOST_STEPS: usize = 1000;
 
-/// The number of bytes of text the steps may hold.
+/// The maximum size of the steps, in bytes of text.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// One change: at a place, one text came in place of another.
+/// One change: at a position, one text replaced another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextChange {
     pub(super) at: usize,
     pub(super) removed: String,
     pub(super) inserted: String,
-    /// Where the cursor was before, and where it was after.
+    /// The position of the cursor before and after.
     pub(super) before: usize,
     pub(super) after: usize,
     pub(super) kind: ChangeKind,
 }
 
-/// The kind of a change, which may be one step with its neighbours.
+/// The kind of a change, which may join its neighbors in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChangeKind {
-    /// A character was typed: words are steps, with the blanks behind them.
+    /// A typed character. A step is a word with the blanks after it.
     Typed,
-    /// The character before the cursor was deleted.
+    /// A deletion before the cursor.
     Back,
-    /// The character behind the cursor was deleted.
+    /// A deletion after the cursor.
     Forward,
     /// A step of its own.
     Whole,
@@ -39,7 +39,7 @@ pub(super) struct UndoHistory {
     done: VecDeque<TextChange>,
     undone: Vec<TextChange>,
     bytes: usize,
-    /// True if the next change begins a new step, whatever it is.
+    /// True if the next change must begin a new step.
     closed: bool,
 }
 
@@ -48,7 +48,7 @@ impl TextChange {
         self.removed.len() + self.inserted.len()
     }
 
-    /// Takes a change that goes on with this one; gives it back if it is something else.
+    /// Joins a change that continues this one. Returns it unchanged otherwise.
     fn join(&mut self, next: TextChange) -> Option<TextChange> {
         let joins = self.kind == next.kind && self.after == next.before;
         match next.kind {

@@ -1,4 +1,4 @@
-//! Units: what the cursor steps over at once. A grapheme, a newline, or an atom.
+//! Units: the steps of the cursor. A unit is a grapheme, a newline, or an atom.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::clean::grapheme_columns;
 /// Columns from one tab stop to the next.
 const TAB: usize = 4;
 
-/// True for a grapheme that ends a run of graphemes.
+/// True for a character that is always a unit of its own.
 fn is_single(c: char) -> bool {
     c == '\n' || is_atom(c)
 }
 
-/// The units of a part of the text, which begins and ends between two of them, with where each begins.
+/// Returns the units of a part of the text, with their positions. The part begins and ends between two units.
 pub(super) fn units(part: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -33,7 +33,7 @@ fn first_unit_len(text: &str) -> usize {
         return c.len_utf8();
     }
     let grapheme = text.graphemes(true).next().unwrap_or_default();
-    // An atom joins with nothing, whatever Unicode says of its character.
+    // An atom never joins another character, even where Unicode would join them.
     grapheme.find(is_single).unwrap_or(grapheme.len())
 }
 
@@ -41,7 +41,7 @@ pub(super) fn next(text: &str, at: usize) -> usize {
     at + text.get(at..).map_or(0, first_unit_len)
 }
 
-/// Where the unit before begins.
+/// Returns the beginning of the previous unit.
 pub(super) fn previous(text: &str, at: usize) -> usize {
     let Some(before) = text.get(..at) else { return 0 };
     let Some(c) = before.chars().next_back() else { return 0 };
@@ -52,13 +52,13 @@ pub(super) fn previous(text: &str, at: usize) -> usize {
     at - (grapheme.len() - run_start(grapheme))
 }
 
-/// Where the run of graphemes begins that a text ends with.
+/// Returns the beginning of the run of graphemes at the end of a text.
 fn run_start(text: &str) -> usize {
     let mut before = text.char_indices().rev();
     before.find(|(_, c)| is_single(*c)).map_or(0, |(at, c)| at + c.len_utf8())
 }
 
-/// The first place between two units that is not before `at`.
+/// Returns the first boundary between two units that is not before `at`.
 pub(super) fn next_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -75,12 +75,12 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
-/// Where it ends, before its newline.
+/// Returns the end of the line, before its newline.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|behind| behind.find('\n')).map_or(text.len(), |newline| at + newline)
 }
 
-/// The lines of a text as ranges, newlines left out; a newline at the end begins one more.
+/// Returns the lines of a text as ranges without newlines. A newline at the end begins another line.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = Some(0);
     std::iter::from_fn(move || {
@@ -91,7 +91,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The number of columns a grapheme takes that begins in a column of its row.
+/// Returns the width of a grapheme that begins in a column of its row.
 pub(super) fn columns_at(grapheme: &str, column: usize) -> usize {
     match grapheme {
         "\t" => TAB - column % TAB,
@@ -99,12 +99,12 @@ pub(super) fn columns_at(grapheme: &str, column: usize) -> usize {
     }
 }
 
-/// The number of columns a text of one row takes, as the editor counts them.
+/// Returns the width of a one-row text, as the editor counts it.
 pub fn columns(text: &str) -> usize {
     units(text).fold(0, |column, (_, unit)| column + columns_at(unit, column))
 }
 
-/// Where the word ends that a place is in or before. An atom is a word.
+/// Returns the end of the word at or after a position. An atom is a word.
 pub(super) fn word_end(text: &str, from: usize) -> usize {
     let mut at = from;
     let mut in_word = false;
@@ -121,7 +121,7 @@ pub(super) fn word_end(text: &str, from: usize) -> usize {
     at
 }
 
-/// Where the word begins that a place is in or behind.
+/// Returns the beginning of the word at or before a position.
 pub(super) fn word_start(text: &str, from: usize) -> usize {
     let mut at = from;
     let mut in_word = false;

@@ -1,12 +1,12 @@
-//! Searching the prompts of before, while the words to search for are typed.
+//! Incremental search of the prompt history.
 
 use std::ops::Range;
 
 use super::PromptHistory;
 
-/// A search that goes on: it stands at the newest prompt that has what is typed.
+/// An incremental search. Its match is the newest prompt that contains the query.
 ///
-/// Capitals count where some are typed.
+/// Case matters if the query contains capitals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptSearch {
     query: String,
@@ -14,25 +14,25 @@ pub struct PromptSearch {
     failed: bool,
 }
 
-/// A prompt that was found.
+/// A matching prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptMatch<'h> {
     /// The prompt.
     pub prompt: &'h str,
-    /// Where in it, in bytes.
+    /// The range of the match, in bytes.
     pub found: Range<usize>,
 }
 
 impl PromptSearch {
-    /// True if nothing more was found; the last match still stands.
+    /// True if the last search found nothing. The previous match remains.
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Takes a new typed text. A search for more goes on from its match, any other begins anew.
+    /// Sets the query. A longer query continues from the current match; any other restarts.
     pub fn set_query(&mut self, history: &PromptHistory, query: &str) {
-        let goes_on = query.starts_with(&self.query) && !self.query.is_empty();
-        let from = self.at.filter(|_| goes_on).unwrap_or(history.prompts.len().saturating_sub(1));
+        let continues = query.starts_with(&self.query) && !self.query.is_empty();
+        let from = self.at.filter(|_| continues).unwrap_or(history.prompts.len().saturating_sub(1));
         self.query = query.to_owned();
         if query.is_empty() {
             (self.at, self.failed) = (None, false);
@@ -41,23 +41,23 @@ impl PromptSearch {
         self.go_to((0..=from).rev().find(|at| self.match_in(history, *at).is_some()));
     }
 
-    /// The match before, another prompt than this one.
+    /// Moves to the previous match in a different prompt.
     pub fn find_older(&mut self, history: &PromptHistory) {
         let before = 0..self.at.unwrap_or(0);
         self.go_to(before.rev().find(|at| self.is_new_match(history, *at)));
     }
 
-    /// The match after.
+    /// Moves to the next match.
     pub fn find_newer(&mut self, history: &PromptHistory) {
         let after = self.at.map_or(0, |at| at + 1)..history.prompts.len();
         self.go_to(after.into_iter().find(|at| self.is_new_match(history, *at)));
     }
 
-    /// Where it stands. None while nothing was found.
+    /// Returns the current match. `None` if nothing was found.
     pub fn current_match<'h>(&self, history: &'h PromptHistory) -> Option<PromptMatch<'h>> {
         let at = self.at?;
         let prompt = history.prompts.get(at)?;
-        // When the words go on and are found no more, the last match still shows where they began.
+        // If a longer query has no match, the last match is still shown, without a range.
         let found = self.match_in(history, at).unwrap_or(0..0);
         Some(PromptMatch { prompt, found })
     }
@@ -87,7 +87,7 @@ fn find(text: &str, word: &str) -> Option<Range<usize>> {
     text.char_indices().rev().find_map(|(at, _)| Some(at..at + matching_prefix_len(text.get(at..)?, word)?))
 }
 
-/// Returns the length of the word that the text begins with, capitals or not.
+/// Returns the length of the word at the beginning of the text, ignoring case.
 fn matching_prefix_len(text: &str, word: &str) -> Option<usize> {
     let mut rest = word.chars().flat_map(char::to_lowercase).peekable();
     for (at, c) in text.char_indices() {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stands_at_the_newest_match() {
+    fn search_finds_newest_match() {
         let (history, mut search) = (history(), PromptSearch::default());
         search.set_query(&history, "r");
         check(&search, Some(("run the tests", "r")), false);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_to_other_prompts_only() {
+    fn search_skips_equal_prompts() {
         let (history, mut search) = (history(), PromptSearch::default());
         search.set_query(&history, "the");
         check(&search, Some(("run the tests", "the")), false);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn capitals_count_where_they_are_typed() {
+    fn capitals_make_search_case_sensitive() {
         assert_eq!(find("Fix fix FIX", "fix"), Some(8..11));
         assert_eq!(find("Fix fix FIX", "Fix"), Some(0..3));
         assert_eq!(find("İstanbul", "i\u{307}st"), Some(0..4));

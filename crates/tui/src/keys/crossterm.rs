@@ -1,13 +1,13 @@
-//! Keys as the terminal's library tells them.
+//! Conversion of crossterm's key events.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{Chord, ChordKey, Modifiers};
 
-/// The chord of a key that is pressed or repeats. None for one that is let go, and for keys that mean nothing here.
+/// Converts a pressed or repeated key. `None` for released keys and unsupported keys.
 ///
-/// Some chords are the same byte for a terminal of the old kind, and get one name here: `ctrl+_` is told as `ctrl+7`
-/// there, `ctrl+\` as `ctrl+4`, and so on.
+/// Legacy terminals send the same byte for some chords, and those get one name here. For example, crossterm reports
+/// `ctrl+_` as `ctrl+7` and `ctrl+\` as `ctrl+4`.
 pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
     if event.kind == KeyEventKind::Release {
         return None;
@@ -20,7 +20,7 @@ pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
         cmd: held(KeyModifiers::SUPER),
     };
     let (code, modifiers) = match convert_key(event.code)? {
-        // Terminals tell going back by its own key, with shift or without.
+        // Terminals report back tab as a key of its own, with shift or without.
         (ChordKey::Tab, true) => (ChordKey::Tab, Modifiers { shift: true, ..modifiers }),
         (ChordKey::Char(c), _) if modifiers.ctrl => convert_control(c, modifiers),
         (code, _) => (code, modifiers),
@@ -56,7 +56,7 @@ fn convert_key(code: KeyCode) -> Option<(ChordKey, bool)> {
 }
 
 fn convert_control(c: char, modifiers: Modifiers) -> (ChordKey, Modifiers) {
-    // On Windows, AltGr is control with alt: what it types is text.
+    // On Windows, AltGr is reported as ctrl+alt and types text.
     if cfg!(windows) && modifiers.alt && !c.is_ascii_alphanumeric() {
         return (ChordKey::Char(c), Modifiers { ctrl: false, alt: false, ..modifiers });
     }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn events_become_chords() {
+    fn converts_events_to_chords() {
         check(KeyCode::Char('o'), KeyModifiers::CONTROL, "ctrl+o");
         check(KeyCode::Char('A'), KeyModifiers::SHIFT, "A");
         check(KeyCode::Char('a'), KeyModifiers::SHIFT, "A");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_let_go_is_none() {
+    fn ignores_key_release() {
         let event = |kind| KeyEvent::new_with_kind(KeyCode::Char('a'), KeyModifiers::NONE, kind);
         assert_eq!(from_crossterm(event(KeyEventKind::Release)), None);
         assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::typed_char), Some('a'));

@@ -1,4 +1,5 @@
-//! Blocks as lines: one event of the parser after the other, with a stack of its own, so that no nesting is too deep.
+//! Rendering of blocks: handles one parser event after the other with an explicit stack, so nesting depth is
+//! unlimited.
 
 mod code;
 mod container;
@@ -19,47 +20,47 @@ use crate::wrap::{RowPrefixes, WrapMode, wrap};
 use code::CodeBlock;
 use container::ContainerStack;
 
-/// Makes lines of events.
+/// Turns events into lines.
 pub(super) struct BlockRenderer<'t> {
     width: u16,
     theme: &'t Theme,
-    /// False while the block may still grow: its code is not coloured yet.
+    /// False while the block is incomplete: its code is not highlighted yet.
     finished: bool,
     containers: ContainerStack,
     inline: InlineSpans,
     code: Option<CodeBlock>,
     table: Option<MarkdownTable>,
-    /// In the middle of what it begins.
+    /// The state in which rendering resumes inside a block.
     resume: Option<ResumeState>,
     made: RenderedBlock,
-    /// Where the last item begins: it may still turn out to be none.
+    /// The beginning of the last item, which may still turn out to be something else.
     item: Option<ResumePoint>,
 }
 
 #[derive(Default)]
 pub(super) struct RenderedBlock {
     pub(super) lines: Vec<Line<'static>>,
-    /// True if the items of a list that stands in nothing else stand apart.
+    /// True if the items of a top-level list are loose.
     pub(super) loose: bool,
-    /// The last place before which nothing changes any more: where one can go on.
+    /// The last position at which rendering can resume: nothing before it changes.
     pub(super) mark: Option<ResumePoint>,
 }
 
-/// The state in which a block continues in its middle.
+/// The state in which rendering resumes inside a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ResumeState {
     List {
-        /// The number of that item; bullets have none.
+        /// The number of the item; `None` for bullets.
         number: Option<u64>,
-        /// True if the items stand apart.
+        /// True if the list is loose.
         loose: bool,
     },
-    /// At a line of code, below this line.
+    /// At a line of code, after this opening fence.
     Code(String),
 }
 
 impl ResumeState {
-    /// Returns the text before the rest of the block, so that it is read as it is.
+    /// Returns the text to put before the rest of the block so that it parses as in the whole block.
     pub(super) fn source_prefix(&self) -> &str {
         match self {
             Self::List { .. } => "",
@@ -67,12 +68,13 @@ impl ResumeState {
         }
     }
 
-    /// True if it is a list whose items stand together.
+    /// True for a tight list.
     pub(super) fn is_tight(&self) -> bool {
         matches!(self, Self::List { loose: false, .. })
     }
 
-    /// True if what stands above stays with this below it: where a list gives addresses, they may be those of links above.
+    /// True if the part above stays unchanged with this rest below. Link definitions in a list may belong to links
+    /// above.
     pub(super) fn allows_rest(&self, rest: &str) -> bool {
         match self {
             Self::List { .. } => !rest.contains("]:"),
@@ -88,7 +90,7 @@ impl ResumeState {
     }
 }
 
-/// A place in a source at which one can go on, and how many lines are before it.
+/// A position in the source at which rendering can resume, and the number of lines before it.
 #[derive(Debug, Clone)]
 pub(super) struct ResumePoint {
     pub(super) at: usize,
@@ -123,7 +125,7 @@ impl<'t> BlockRenderer<'t> {
             self.event(event, source, &range);
         }
         self.flush();
-        // Before the first item that says so it is not known that they stand apart, and rows are shown so.
+        // The first item decides whether the list is loose; until then rows are shown as tight.
         let loose = self.made.loose;
         self.made.mark.take_if(|mark| loose && mark.resume.is_tight());
         self.made
@@ -194,7 +196,7 @@ impl<'t> BlockRenderer<'t> {
             Tag::Strikethrough => self.inline.open_style(self.theme.own_style(Role::Strikethrough)),
             Tag::Link { dest_url, .. } => self.inline.open_link(&dest_url, false, self.theme),
             Tag::Image { dest_url, .. } => self.inline.open_link(&dest_url, true, self.theme),
-            // Not switched on; what is in them is shown all the same.
+            // These extensions are off; their content is shown anyway.
             Tag::Superscript | Tag::Subscript => self.inline.open_style(Style::new()),
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
@@ -204,11 +206,11 @@ impl<'t> BlockRenderer<'t> {
         }
     }
 
-    fn begin_code(&mut self, kind: CodeBlockKind<'_>, source: &str, range: &Range<usize>, goes_on: bool) {
+    fn begin_code(&mut self, kind: CodeBlockKind<'_>, source: &str, range: &Range<usize>, continues: bool) {
         self.begin_block();
         self.code = Some(match kind {
             CodeBlockKind::Fenced(label) => {
-                CodeBlock::new_fenced(label.to_string(), line_at(source, range), goes_on)
+                CodeBlock::new_fenced(label.to_string(), line_at(source, range), continues)
             }
             CodeBlockKind::Indented => CodeBlock::default(),
         });
@@ -298,7 +300,7 @@ impl<'t> BlockRenderer<'t> {
         if level == HeadingLevel::H1 { style.add_modifier(Modifier::UNDERLINED) } else { style }
     }
 
-    /// Ends what came before, and leaves a line free where blocks stand apart.
+    /// Ends the previous block, and adds a blank line between loose blocks.
     fn begin_block(&mut self) {
         self.flush();
         if self.containers.needs_gap() && !self.made.lines.is_empty() {
@@ -306,13 +308,13 @@ impl<'t> BlockRenderer<'t> {
         }
     }
 
-    /// A line with nothing but bars of quotes; without the innermost containers, so many.
+    /// Adds a line with only the bars of quotes, without the given number of innermost containers.
     fn push_gap(&mut self, without: usize) {
         let bars = self.containers.gap_prefix(self.theme, without);
         self.made.lines.extend(wrap(&[], self.width, &RowPrefixes::repeated(bars), WrapMode::Words));
     }
 
-    /// Ends a quote or an item, which has a line even when there is nothing in it.
+    /// Ends a quote or an item. An empty one still has a line.
     fn close_container(&mut self) {
         if self.containers.untouched {
             self.push_line(&[], WrapMode::Words);
@@ -349,7 +351,7 @@ impl<'t> BlockRenderer<'t> {
         self.inline = InlineSpans::new(self.base_style());
     }
 
-    /// Columns beside the bars and indentations.
+    /// Returns the columns beside bars and indentation.
     fn text_columns(&self) -> usize {
         let width = usize::from(self.width);
         width.saturating_sub(self.containers.columns().min(width / 2)).max(1)
@@ -361,12 +363,12 @@ impl<'t> BlockRenderer<'t> {
     }
 }
 
-/// The line of a source that a byte of it is in, from its first column to that byte.
+/// Returns the line up to a byte of the source, from its first column.
 fn line_prefix(source: &str, at: usize) -> usize {
     source.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
 }
 
-/// The whole line that a range begins in, with its end.
+/// Returns the whole line in which a range begins, with its line end.
 fn line_at(source: &str, range: &Range<usize>) -> String {
     let rest = source.get(line_prefix(source, range.start)..).unwrap_or_default();
     let line = rest.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The parts of a line: text, its emphasis, links.
+//! Inline content of a line: text, emphasis, links.
 
 use pulldown_cmark::CowStr;
 use ratatui_core::style::Style;
@@ -7,16 +7,16 @@ use ratatui_core::text::Span;
 use crate::clean::{CleanLine, span};
 use crate::theme::{Role, Theme};
 
-/// The lines of a paragraph (a heading, a cell) that is being read.
+/// The lines of the current paragraph, heading or cell.
 #[derive(Debug)]
 pub(super) struct InlineSpans {
     pub(super) lines: Vec<Vec<Span<'static>>>,
-    /// Styles around what comes next; the first is that of the paragraph.
+    /// The nested styles; the first is the paragraph's.
     styles: Vec<Style>,
     links: Vec<OpenLink>,
 }
 
-/// A link or a picture whose text is being read.
+/// A link or picture whose text is incomplete.
 #[derive(Debug)]
 struct OpenLink {
     address: CleanLine,
@@ -33,7 +33,7 @@ impl InlineSpans {
         self.styles.last().copied().unwrap_or_default()
     }
 
-    /// Adds text. It is cleaned once more: Markdown can write any character as `&#27;`.
+    /// Adds text. It is sanitized again, because Markdown can encode any character as `&#27;`.
     pub(super) fn push_text(&mut self, text: &str) {
         self.push_styled(text, Style::new());
     }
@@ -52,7 +52,7 @@ impl InlineSpans {
         }
     }
 
-    /// Begins a part with a style over that of what is around it.
+    /// Begins a part with a style on top of the surrounding one.
     pub(super) fn open_style(&mut self, over: Style) {
         self.styles.push(self.style().patch(over));
     }
@@ -71,7 +71,7 @@ impl InlineSpans {
         self.links.push(OpenLink { address: CleanLine::new(address), shown: String::new(), picture });
     }
 
-    /// Ends a link. Where it leads is shown, so that its text cannot say something else.
+    /// Ends a link. Its address is shown, so that the text cannot hide it.
     pub(super) fn close_link(&mut self, theme: &Theme) {
         let Some(OpenLink { address, shown, picture }) = self.links.pop() else { return };
         if picture {
@@ -85,7 +85,7 @@ impl InlineSpans {
             self.push_span(address, style);
             self.push_span(")".into(), style);
         }
-        // The text of a link within the text of a picture.
+        // The text of a link inside the text of a picture.
         if let Some(around) = self.links.last_mut() {
             around.shown.push_str(&shown);
         }

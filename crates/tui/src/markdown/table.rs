@@ -1,5 +1,5 @@
-//! Tables: columns as wide as what is in them, narrower where the screen is, and one value a line where even that is
-//! too wide.
+//! Tables. Columns are as wide as their content and narrower on narrow screens. If even that does not fit, each value
+//! has its own line.
 
 use pulldown_cmark::Alignment;
 use ratatui_core::style::Style;
@@ -9,20 +9,20 @@ use crate::clean::{CleanLine, span, span_columns};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// The least that a column is made narrow to.
+/// The minimum width of a narrowed column.
 const LEAST: usize = 6;
 
 const BETWEEN: &str = " │ ";
 
-/// The same in the line under the head.
+/// The separator in the line below the head.
 const CROSSING: &str = "─┼─";
 
-/// The columns of both.
+/// The width of both separators.
 const GAP: usize = 3;
 
 type TableCell = Vec<Span<'static>>;
 
-/// One that is being read. The first row is the head.
+/// A table that is being parsed. The first row is the head.
 #[derive(Debug)]
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
@@ -39,7 +39,7 @@ impl MarkdownTable {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Its lines, none wider than `room` where that is possible.
+    /// Returns its lines, at most `room` columns wide if possible.
     pub(super) fn into_rows(self, room: usize, theme: &Theme) -> Vec<Vec<Span<'static>>> {
         match self.column_widths(room) {
             Some(widths) => self.render_grid(&widths, theme),
@@ -47,7 +47,7 @@ impl MarkdownTable {
         }
     }
 
-    /// Returns the widths of the columns; `None` when they do not fit.
+    /// Returns the widths of the columns; `None` if they do not fit.
     fn column_widths(&self, room: usize) -> Option<Vec<usize>> {
         let mut natural = vec![1; self.alignments.len()];
         for row in &self.rows {
@@ -61,7 +61,7 @@ impl MarkdownTable {
         if cut(widest).sum::<usize>() <= room {
             return Some(natural);
         }
-        // The widest give way first.
+        // The widest columns are narrowed first.
         let most = (LEAST..widest).rev().find(|most| cut(*most).sum::<usize>() <= room)?;
         let mut widths: Vec<usize> = cut(most).collect();
         let mut left = room - widths.iter().sum::<usize>();

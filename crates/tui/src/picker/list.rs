@@ -1,28 +1,28 @@
-//! The rows of a list, those that fit what is typed, and the chosen one.
+//! The rows of a list, the matching rows, and the chosen row.
 
 use super::PickerRow;
 use crate::clean::CleanLine;
 use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, FuzzyTextKind};
 
-/// The rows of a list, and which of them fit.
+/// The rows of a list, and the matching ones.
 #[derive(Debug, Default)]
 pub(super) struct PickerList {
     rows: Vec<PickerRow>,
     shown: Vec<RowTexts>,
-    /// For each row, where the lines of the tree go on.
+    /// For each row, the levels of the tree that continue below.
     branches: Vec<u64>,
     is_tree: bool,
     fuzzy: FuzzyMatcher,
     needle: Option<FuzzyQuery>,
     query: String,
-    /// Places in `rows`, in the order in which they are shown.
+    /// Indexes in `rows`, in display order.
     fitting: Vec<usize>,
     lines: Vec<PickerLine>,
-    /// A place in `fitting`.
+    /// An index in `fitting`.
     chosen: usize,
 }
 
-/// The texts of a row, as they may be shown.
+/// The sanitized texts of a row.
 #[derive(Debug, Default)]
 pub(super) struct RowTexts {
     pub(super) text: CleanLine,
@@ -32,9 +32,9 @@ pub(super) struct RowTexts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PickerLine {
-    /// The group of this row.
+    /// The heading of the group of this row.
     Heading(usize),
-    /// This one of those that fit.
+    /// A matching row, by index.
     Row(usize),
 }
 
@@ -48,7 +48,7 @@ impl PickerList {
         list
     }
 
-    /// Other rows. The row of the same key stays chosen, or else the one that is now in its place.
+    /// Replaces the rows. The row with the same key stays chosen, otherwise the row in its place.
     pub(super) fn set_rows(&mut self, rows: Vec<PickerRow>) {
         let (key, place) = (self.chosen_row().map(|row| row.key.clone()), self.chosen);
         self.replace_rows(rows);
@@ -69,14 +69,13 @@ impl PickerList {
         self.rows = rows;
     }
 
-    /// Takes another typed text: the best row is chosen; where nothing is typed and in a tree, the row stays that was
-    /// chosen.
+    /// Sets the filter. The best row is chosen; with an empty filter and in a tree, the choice stays.
     pub(super) fn set_query(&mut self, query: &str) {
         if self.query == query {
             return;
         }
         let key = self.chosen_row().map(|row| row.key.clone());
-        // What is typed on fits no other rows.
+        // A longer filter matches no additional rows.
         let among = (!self.query.is_empty() && query.starts_with(&self.query)).then(|| self.fitting.clone());
         query.clone_into(&mut self.query);
         self.needle = Some(FuzzyQuery::from_words(query)).filter(|needle| !needle.is_empty());
@@ -105,7 +104,8 @@ impl PickerList {
         self.lines = self.build_lines();
     }
 
-    /// Rows of one group together, in the order of the first of each; where nothing is typed they stand as they came.
+    /// Groups the matches, in the order of the first match of each group. Without a filter, the original order is
+    /// kept.
     fn group_matches(&self, fitting: &mut [usize]) {
         if self.needle.is_none() || self.rows.iter().all(|row| row.group.is_empty()) {
             return;
@@ -115,7 +115,7 @@ impl PickerList {
             let next = firsts.len();
             firsts.entry(self.group_of(*at)).or_insert(next);
         }
-        // Stable: within a group the best stays first.
+        // The sort is stable: within a group the best match stays first.
         fitting.sort_by_key(|at| firsts.get(self.group_of(*at)).copied());
     }
 
@@ -144,18 +144,18 @@ impl PickerList {
         }
     }
 
-    /// Another row, as many on; beyond an end stands the end.
+    /// Moves the choice by a number of rows, limited to the ends.
     pub(super) fn move_by(&mut self, by: isize) {
         let last = self.fitting.len().saturating_sub(1);
         self.chosen = self.chosen.saturating_add_signed(by).min(last);
     }
 
-    /// The next row; behind the last comes the first.
+    /// Chooses the next row. After the last comes the first.
     pub(super) fn next(&mut self) {
         self.chosen = (self.chosen + 1).checked_rem(self.fitting.len()).unwrap_or(0);
     }
 
-    /// The row before.
+    /// Chooses the previous row.
     pub(super) fn previous(&mut self) {
         self.chosen = self.chosen.checked_sub(1).unwrap_or(self.fitting.len().saturating_sub(1));
     }
@@ -164,12 +164,12 @@ impl PickerList {
         self.rows.get(*self.fitting.get(self.chosen)?)
     }
 
-    /// The number of rows that fit, and how many there are.
+    /// Returns the number of matching rows and of all rows.
     pub(super) fn match_counts(&self) -> (usize, usize) {
         (self.fitting.len(), self.rows.len())
     }
 
-    /// The number of lines there are, with headings.
+    /// Returns the number of lines, including headings.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -178,7 +178,7 @@ impl PickerList {
         self.lines.get(at).copied()
     }
 
-    /// The line of the chosen row, and the one from which on it is to be shown: that of its heading.
+    /// Returns the line of the chosen row, and the line from which it should be visible: its heading.
     pub(super) fn chosen_lines(&self) -> (usize, usize) {
         let line = self.lines.iter().position(|line| *line == PickerLine::Row(self.chosen)).unwrap_or(0);
         let has_heading = line.checked_sub(1).and_then(|before| self.line(before));
@@ -200,7 +200,7 @@ impl PickerList {
         place == self.chosen
     }
 
-    /// True if all rows are shown, so that they hang together.
+    /// True if all rows are shown, so the tree is complete.
     pub(super) fn is_unfiltered(&self) -> bool {
         self.needle.is_none()
     }
@@ -210,13 +210,13 @@ impl PickerList {
     }
 }
 
-/// The deepest level whose lines are known.
+/// The deepest level with lines.
 const DEEPEST: usize = 62;
 
-/// Columns of a level.
+/// The width of a level, in columns.
 const LEVEL: usize = 3;
 
-/// For each row the levels at which there is another row below it, one bit each. Levels behind the deepest count as it.
+/// Returns, for each row, a bit mask of the levels with another row below it. Deeper levels count as the deepest.
 pub(super) fn tree_branches(rows: &[PickerRow]) -> Vec<u64> {
     let mut below = 0_u64;
     let mut branches: Vec<u64> = Vec::with_capacity(rows.len());
@@ -229,14 +229,14 @@ pub(super) fn tree_branches(rows: &[PickerRow]) -> Vec<u64> {
     branches
 }
 
-/// Returns the lines of the tree before a row of a depth, in at most so many columns: the lowest levels, and `…` for
-/// what is left out.
+/// Returns the tree lines before a row of a depth, in at most `most` columns: the lowest levels, and `…` for omitted
+/// ones.
 pub(super) fn tree_prefix(depth: usize, branches: u64, most: usize) -> String {
     let shown = depth.min(most / LEVEL);
     let mut lines = String::from(if shown < depth { "… " } else { "" });
     for level in depth - shown + 1..=depth {
-        let goes_on = branches & (1 << level.min(DEEPEST)) != 0;
-        lines.push_str(match (level == depth, goes_on) {
+        let continues = branches & (1 << level.min(DEEPEST)) != 0;
+        lines.push_str(match (level == depth, continues) {
             (true, true) => "├─ ",
             (true, false) => "└─ ",
             (false, true) => "│  ",
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_hang_on_the_one_they_belong_to() {
+    fn tree_lines_connect_rows_to_parents() {
         check(&[0, 1, 1], 9, "/├─ /└─ ");
         check(&[0, 1, 2, 2, 1, 2], 9, "/├─ /│  ├─ /│  └─ /└─ /   └─ ");
         check(&[0, 1, 0, 1], 9, "/└─ //└─ ");

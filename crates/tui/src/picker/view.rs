@@ -1,4 +1,4 @@
-//! The look of a list.
+//! Drawing of a list.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -13,15 +13,15 @@ use crate::frame::{BorderFrame, draw_line, row_area, truncate_spans};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// Columns before each row: what is chosen, what is current.
+/// Columns before each row, for the marks of the chosen and the current row.
 const MARKS: u16 = 4;
 
 impl Picker {
-    /// Draws it into the whole area, and says where the terminal's cursor stands.
+    /// Draws the list into the whole area and returns the position of the terminal's cursor.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let inner = self.build_frame(look).draw(area, buffer);
-        // Where there is room for one row, that is the chosen one.
+        // If there is room for one row only, show the chosen row.
         let head = u16::from(inner.height > 1);
         let filter = (head > 0).then(|| self.draw_filter(row_area(inner, 0), buffer, look)).flatten();
         let list = Rect { y: inner.y + head, height: inner.height - head, ..inner };
@@ -44,13 +44,11 @@ impl Picker {
         let mut lower = vec![span("enter select · esc cancel", muted)];
         match self.mode {
             PickerMode::Pick => {
-                lower.extend(self.can.rename.then(|| span(" · alt+r renames", muted)));
-                lower.extend(self.can.delete.then(|| span(" · alt+d deletes", muted)));
+                lower.extend(self.can.rename.then(|| span(" · alt+r rename", muted)));
+                lower.extend(self.can.delete.then(|| span(" · alt+d delete", muted)));
             }
-            PickerMode::Rename(_) => {
-                lower = vec![span("enter renames · esc leaves the name as it is", muted)]
-            }
-            PickerMode::Delete => lower = vec![span("y deletes · any other key does not", muted)],
+            PickerMode::Rename(_) => lower = vec![span("enter rename · esc cancel", muted)],
+            PickerMode::Delete => lower = vec![span("y delete · any other key cancel", muted)],
         }
         BorderFrame { style, left, right, lower }
     }
@@ -66,21 +64,21 @@ impl Picker {
         self.filter.draw(text, buffer, look.theme.style(Role::Text))
     }
 
-    /// The chosen row is shown, and its heading where there is room.
+    /// Scrolls to the chosen row, and to its heading if there is room.
     fn scroll(&mut self) {
         let (line, first) = self.list.chosen_lines();
         let first = if self.shown > 1 { first } else { line };
         let least = (line + 1).saturating_sub(self.shown.max(1));
         self.top = self.top.clamp(least, first.max(least));
-        // No empty rows below while there are lines above.
+        // Avoid empty rows below while there are lines above.
         self.top = self.top.min(self.list.len().saturating_sub(self.shown));
     }
 
-    /// The rows; where the cursor stands when one is given another name.
+    /// Draws the rows. Returns the position of the cursor while a row is renamed.
     fn draw_list(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let (fitting, all) = self.list.match_counts();
         if fitting == 0 {
-            let words = if all == 0 { "there is nothing here" } else { "nothing fits what is typed" };
+            let words = if all == 0 { "no entries" } else { "no matches" };
             let words =
                 truncate_spans(vec![span(words, look.theme.style(Role::Muted))], usize::from(area.width));
             draw_line(&words, row_area(area, 0), buffer);
@@ -143,7 +141,7 @@ impl Picker {
         None
     }
 
-    /// The row that is given another name, or that shall be deleted, as far as somebody says yes.
+    /// Draws the row that is renamed, or that waits for the confirmation of its deletion.
     fn draw_change(
         &mut self,
         mut before: Vec<Span<'static>>,
@@ -162,7 +160,7 @@ impl Picker {
                 field.draw(text, buffer, look.theme.style(Role::Text))
             }
             PickerMode::Delete => {
-                let question = " delete it? y/n";
+                let question = " delete? y/n";
                 let name = self.list.chosen_row().map(|row| CleanLine::new(&row.text)).unwrap_or_default();
                 before.push(span(name, warning));
                 let room = usize::from(area.width).saturating_sub(question.len());

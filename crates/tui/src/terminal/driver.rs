@@ -34,16 +34,16 @@ use crate::look::DrawContext;
 use crate::theme::{Appearance, ColorDepth, Theme};
 use crate::timeouts;
 
-/// The pixels that a cell may have: across, and down.
+/// Plausible widths of a cell in pixels. The range of heights follows.
 const CELL_WIDTHS: RangeInclusive<u16> = 3..=64;
 const CELL_HEIGHTS: RangeInclusive<u16> = 6..=128;
 
-/// Everything that the loop has.
+/// The state of the loop.
 pub(super) struct TerminalDriver<I, P> {
     interface: I,
     program: Arc<P>,
     requests: mpsc::UnboundedSender<rpc::RpcRequest>,
-    /// None once the connection is over.
+    /// `None` after the end of the connection.
     lines: Option<mpsc::Receiver<rpc::ServerLine>>,
     batch: Vec<rpc::ServerLine>,
     answer: mpsc::Sender<BackendReply>,
@@ -55,14 +55,14 @@ pub(super) struct TerminalDriver<I, P> {
     guard: TerminalGuard,
     painter: ScreenPainter,
     viewport: Option<InlineViewport>,
-    /// None where no images can be shown.
+    /// `None` if no images can be shown.
     image_cache: Option<ImageCache>,
     frame_limiter: FrameLimiter,
-    /// Before, nothing is drawn: the terminal may still say what its background is.
+    /// No frame is drawn earlier, because the terminal may still report its background.
     draws_from: Instant,
     ticked_at: Option<Instant>,
-    /// The moment at which the interface is told the time next. Once it has come it stays until it was told: asked then, the
-    /// interface would name a later one, as whoever counts the seconds does.
+    /// The time of the next tick. Once reached, it stays until the tick is delivered: an interface that counts
+    /// seconds would otherwise postpone it again and again.
     tick_due: Option<Instant>,
     cells: (u16, u16),
     theme: Option<(Theme, Theme)>,
@@ -72,22 +72,22 @@ pub(super) struct TerminalDriver<I, P> {
     end: Option<ExitReason>,
 }
 
-/// A task is over.
+/// The outcome of a task.
 enum TaskOutcome {
-    /// The program was asked something; what it says came by the channel.
+    /// The program's answer arrived by the channel.
     Asked,
-    /// The person's editor is closed: its file, its name, and how it ended.
+    /// The person's editor ended: its file, its name, and its exit.
     Edited(EditorFile, String, io::Result<Option<i32>>),
 }
 
-/// A happening that the loop waited for.
+/// An event of the loop.
 enum DriverEvent {
     Signal(Signal),
     Input(Result<Vec<crossterm::event::Event>, TerminalError>),
     Lines(usize),
     Answer(BackendReply),
     Done(Result<TaskOutcome, JoinError>),
-    /// An image can be shown, or is known to be none.
+    /// An image was encoded, or its encoding failed.
     Image,
     Time,
 }
@@ -102,7 +102,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         let TerminalSetup { environment, inline, mouse, appearance, depth, tail } = setup;
         let signals = Signals::listen().map_err(TerminalError::Signals)?;
         let modern = environment.ignores_unknown();
-        // Where the terminal scrolls what was printed, the mouse is its own, too.
+        // In inline mode, the terminal keeps the mouse for its scrollback.
         let mouse = mouse && !inline;
         let guard = TerminalGuard::take(TerminalModes { inline, alternate: !inline, mouse, modern })?;
         let (answer, answers) = mpsc::channel(ANSWERS);
@@ -165,15 +165,15 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         }
     }
 
-    /// Gives the terminal back with the end of the transcript on it, and lets what is under way come to its end for a
-    /// moment: a prompt that goes into the history, for example. While another program has the terminal, nothing is written
-    /// over that, and its file stays.
+    /// Restores the terminal, leaves the end of the transcript on it, and waits briefly for running tasks, such as
+    /// saving a prompt to the history. While another program owns the terminal, nothing is written and the editor's
+    /// file stays.
     pub(super) async fn shut_down(mut self) {
         if !self.input.is_paused() {
             self.release_terminal();
             let look = self.draw_context();
             let rows = self.interface.tail(self.cells.0, self.tail, &look);
-            // A terminal that is gone shows nothing.
+            // Ignore the error of a terminal that is gone.
             let _ = out::write(&tail::tail_text(&rows, self.cells.0, self.depth));
         }
         self.answers.close();
@@ -181,7 +181,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         let _ = tokio::time::timeout(timeouts::LAST_ANSWERS, over).await;
     }
 
-    /// Tells the interface what happens, and does what it wants.
+    /// Sends an event to the interface and performs the effects.
     async fn send_event(&mut self, event: UiEvent) -> Result<(), TerminalError> {
         self.send_event_at(Instant::now(), event).await
     }
@@ -189,10 +189,10 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     async fn handle_signal(&mut self, signal: Signal) -> Result<(), TerminalError> {
         match signal {
             Signal::End(number) => self.end = Some(ExitReason::Signal(number)),
-            // The program that has the terminal gets it, too, and it is meant.
+            // The program that owns the terminal gets the signal, too, and it is meant for that program.
             Signal::Interrupt(_) if self.input.is_paused() => {}
             Signal::Interrupt(number) => self.end = Some(ExitReason::Signal(number)),
-            // Whoever stopped it may have changed the terminal.
+            // The process may have been stopped by a program that changed the terminal.
             Signal::Continued if self.input.is_paused() => {}
             Signal::Continued => self.retake_terminal().await?,
         }
@@ -244,7 +244,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
                 self.retake_terminal().await?;
                 self.send_event(UiEvent::Edited(edited)).await
             }
-            // The terminal is given back already, by the hook: this thread is the one that has it.
+            // The panic hook has already restored the terminal, because this thread owns it.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => Ok(()),
         }
@@ -276,7 +276,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         self.update_size().await
     }
 
-    /// Asks how large the terminal is, and tells the interface when it is not as large as it was.
+    /// Reads the terminal's size and tells the interface if it has changed.
     async fn update_size(&mut self) -> Result<(), TerminalError> {
         match self.take_size_change() {
             Some((columns, rows)) => self.send_event(UiEvent::Resize(columns, rows)).await,
@@ -291,14 +291,14 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         if let Some(strip) = self.viewport.as_mut().filter(|_| changed) {
             strip.force_redraw();
         }
-        if let Some(gallery) = &mut self.image_cache {
-            gallery.set_cell_size(cell_size());
+        if let Some(cache) = &mut self.image_cache {
+            cache.set_cell_size(cell_size());
         }
         self.cells = cells;
         changed.then_some(cells)
     }
 
-    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
+    /// Waits for the next event. Other events stay available for the next call.
     async fn next_event(&mut self) -> DriverEvent {
         let now = Instant::now();
         if self.tick_due.is_none_or(|at| at > now) {
@@ -316,14 +316,14 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         }
     }
 
-    /// When there is something to do though nothing happens.
+    /// Returns the next time at which the loop has work without an event.
     fn wakes_at(&self) -> Option<Instant> {
         let frame =
             self.frame_limiter.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
         [frame, self.tick_due, self.replies.gives_up_at()].into_iter().flatten().min()
     }
 
-    /// When the interface is told the time. It cannot keep the loop busy with it.
+    /// Returns the time of the next tick, limited so that the interface cannot keep the loop busy.
     fn tick_at(&self, now: Instant) -> Option<Instant> {
         let wanted = self.interface.wakes_at(now)?;
         Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
@@ -352,7 +352,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         self.write_sequence(&osc::title_sequence(title))
     }
 
-    /// Writes to the terminal beside the frames; nothing while another program has it.
+    /// Writes to the terminal outside of frames. Does nothing while another program owns the terminal.
     fn write_sequence(&self, text: &str) -> Result<(), TerminalError> {
         if self.input.is_paused() {
             return Ok(());
@@ -360,7 +360,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         out::write(text).map_err(TerminalError::Write)
     }
 
-    /// Gives the terminal to the person's editor. The error is for the person.
+    /// Gives the terminal to the person's editor. The error is shown to the person.
     fn open_editor(&mut self, text: &str) -> Result<(), String> {
         if self.input.is_paused() {
             return Err("An editor is open already.".to_owned());
@@ -368,7 +368,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         let mut command = editor::editor_command(&self.environment)?;
         let name = command.first().cloned().unwrap_or_default();
         let draft = EditorFile::new(text)
-            .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
+            .map_err(|error| format!("Cannot write the text for the editor: {error}."))?;
         command.push(draft.path().to_string_lossy().into_owned());
         self.input.pause();
         self.release_terminal();
@@ -385,7 +385,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             return Ok(None);
         }
         self.release_terminal();
-        // What cannot be stopped goes on.
+        // If the process cannot be stopped, it continues.
         let _ = self.signals.stop().await;
         self.guard.retake()?;
         self.forget_screen();
@@ -410,7 +410,7 @@ impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I,
 
     async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError> {
         match effect {
-            // Nobody takes commands any more: that the connection is over is an event of its own.
+            // The receiver may be gone: the end of the connection is reported by an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
             Effect::Ask(ask) => self.spawn_ask(ask),
             Effect::Copy(text) => return self.copy_to_clipboard(&text).map(Some),
@@ -427,20 +427,20 @@ impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I,
     }
 }
 
-/// Hashers begin with a random key, which is random enough for numbers of images.
+/// A hasher begins with a random key, which is random enough for image numbers.
 fn new_image_cache(protocol: ImageProtocol) -> ImageCache {
     let random = RandomState::new().build_hasher().finish();
     ImageCache::new(protocol, u32::try_from(random >> 32).unwrap_or_default())
 }
 
-/// The pixels of a cell, where the terminal says how many it has, and says something likely.
+/// Returns the size of a cell in pixels, if the terminal reports a plausible one.
 fn cell_size() -> Option<CellSize> {
     let size = crossterm::terminal::window_size().ok()?;
     let (width, height) = (size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?);
     (CELL_WIDTHS.contains(&width) && CELL_HEIGHTS.contains(&height)).then_some(CellSize { width, height })
 }
 
-/// The number of lines that have come; none once none comes any more.
+/// Receives lines and returns their number; `None` after the end.
 async fn receive_lines(
     lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>,
     batch: &mut Vec<rpc::ServerLine>,
@@ -451,14 +451,14 @@ async fn receive_lines(
     }
 }
 
-async fn wait_for_image(gallery: &mut Option<ImageCache>) {
-    match gallery {
-        Some(gallery) => gallery.finish_encoding().await,
+async fn wait_for_image(cache: &mut Option<ImageCache>) {
+    match cache {
+        Some(cache) => cache.finish_encoding().await,
         None => std::future::pending().await,
     }
 }
 
-/// Waits until a time; for ever where there is none.
+/// Waits until a time; forever for `None`.
 pub(super) async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,

@@ -1,4 +1,4 @@
-//! The person's own editor: which one, and the file that it opens.
+//! The person's external editor: its command, and the file that it opens.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::Environment;
 
-/// The longest text that is taken from a file.
+/// The maximum size of the edited text, in bytes.
 const MOST: u64 = 4 * 1024 * 1024;
 
-/// Where none is named.
+/// The editor if no variable names one.
 const DEFAULT: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 pub(super) fn editor_command(environment: &Environment) -> Result<Vec<String>, String> {
@@ -19,12 +19,13 @@ pub(super) fn editor_command(environment: &Environment) -> Result<Vec<String>, S
     };
     match split_command_line(line) {
         Some(words) if !words.is_empty() => Ok(words),
-        _ => Err(format!("The variable {name} holds no command: a quote does not end, or it is blank.")),
+        _ => {
+            Err(format!("The variable {name} is not a valid command: it is blank or has an unclosed quote."))
+        }
     }
 }
 
-/// The file that the editor opens. It stays until its text was taken: whatever comes between, it may be all that is left of
-/// what was written there.
+/// The file that the editor opens. It stays until its text was read, because it may be the only copy of the text.
 #[derive(Debug)]
 pub(super) struct EditorFile {
     path: PathBuf,
@@ -32,7 +33,7 @@ pub(super) struct EditorFile {
 }
 
 impl EditorFile {
-    /// Writes the text into a file that nobody else reads.
+    /// Writes the text into a file that only the user can read.
     pub(super) fn new(text: &str) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("haft-").suffix(".md").tempfile()?;
         file.write_all(text.as_bytes())?;
@@ -44,7 +45,7 @@ impl EditorFile {
         &self.path
     }
 
-    /// Returns the present text of the file. Not every editor writes UTF-8: what is none stands there as `\u{fffd}`.
+    /// Returns the text of the file. Not every editor writes UTF-8: invalid bytes become `\u{fffd}`.
     fn read_text(&self) -> io::Result<String> {
         let mut bytes = Vec::new();
         fs::File::open(&self.path)?.take(MOST + 1).read_to_end(&mut bytes)?;
@@ -52,18 +53,18 @@ impl EditorFile {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is longer than 4 MiB"));
         }
         let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
-        // Editors end the last line, which the text may not have done.
+        // Editors add a final newline, which the original text may lack.
         let ended = self.given.ends_with('\n');
         let shorter = (!ended).then(|| text.strip_suffix('\n')).flatten().map(str::to_owned);
         Ok(shorter.unwrap_or(text))
     }
 
     fn remove(&self) {
-        // Nobody needs it any more, and whoever cleans up temporary files finds it.
+        // The file is not needed any more. If this fails, the cleanup of temporary files removes it.
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Keeps the file if something else was written there, and says where; else it goes.
+    /// Keeps a changed file and returns a sentence with its path; removes an unchanged file.
     fn keep_if_changed(&self) -> String {
         match self.read_text() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -71,7 +72,7 @@ impl EditorFile {
                 self.remove();
                 String::new()
             }
-            Ok(_) | Err(_) => format!(" What was written is in {}.", self.path.display()),
+            Ok(_) | Err(_) => format!(" The edited text is in {}.", self.path.display()),
         }
     }
 }
@@ -87,21 +88,19 @@ pub(super) fn read_edited_text(
                 draft.remove();
                 return Ok(text);
             }
-            Err(error) => format!("The edited text cannot be read: {error}."),
+            Err(error) => format!("Cannot read the edited text: {error}."),
         },
-        Ok(Some(code)) => format!("The editor {command} ended with {code}; the text is as it was."),
-        Ok(None) => format!("The editor {command} was stopped; the text is as it was."),
+        Ok(Some(code)) => format!("The editor {command} exited with {code}; the text is unchanged."),
+        Ok(None) => format!("The editor {command} was stopped; the text is unchanged."),
         Err(error) => {
-            format!(
-                "The editor {command} cannot be started: {error}; set the variable VISUAL to another one."
-            )
+            format!("Cannot start the editor {command}: {error}; set the variable VISUAL to another editor.")
         }
     };
     Err(why + &draft.keep_if_changed())
 }
 
-/// The words of a command line, as a shell takes them apart that expands nothing: blanks part, quotes and backslashes keep
-/// together. None when a quote does not end.
+/// Splits a command line like a shell without expansions: blanks separate words, quotes and backslashes join them.
+/// `None` if a quote is not closed.
 pub(super) fn split_command_line(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -111,7 +110,7 @@ pub(super) fn split_command_line(line: &str) -> Option<Vec<String>> {
             ' ' | '\t' | '\n' => words.extend(word.take()),
             '\'' => parse_quoted(&mut chars, word.get_or_insert_default())?,
             '"' => parse_double_quoted(&mut chars, word.get_or_insert_default())?,
-            // In Windows it parts the names of a path.
+            // On Windows, backslashes separate path components.
             '\\' if !cfg!(windows) => word.get_or_insert_default().push(chars.next()?),
             c => word.get_or_insert_default().push(c),
         }
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_that_is_named() {
+    fn uses_first_named_editor() {
         let env = |visual: Option<&str>, editor: Option<&str>| Environment {
             visual: visual.map(str::to_owned),
             editor: editor.map(str::to_owned),
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_the_persons_alone_and_goes() {
+    fn draft_is_private_and_removed() {
         let draft = EditorFile::new("one\ntwo").unwrap();
         let path = draft.path().to_owned();
         assert!(path.extension().is_some_and(|extension| extension == "md"));
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_not_lost() {
+    fn failed_editor_keeps_written_text() {
         let draft = EditorFile::new("one").unwrap();
         fs::write(draft.path(), b"caf\xe9\n").unwrap();
         assert_eq!(read_edited_text(&draft, "vi", Ok(Some(0))), Ok("caf\u{fffd}".to_owned()));
@@ -198,11 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_that_fails_changes_nothing() {
+    fn failed_editor_changes_nothing() {
         let missing = || Err(io::ErrorKind::NotFound.into());
-        for (ended, expect) in
-            [(Ok(Some(1)), "ended with 1"), (Ok(None), "was stopped"), (missing(), "cannot be started")]
-        {
+        for (ended, expect) in [
+            (Ok(Some(1)), "exited with 1"),
+            (Ok(None), "was stopped"),
+            (missing(), "Cannot start the editor"),
+        ] {
             let draft = EditorFile::new("one").unwrap();
             let said = read_edited_text(&draft, "vi", ended).unwrap_err();
             assert!(said.contains(expect) && !said.contains("is in"), "{said}");
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn words() {
+    fn splits_command_line_into_words() {
         check("vi", &["vi"]);
         check("  code --wait\t-n ", &["code", "--wait", "-n"]);
         check("'/opt/my editor/run' -f", &["/opt/my editor/run", "-f"]);
@@ -227,14 +228,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn backslashes() {
+    fn handles_backslashes_in_command_line() {
         check(r"my\ editor", &["my editor"]);
         check(r#""a\"b\\c\n""#, &[r#"a"b\c\n"#]);
         check(r"'a\b'", &[r"a\b"]);
     }
 
     #[test]
-    fn what_does_not_end_is_no_command() {
+    fn unclosed_quote_is_not_a_command() {
         assert_eq!(split_command_line("vi 'a"), None);
         assert_eq!(split_command_line("vi \"a"), None);
         #[cfg(unix)]

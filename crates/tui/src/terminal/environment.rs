@@ -1,11 +1,11 @@
-//! Variables of the environment about the terminal and the person's habits.
+//! Environment variables about the terminal and the user's preferences.
 
 use std::ffi::OsString;
 
 use super::images::ImageProtocol;
 use crate::theme::{Appearance, ColorDepth};
 
-/// The variables that concern the terminal. An empty variable is as good as none.
+/// The variables that concern the terminal. An empty variable counts as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `TERM`.
@@ -14,23 +14,23 @@ pub struct Environment {
     pub colorterm: Option<String>,
     /// `COLORFGBG`.
     pub colorfgbg: Option<String>,
-    /// `NO_COLOR` is there.
+    /// True if `NO_COLOR` is set.
     pub no_color: bool,
-    /// `TMUX` is there: what shows haft is tmux.
+    /// True if `TMUX` is set: haft runs inside tmux.
     pub tmux: bool,
     /// `VISUAL`.
     pub visual: Option<String>,
     /// `EDITOR`.
     pub editor: Option<String>,
-    /// Rows that are longer than the terminal is wide are cut when it becomes so, as xterm and the console of Linux do. Others
+    /// True if the terminal truncates long rows when it becomes narrower, as xterm and the Linux console do. Others
     /// wrap them.
     pub cuts_rows: bool,
-    /// The image protocol of the terminal, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its
-    /// own.
+    /// The image protocol of the terminal, derived from `TERM`, `TERM_PROGRAM`, `LC_TERMINAL` or variables of the
+    /// terminal.
     pub images: Option<ImageProtocol>,
 }
 
-/// The number of colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
+/// The color depth by prefix or suffix of `TERM`. The first match counts.
 const DEPTHS: &[(NamePart, &str, ColorDepth)] = &[
     (NamePart::Whole, "dumb", ColorDepth::None),
     (NamePart::Begin, "vt", ColorDepth::None),
@@ -49,7 +49,7 @@ const DEPTHS: &[(NamePart, &str, ColorDepth)] = &[
     (NamePart::End, "-256", ColorDepth::Indexed),
 ];
 
-/// Which part of a name is meant.
+/// The part of a name to compare.
 #[derive(Debug, Clone, Copy)]
 enum NamePart {
     Whole,
@@ -57,7 +57,7 @@ enum NamePart {
     End,
 }
 
-/// Terminals that show a sequence that they do not know as text, by their name in `TERM`.
+/// Terminals, by `TERM`, that print unknown sequences as text.
 const SHOWS_UNKNOWN: &[&str] = &["linux", "cons25"];
 
 impl Environment {
@@ -66,7 +66,7 @@ impl Environment {
         Self::from_variables(|name| std::env::var_os(name))
     }
 
-    /// Reads these variables.
+    /// Reads the given variables.
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
             let value = variable(name)?.into_string().ok()?;
@@ -85,16 +85,16 @@ impl Environment {
         }
     }
 
-    /// True if the terminal cannot move its cursor, so that it can be written to line by line and not otherwise.
+    /// True if the terminal cannot move its cursor, so only line output is possible.
     pub fn is_dumb(&self) -> bool {
         match self.term.as_deref() {
             Some(term) => term == "dumb",
-            // Consoles of Windows have no name.
+            // Windows consoles have no name.
             None => cfg!(not(windows)),
         }
     }
 
-    /// The number of colours the terminal shows and the user wants.
+    /// Returns the color depth that the terminal supports and the user wants.
     pub fn color_depth(&self) -> ColorDepth {
         if self.no_color || self.is_dumb() {
             return ColorDepth::None;
@@ -113,7 +113,7 @@ impl Environment {
         row.map_or(ColorDepth::Sixteen, |(_, _, depth)| *depth)
     }
 
-    /// The background as `COLORFGBG` tells it: its last number is a colour of the sixteen.
+    /// Returns the appearance according to `COLORFGBG`: its last number is one of the sixteen colors.
     pub fn appearance(&self) -> Option<Appearance> {
         let number: u8 = self.colorfgbg.as_deref()?.rsplit(';').next()?.parse().ok()?;
         match number {
@@ -123,7 +123,7 @@ impl Environment {
         }
     }
 
-    /// True if the terminal leaves out what it does not know, so that it can be asked and told anything.
+    /// True if the terminal ignores unknown sequences, so any sequence can be sent.
     pub(super) fn ignores_unknown(&self) -> bool {
         let term = self.term.as_deref().unwrap_or_default();
         !self.is_dumb() && !SHOWS_UNKNOWN.contains(&term)
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn colours() {
+    fn detects_color_depth() {
         check_depth(&[("TERM", "xterm")], ColorDepth::Sixteen);
         check_depth(&[("TERM", "xterm-color")], ColorDepth::Sixteen);
         check_depth(&[("TERM", "linux")], ColorDepth::Sixteen);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn backgrounds() {
+    fn detects_appearance() {
         let check = |value, expect| {
             assert_eq!(environment(&[("COLORFGBG", value)]).appearance(), expect, "{value}");
         };
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_only() {
+    fn detects_dumb_terminals() {
         assert!(environment(&[("TERM", "dumb")]).is_dumb());
         assert!(!environment(&[("TERM", "xterm")]).is_dumb());
         assert!(!environment(&[("TERM", "linux")]).ignores_unknown());

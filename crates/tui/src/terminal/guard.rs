@@ -1,9 +1,9 @@
-//! `TerminalGuard`: the terminal while haft has it. However haft ends, the terminal is given back as it was.
+//! `TerminalGuard`: ownership of the terminal. At every exit, the terminal is restored.
 //!
-//! What was done to the terminal is kept in one place of the process, since whoever gives it back may be the drop of the
-//! guard, or the hook of a panic that comes before it. A panic of the thread that has the terminal gives it back first
-//! and is told then. One of another thread, which may be a tool's or an extension's, leaves it alone and is told once it
-//! is given back: until then, what it says would be written over the picture.
+//! The changes of the terminal are recorded in one place of the process, because either the guard's drop or an
+//! earlier panic hook restores it. A panic of the owning thread restores the terminal first and is printed then. A
+//! panic of another thread, for example of a tool, leaves the terminal alone. Its message is printed after the
+//! terminal is restored, because otherwise it would overwrite the screen.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::panic::PanicHookInfo;
@@ -19,12 +19,12 @@ use super::out;
 /// The owner of the terminal, and its modes.
 static TAKEN: Mutex<Option<TakenTerminal>> = Mutex::new(None);
 
-/// The messages of panics that could not be shown yet.
+/// The panic messages that could not be shown yet.
 static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 static HOOK: Once = Once::new();
 
-/// The most panics that are told afterwards.
+/// The maximum number of panic messages that are kept.
 const MOST_UNTOLD: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ struct TakenTerminal {
     by: ThreadId,
 }
 
-/// The terminal, as long as haft has it; dropping it gives it back.
+/// Ownership of the terminal. Dropping it restores the terminal.
 #[derive(Debug)]
 #[must_use = "the terminal is given back when this is dropped"]
 pub(super) struct TerminalGuard {
@@ -58,12 +58,12 @@ impl TerminalGuard {
         Ok(guard)
     }
 
-    /// Takes it again after it was given back, or after somebody else may have changed it.
+    /// Takes over the terminal again after it was released, or after another program may have changed it.
     pub(super) fn retake(&self) -> Result<(), TerminalError> {
         let mut taken = lock(&TAKEN);
         let again = taken.is_some();
         if again {
-            // What is remembered as the terminal's own mode stays, and the mode is surely set.
+            // Disabling first keeps the saved mode, and ensures that raw mode is set again.
             disable_raw_mode().map_err(TerminalError::SetUp)?;
         }
         enable_raw_mode().map_err(TerminalError::SetUp)?;
@@ -99,7 +99,7 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// A terminal that is gone cannot be given back, and nobody is there to be told.
+/// Restores the terminal. Errors are ignored: a terminal that is gone cannot be restored.
 fn give_back() {
     let Some(TakenTerminal { modes, .. }) = lock(&TAKEN).take() else { return };
     let _ = out::write(&modes.leave_sequence());
@@ -121,7 +121,7 @@ fn on_panic(info: &PanicHookInfo<'_>, before: &(dyn Fn(&PanicHookInfo<'_>) + Syn
 
 fn print_deferred_panics() {
     for text in std::mem::take(&mut *lock(&UNTOLD)) {
-        // Nothing more can be done about an error here.
+        // An error here cannot be handled.
         let _ = writeln!(io::stderr(), "{}", haft_core::sanitize::sanitize(&text));
     }
 }
@@ -130,7 +130,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Consoles of Windows take sequences only when they are told to, and clicks only by another way.
+/// Enables sequences on Windows consoles, which also need another way for clicks.
 #[cfg(windows)]
 fn prepare(modes: TerminalModes) {
     let _ = crossterm::ansi_support::supports_ansi();

@@ -1,4 +1,4 @@
-//! Keys, pastes, clicks and sizes, as the terminal's library tells them and as the interface takes them.
+//! Conversion of crossterm's events to input of the interface.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,17 +11,17 @@ use super::TerminalError;
 use crate::app::{MouseAction, MouseKind, UiEvent};
 use crate::keys::from_crossterm;
 
-/// The most that is read before anything else has its turn: a paste into a terminal that does not mark pastes.
+/// The maximum number of events handled in a row. A paste into a terminal without bracketed paste can be long.
 const MOST_AT_ONCE: usize = 256;
 
-/// Errors one after the other, after which nothing is expected to come any more.
+/// The number of consecutive errors after which no more input is expected.
 const MOST_ERRORS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct InputReader {
-    /// One that has never been asked reads nothing.
+    /// The event stream. It reads nothing before the first poll.
     events: Option<EventStream>,
-    /// Somebody else reads.
+    /// True while another program reads the input.
     paused: bool,
     errors: usize,
 }
@@ -31,11 +31,11 @@ impl InputReader {
         Self { events: Some(EventStream::new()), paused: false, errors: 0 }
     }
 
-    /// Stops reading: what is typed from here on is for somebody else.
+    /// Stops reading: later input belongs to another program.
     ///
-    /// The stream has a thread that waits for keys. Dropping the stream wakes the thread, and it ends; making the next
-    /// stream waits until it has let go. The order matters, and so does it that no second stream is made and dropped only to
-    /// wait: what wakes nobody stays, and hides the next key.
+    /// The stream has a thread that waits for keys. Dropping the stream wakes the thread, which then ends; making the
+    /// next stream waits for that. The order matters. A second stream must not be made and dropped only to wait: its
+    /// thread would stay blocked and swallow the next key.
     pub(super) fn pause(&mut self) {
         self.events = None;
         self.events = Some(EventStream::new());
@@ -50,10 +50,10 @@ impl InputReader {
         self.paused
     }
 
-    /// Returns the next input, at least one event; waits for it.
+    /// Waits for input and returns at least one event.
     ///
-    /// All of it is asked for in one poll: the stream wakes whoever asked first, so it must never be asked by anybody who
-    /// does not wait.
+    /// All events are read in one poll. The stream wakes only its first caller, so only a caller that waits may poll
+    /// it.
     pub(super) async fn next(&mut self) -> Result<Vec<Raw>, TerminalError> {
         let mut all = Vec::new();
         poll_fn(|context| {
@@ -92,13 +92,13 @@ fn collect_event(
     }
 }
 
-/// The event as the interface takes it; none for what means nothing to it.
+/// Converts an event for the interface; `None` for irrelevant events.
 pub(super) fn convert_event(raw: Raw) -> Option<UiEvent> {
     match raw {
         Raw::Key(key) => from_crossterm(key).map(UiEvent::Key),
         Raw::Paste(text) => Some(UiEvent::Paste(normalize_lines(&text))),
-        Raw::Mouse(mouse) => self::convert_mouse(mouse).map(UiEvent::Mouse),
-        // Asked anew where it is used.
+        Raw::Mouse(mouse) => convert_mouse(mouse).map(UiEvent::Mouse),
+        // The size is read again where it is used.
         Raw::Resize(..) | Raw::FocusGained | Raw::FocusLost => None,
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_paste_end_as_lines_do() {
+    fn paste_line_ends_become_newlines() {
         assert_eq!(normalize_lines("a\r\nb\rc\nd"), "a\nb\nc\nd");
     }
 }

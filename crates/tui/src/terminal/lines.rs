@@ -1,7 +1,7 @@
-//! The loop where lines are printed and typed: for screen readers, and for terminals that can do nothing else.
+//! The linear mode's loop: printed and typed lines, for screen readers and for terminals without cursor control.
 //!
-//! The terminal stays as it is: lines are typed as it has them typed, and what is printed is never drawn anew. Not one
-//! escape sequence is written.
+//! The terminal's settings stay unchanged: its line editing is used, and printed output is never redrawn. No escape
+//! sequence is written.
 
 mod typed;
 
@@ -22,11 +22,11 @@ use crate::app::{BackendReply, Effect, LinearOutput, UiEvent};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
-/// Runs an interface with printed and typed lines until it is over. Needs a runtime of one thread with IO and time, and
-/// that thread for itself.
+/// Runs an interface with printed and typed lines until it ends. Needs its own thread, and a single-threaded runtime
+/// with IO and time.
 ///
 /// # Errors
-/// [`TerminalError`] when nothing can be written any more.
+/// [`TerminalError`] if output fails.
 pub async fn run_linear<I: LinearInterface, P: ProgramServices>(
     interface: I,
     program: Arc<P>,
@@ -38,12 +38,12 @@ pub async fn run_linear<I: LinearInterface, P: ProgramServices>(
     end
 }
 
-/// Everything that the loop has.
+/// The state of the loop.
 struct LinearDriver<I, P> {
     interface: I,
     program: Arc<P>,
     requests: mpsc::UnboundedSender<rpc::RpcRequest>,
-    /// None once the connection is over.
+    /// `None` after the end of the connection.
     lines: Option<mpsc::Receiver<rpc::ServerLine>>,
     answer: mpsc::Sender<BackendReply>,
     answers: mpsc::Receiver<BackendReply>,
@@ -56,7 +56,7 @@ struct LinearDriver<I, P> {
     end: Option<ExitReason>,
 }
 
-/// A happening that the loop waited for.
+/// An event of the loop.
 enum LinearEvent {
     Signal(Signal),
     Typed(Option<TimedLine>),
@@ -73,22 +73,22 @@ impl<I: LinearInterface, P: ProgramServices> EffectPerformer for LinearDriver<I,
 
     async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError> {
         match effect {
-            // Nobody takes commands any more: that the connection is over is an event of its own.
+            // The receiver may be gone: the end of the connection is reported by an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
             Effect::Ask(ask) => {
                 let (program, answer) = (self.program.clone(), self.answer.clone());
                 self.tasks.spawn(async move { program.answer(ask, answer).await });
             }
             Effect::Copy(_) => {
-                let why = "The clipboard cannot be reached where lines are printed; the terminal copies.";
+                let why = "The clipboard is not available in linear mode; copy with the terminal instead.";
                 return Ok(Some(UiEvent::Copied(Err(why.to_owned()))));
             }
             Effect::OpenEditor(_) => {
-                let why = "No editor is opened where lines are printed.";
+                let why = "An external editor is not available in linear mode.";
                 return Ok(Some(UiEvent::Edited(Err(why.to_owned()))));
             }
             Effect::Bell => out::write("\x07").map_err(TerminalError::Write)?,
-            // The terminal stops the program by itself; nothing is drawn, and windows have the title that they have.
+            // The terminal itself stops the program. Nothing is drawn, and titles stay unchanged.
             Effect::Suspend | Effect::Redraw | Effect::Title(_) => {}
             Effect::Quit => self.end = self.end.or(Some(ExitReason::Quit)),
         }
@@ -148,7 +148,7 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
         }
     }
 
-    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
+    /// Waits for the next event. Other events stay available for the next call.
     async fn next_event(&mut self) -> LinearEvent {
         let wakes_at = self.wakes_at();
         tokio::select! {
@@ -183,7 +183,7 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
         Ok(())
     }
 
-    /// Tells the interface how large the terminal is, when that is news.
+    /// Tells the interface the terminal's size if it has changed.
     async fn update_size(&mut self) -> Result<(), TerminalError> {
         let cells = super::terminal_size();
         if std::mem::replace(&mut self.cells, cells) == cells {
@@ -207,7 +207,7 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
         Ok(())
     }
 
-    /// Lets what is under way come to its end for a moment: a prompt that goes into the history, for example.
+    /// Waits briefly for running tasks, such as saving a prompt to the history.
     async fn shut_down(mut self) {
         self.echo.set(true);
         self.answers.close();
@@ -216,12 +216,12 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
     }
 }
 
-/// Rows as they are written, each ended.
+/// Formats rows, each with a line end.
 pub fn rows_text(rows: &[CleanLine]) -> String {
     rows.iter().flat_map(|row| [row.as_str(), "\n"]).collect()
 }
 
-/// The lines that have come; none once none comes any more.
+/// Receives lines; `None` after the end.
 async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>) -> Vec<rpc::ServerLine> {
     let mut batch = Vec::new();
     match lines {

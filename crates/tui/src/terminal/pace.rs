@@ -1,12 +1,13 @@
-//! `FrameLimiter`: when the next frame is drawn.
+//! `FrameLimiter`: decides when the next frame is drawn.
 
 use std::time::Instant;
 
 use crate::timeouts;
 
-/// When the next frame is drawn: at once after a key, else some time after the last one, and never without a reason.
+/// Decides when the next frame is drawn: at once after a key, otherwise some time after the last frame, and never
+/// without a change.
 ///
-/// The time counts from the end of a frame. So a terminal that takes long for one leaves time for everything else.
+/// The time counts from the end of a frame. So a slow terminal leaves time for other events.
 #[derive(Debug, Default)]
 pub(super) struct FrameLimiter {
     ended_at: Option<Instant>,
@@ -45,7 +46,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn nothing_is_drawn_for_nothing() {
+    fn draws_no_frame_without_change() {
         let mut pace = FrameLimiter::default();
         assert_eq!(pace.due_at(), None);
         pace.finish_frame(Instant::now());
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_keep_their_distance_and_keys_do_not_wait() {
+    fn limits_frame_rate_except_for_keys() {
         let (start, mut pace) = (Instant::now(), FrameLimiter::default());
         pace.request_frame(start);
         assert!(pace.is_due(start));
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_changes_makes_sixty_frames_a_second() {
+    fn many_changes_draw_sixty_frames_per_second() {
         let (start, mut pace) = (Instant::now(), FrameLimiter::default());
         let mut frames = 0;
         for at in (0..1000).map(|at| start + at * MS) {

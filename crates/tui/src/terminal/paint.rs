@@ -1,7 +1,7 @@
-//! `ScreenPainter`: from a picture to the bytes that make the terminal show it.
+//! `ScreenPainter`: renders a picture to the bytes that make the terminal show it.
 //!
-//! It knows what stands on the screen and writes what differs. Everything of a frame is one synchronized update, so that
-//! no half of it is seen. No terminal is needed for it: what comes out is text.
+//! It knows the content of the screen and writes the differences. A frame is one synchronized update, so no partial
+//! frame is visible. It needs no terminal: the output is text.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,18 @@ use ratatui_core::layout::{Position, Rect};
 use super::images::{ImageLayer, PlacedImage};
 use super::sgr::CellStyle;
 
-/// A frame begins: nothing of it is shown before its end.
+/// The beginning of a frame. Nothing is shown before its end.
 pub(super) const BEGIN: &str = "\x1b[?2026h";
 pub(super) const END: &str = "\x1b[?2026l";
 pub(super) const HIDE: &str = "\x1b[?25l";
 pub(super) const SHOW: &str = "\x1b[?25h";
 
-/// From pictures to what the terminal is written.
+/// Renders pictures to terminal output.
 #[derive(Debug, Default)]
 pub struct ScreenPainter {
-    /// The content of the screen. None: nobody knows.
+    /// The content of the screen. `None` if unknown.
     shown: Option<Buffer>,
-    /// For the next picture; kept for its memory.
+    /// The buffer for the next picture, reused for its memory.
     next: Buffer,
     cursor: Option<Position>,
     image_layer: ImageLayer,
@@ -42,17 +42,17 @@ impl From<Option<(u16, u16)>> for FrameParts {
 }
 
 impl ScreenPainter {
-    /// Whatever is on the screen is not what was drawn: the next frame draws everything.
+    /// Forgets the content of the screen, so the next frame draws everything.
     pub fn forget_screen(&mut self) {
         self.shown = None;
     }
 
-    /// Returns the text that takes all images from the terminal, before it is given away.
+    /// Returns the text that removes all images, before the terminal is released.
     pub(super) fn clear_images(&mut self) -> String {
         self.image_layer.forget_images()
     }
 
-    /// Returns the text that makes the screen show what is drawn; empty when it does.
+    /// Returns the text that updates the screen; empty if nothing has changed.
     pub fn render_frame(
         &mut self,
         area: Rect,
@@ -72,8 +72,8 @@ impl ScreenPainter {
         let FrameParts { cursor, images } = draw(area, &mut self.next).into();
         let cursor = cursor.map(Position::from).filter(inside);
         let mut out = String::new();
-        let anew = self.shown.as_ref().is_none_or(|shown| shown.area != area);
-        if anew {
+        let redraw_all = self.shown.as_ref().is_none_or(|shown| shown.area != area);
+        if redraw_all {
             self.shown = None;
             self.cursor = None;
             out.push_str(&self.image_layer.forget_images());
@@ -88,7 +88,7 @@ impl ScreenPainter {
         self.image_layer.forget_overwritten(&below);
         out.push_str(&self.image_layer.show_images(images));
         if !out.is_empty() || cursor != self.cursor {
-            out = self.wrap_frame(&out, cursor, anew);
+            out = self.wrap_frame(&out, cursor, redraw_all);
         }
         if let Some(shown) = &mut self.shown {
             std::mem::swap(shown, &mut self.next);
@@ -97,8 +97,8 @@ impl ScreenPainter {
         out
     }
 
-    fn wrap_frame(&self, cells: &str, cursor: Option<Position>, anew: bool) -> String {
-        let hide = if self.cursor.is_some() || anew { HIDE } else { "" };
+    fn wrap_frame(&self, cells: &str, cursor: Option<Position>, redraw_all: bool) -> String {
+        let hide = if self.cursor.is_some() || redraw_all { HIDE } else { "" };
         let mut out = format!("{BEGIN}{hide}{cells}");
         if let Some(position) = cursor {
             push_position(&mut out, position);
@@ -109,14 +109,14 @@ impl ScreenPainter {
     }
 }
 
-/// Adds what writes these cells, which go from the left to the right and from the top to the bottom.
+/// Adds the output for these cells, ordered from left to right and top to bottom.
 pub(super) fn push_cells<'a>(
     out: &mut String,
     cells: impl Iterator<Item = (u16, u16, &'a Cell)>,
     mut go: impl FnMut(&mut String, Position),
 ) {
     let mut pen = None;
-    // Where the terminal writes next, as far as that is sure.
+    // The position where the terminal writes next, if it is certain.
     let mut at = None;
     for (x, y, cell) in cells {
         let position = Position { x, y };
@@ -130,7 +130,7 @@ pub(super) fn push_cells<'a>(
         }
         let symbol = safe_symbol(cell.symbol());
         out.push_str(symbol);
-        // Terminals do not agree how wide graphemes of several characters are, nor all wide ones.
+        // Terminals disagree on the width of graphemes of several characters and of some wide characters.
         let sure = symbol.is_ascii() || (symbol.chars().count() == 1 && symbol_width(symbol) == 1);
         at = sure.then_some(Position { x: x + 1, y });
     }
@@ -139,7 +139,7 @@ pub(super) fn push_cells<'a>(
     }
 }
 
-/// The last fence: what comes here is clean, and if it ever was not, the terminal would not hear of it.
+/// Replaces a symbol that contains control characters. This is the last defense: symbols are already sanitized.
 pub(super) fn safe_symbol(symbol: &str) -> &str {
     if symbol.is_empty() || symbol.chars().any(char::is_control) { " " } else { symbol }
 }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_written() {
+    fn writes_only_differences() {
         let mut painter = ScreenPainter::default();
         let first = painter.render_frame(area(), write(0, "hello", Style::new()));
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_moves_and_goes() {
+    fn moves_and_hides_cursor() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), |_, _| Some((1, 1)));
         assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn another_size_is_drawn_anew() {
+    fn resize_redraws_everything() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), write(0, "hello", Style::new()));
         let wide = painter.render_frame(Rect::new(0, 0, 20, 3), write(0, "hello", Style::new()));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn after_what_terminals_do_not_agree_about_the_place_is_told() {
+    fn repositions_cursor_after_ambiguous_width() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), |_, _| None);
         let out = painter.render_frame(area(), write(0, "a日b│c", Style::new()));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn no_control_character_gets_through() {
+    fn removes_control_characters() {
         let mut painter = ScreenPainter::default();
         painter.render_frame(area(), |_, _| None);
         let out = painter.render_frame(area(), |_, buffer| {

@@ -1,4 +1,4 @@
-//! Carrying out effects, for both loops.
+//! Execution of effects, for both loops.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::app::{Effect, UiEvent};
 pub(super) trait EffectPerformer {
     fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect>;
 
-    /// Does one thing. What is over at once makes an event.
+    /// Performs an effect. An effect that completes at once returns an event.
     async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError>;
 
     async fn send_event_at(&mut self, now: Instant, event: UiEvent) -> Result<(), TerminalError> {
@@ -18,7 +18,7 @@ pub(super) trait EffectPerformer {
         self.perform_all(effects).await
     }
 
-    /// Does all of it, and what comes of that at once.
+    /// Performs all effects, and the effects of the resulting events.
     async fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
         let mut due = VecDeque::from(effects);
         while let Some(effect) = due.pop_front() {

@@ -1,8 +1,8 @@
-//! The answer of the terminal about its background (OSC 11).
+//! The terminal's reply about its background (OSC 11).
 //!
-//! The answer comes among the keys, and is read as keys: `alt+]`, `1`, `1`, `;`, `r`, … to the end, which is `alt+\` or
-//! `ctrl+g`. [`BackgroundReplyParser`] takes it out of the events and leaves the others as they are, in their order; whenever it comes,
-//! it does not become text in the editor.
+//! The reply arrives as keys: `alt+]`, `1`, `1`, `;`, `r`, … up to `alt+\` or `ctrl+g`. [`BackgroundReplyParser`]
+//! removes it from the events and keeps the others in their order. So it never becomes text in the editor, even if it
+//! is late.
 
 use std::time::Instant;
 
@@ -11,29 +11,29 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use crate::theme::Appearance;
 use crate::timeouts;
 
-/// The question.
+/// The query.
 pub(super) const QUESTION: &str = "\x1b]11;?\x1b\\";
 
-/// The beginning of each answer: from here on it is nothing else.
+/// The beginning of each reply. After it, the input can only be a reply.
 const BEGIN: &str = "]11;";
 
-/// The most characters of an answer; longer ones are none.
+/// The maximum number of characters of a reply.
 const MOST: usize = 64;
 
-/// Takes the answer out of the events.
+/// Removes the reply from the events.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundReplyParser {
     expected_until: Option<Instant>,
-    /// The possible answer so far, as text without the escape, and as events.
+    /// The possible reply so far, as text without the escape, and as events.
     text: String,
     held: Vec<Event>,
     last_at: Option<Instant>,
 }
 
-/// One event, as a part of an answer.
+/// An event as a part of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplyToken {
-    /// Escape alone: the rest of a sequence may come later.
+    /// Escape alone: the rest of the sequence may come later.
     Escape,
     /// A character after an escape.
     Escaped(char),
@@ -42,7 +42,7 @@ enum ReplyToken {
     Other,
 }
 
-/// The meaning of an event.
+/// The result for an event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ReplyOutcome {
     pub(super) events: Vec<Event>,
@@ -68,7 +68,7 @@ impl BackgroundReplyParser {
         }
         let is_key = matches!(event, Event::Key(_));
         match part {
-            // Sizes and clicks come in between; they are not of the answer.
+            // Resizes and clicks in between do not belong to the reply.
             _ if !is_key => ReplyOutcome { events: vec![event], appearance: None },
             ReplyToken::Bell | ReplyToken::Escaped('\\') if self.has_prefix() => self.finish_reply(),
             ReplyToken::Char('\\') if self.has_prefix() && self.text.ends_with('\x1b') => self.finish_reply(),
@@ -97,8 +97,8 @@ impl BackgroundReplyParser {
         self.last_at.map(|at| at + patience)
     }
 
-    /// Returns the events that were held and are not an answer. The begin of an answer that does not go on is nothing
-    /// that anybody typed.
+    /// Returns held events that are not a reply. The beginning of an incomplete reply is dropped, because no person
+    /// types it.
     pub(super) fn give_up(&mut self) -> Vec<Event> {
         let sure = self.has_prefix();
         let held = std::mem::take(&mut self.held);
@@ -110,7 +110,7 @@ impl BackgroundReplyParser {
     fn hold_event(&mut self, now: Instant, part: ReplyToken, event: Event) {
         match part {
             ReplyToken::Char(c) | ReplyToken::Escaped(c) => self.text.push(c),
-            // Between the begin and the end, it is the first half of the end.
+            // Inside a reply, it is the first half of the end.
             ReplyToken::Escape if !self.held.is_empty() => self.text.push('\x1b'),
             ReplyToken::Escape | ReplyToken::Bell | ReplyToken::Other => {}
         }
@@ -153,14 +153,14 @@ fn reply_token(event: &Event) -> ReplyToken {
     }
 }
 
-/// Returns the appearance of a colour as terminals write it (`rgb:ffff/ffff/ffff`, `rgba:…`, `#ffffff`).
+/// Returns the appearance of a color in the notations of terminals (`rgb:ffff/ffff/ffff`, `rgba:…`, `#ffffff`).
 fn parse_appearance(color: &str) -> Option<Appearance> {
     let [red, green, blue] = parse_channels(color)?;
     let light = 0.299 * red + 0.587 * green + 0.114 * blue;
     Some(if light > 0.5 { Appearance::Light } else { Appearance::Dark })
 }
 
-/// Each from 0 to 1.
+/// Parses the channels, each from 0 to 1.
 fn parse_channels(color: &str) -> Option<[f32; 3]> {
     if let Some(digits) = color.strip_prefix('#') {
         let each = digits.len() / 3;
@@ -175,7 +175,7 @@ fn parse_channels(color: &str) -> Option<[f32; 3]> {
     Some([parts.next()??, parts.next()??, parts.next()??])
 }
 
-/// One to four hexadecimal digits, as a part of the most that so many can say.
+/// Parses one to four hexadecimal digits, as a fraction of their maximum.
 fn parse_channel(digits: &str) -> Option<f32> {
     if !(1..=4).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

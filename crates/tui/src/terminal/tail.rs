@@ -1,4 +1,4 @@
-//! The rows that are left on the normal screen.
+//! The rows left on the normal screen at exit.
 
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
@@ -8,14 +8,14 @@ use ratatui_core::widgets::Widget as _;
 use super::sgr::CellStyle;
 use crate::theme::ColorDepth;
 
-/// The rows as text for a terminal that scrolls, each ended. Drawn in no other way than everything is.
+/// Formats rows for a terminal that scrolls, each with a line end. The rows are drawn like all others.
 pub fn tail_text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
     let mut out = String::new();
     push_rows(&mut out, "", rows, width, depth);
     out
 }
 
-/// Adds the rows, each ended, and something before each.
+/// Adds the rows, each with a prefix and a line end.
 pub(super) fn push_rows(
     out: &mut String,
     before: &str,
@@ -34,7 +34,7 @@ pub(super) fn push_rows(
     }
 }
 
-/// Adds one row, without the blanks at its end: its cells that are not blank, and where they stand.
+/// Adds one row without trailing blanks.
 pub(super) fn push_row<'a>(
     out: &mut String,
     cells: impl Iterator<Item = (u16, &'a Cell)>,
@@ -80,7 +80,7 @@ mod tests {
     use crate::clean::span;
 
     #[test]
-    fn rows_are_styled_where_there_are_colours() {
+    fn styles_rows_if_terminal_has_colors() {
         let style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
         let row = Line::from(vec![span("a ", Style::new()), span("日b", style), span(" c  ", Style::new())]);
         let rows = [row, Line::default()];
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ground_is_kept() {
+    fn keeps_background() {
         let row = Line::from(vec![span("a  ", Style::new().bg(Color::Blue))]);
         assert_eq!(tail_text(&[row], 20, ColorDepth::Sixteen), "\x1b[0;44ma  \x1b[0m\r\n");
     }

@@ -1,4 +1,4 @@
-//! The two themes that are always there. Text is the terminal's own, so that it can be read on every background.
+//! The two built-in themes. Text uses the terminal's own color, which is readable on every background.
 
 use ratatui_core::style::{Color, Modifier, Style};
 
@@ -49,7 +49,7 @@ pub(super) const LIGHT: &[(Role, &str)] = &[
     (Role::CodeInline, "#8f3f0a"),
 ];
 
-/// The attributes that both have beside their colours.
+/// The attributes of both themes, beside their colors.
 const ATTRIBUTES: &[(Role, Modifier)] = &[
     (Role::User, Modifier::BOLD),
     (Role::Assistant, Modifier::BOLD),

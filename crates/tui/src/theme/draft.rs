@@ -1,4 +1,4 @@
-//! `Draft`: a theme that is being read, with the problems found so far.
+//! A theme during parsing, with the problems found so far.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::timeouts::{SPINNER_MAX, SPINNER_MIN};
 /// The longest name and description, in columns.
 const MAX_NAME: usize = 200;
 
-/// Pictures of a spinner, and the columns of each.
+/// The maximum number of spinner frames, and the maximum columns of each.
 const FRAMES: (usize, usize) = (64, 12);
 
-/// Messages beside it, and the columns of each.
+/// The maximum number of spinner messages, and the maximum columns of each.
 const MESSAGES: (usize, usize) = (256, 60);
 
 pub(super) struct ThemeBuilder {

@@ -1,4 +1,4 @@
-//! `theme.json`: haft's own fields, and zot's beside them.
+//! `theme.json`: haft's own fields, and zot's.
 
 use serde_json::{Map, Value};
 
@@ -6,10 +6,10 @@ use super::draft::ThemeBuilder;
 use super::problem::{FieldError, MAX_BYTES, ThemeError, ThemeProblem};
 use super::{Appearance, ParsedTheme, Theme, ThemeStyles, resolve_styles, zot};
 
-/// The fields of haft's own at the top.
+/// The top-level fields of haft.
 const FIELDS: &[&str] = &["name", "description", "base", "styles", "dark", "light", "spinner"];
 
-/// Fields that are allowed and mean nothing to haft.
+/// Fields that are allowed and ignored.
 const IGNORED: &[&str] = &["$schema", "color_descriptions", "version", "author"];
 
 pub(super) fn parse(text: &str, appearance: Appearance) -> Result<ParsedTheme, ThemeError> {
@@ -57,7 +57,7 @@ fn read_own_fields(draft: &mut ThemeBuilder, fields: &Map<String, Value>, appear
             other => draft.push_problem(&[other], FieldError::unknown_field(other, FIELDS.iter().copied())),
         }
     }
-    // What holds for one background counts more than what holds for both.
+    // A style for one appearance takes precedence over a style for both.
     if let Some(value) = fields.get(variant) {
         draft.read_styles(variant, value);
     }

@@ -1,4 +1,4 @@
-//! The style of one role, as it is written: only what it changes of whom it follows.
+//! The notation of a role's style: only the differences from its parent.
 
 use ratatui_core::style::{Color, Modifier, Style};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ fn find_attribute(name: &str) -> Option<Modifier> {
     ATTRIBUTES.iter().find(|(known, _)| *known == name).map(|(_, modifier)| *modifier)
 }
 
-/// Reads a style: a colour, words (`"cyan bold bg:236"`), or an object.
+/// Parses a style: a color, words (`"cyan bold bg:236"`), or an object.
 pub(super) fn parse_style(value: &Value) -> Result<Style, (Option<&str>, FieldError)> {
     match value {
         Value::String(text) => parse_words(text).map_err(|wrong| (None, wrong)),

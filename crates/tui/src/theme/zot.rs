@@ -1,5 +1,5 @@
-//! The fields of zot's themes. They may stand at the top, in `colors`, and in `colors.dark` and `colors.light`; the last
-//! counts most. A theme for one background only is used on the other, too.
+//! The fields of zot's themes. They may be at the top, in `colors`, and in `colors.dark` and `colors.light`; the last
+//! one takes precedence. A theme for one appearance is used for the other, too.
 
 use ratatui_core::style::Style;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ enum ColorTarget {
     Ground,
 }
 
-/// Zot's colours, and what they are here.
+/// Zot's colors, and the corresponding roles.
 const COLORS: &[(&str, ColorTarget, &[Role])] = &[
     ("fg", ColorTarget::Letters, &[Role::Text]),
     ("muted", ColorTarget::Letters, &[Role::Muted]),
@@ -33,8 +33,8 @@ const COLORS: &[(&str, ColorTarget, &[Role])] = &[
     ("selection_fg", ColorTarget::Letters, &[Role::Selection]),
 ];
 
-/// Zot's names for parts of code, and what they are here. One that is not in the table is left out silently: zot takes
-/// every name that its highlighter knows.
+/// Zot's names of syntax elements, and the corresponding roles. Other names are ignored silently: zot accepts every
+/// name that its highlighter knows.
 const SYNTAX: &[(&str, Role)] = &[
     ("text", Role::Code),
     ("keyword", Role::CodeKeyword),
@@ -84,7 +84,7 @@ pub(super) fn read_fields(draft: &mut ThemeBuilder, top: &Map<String, Value>, ap
     }
 }
 
-/// True if the value of `spinner` at the top is zot's colour, and not haft's object.
+/// True if the top-level `spinner` is zot's color and not haft's object.
 pub(super) fn is_spinner_color(value: &Value) -> bool {
     value.as_object().is_none_or(|fields| fields.contains_key("mode"))
 }

@@ -1,4 +1,4 @@
-//! The model's answer, as it comes and as it is in the end.
+//! The model's answer, while it streams and in its final form.
 
 use std::time::Instant;
 
@@ -14,13 +14,13 @@ use crate::clean::CleanText;
 
 #[derive(Debug, Default)]
 pub(super) struct AnswerInProgress {
-    /// Where its texts, thoughts and calls stand.
+    /// The indexes of its texts, thoughts and calls.
     pub(super) items: Vec<usize>,
-    /// The text or the thought that grows.
+    /// The text or thought that grows.
     open: Option<usize>,
-    /// The length of its text, in bytes, before interceptors, which may still change it.
+    /// The length of its text in bytes before interceptors, which may still change it.
     pub(super) sent_bytes: Option<u64>,
-    /// True if pieces of it were left out.
+    /// True if pieces of it were dropped.
     pub(super) gap: bool,
 }
 
@@ -85,7 +85,7 @@ impl AnswerInProgress {
         doc.drop_rendering(at);
     }
 
-    /// Withholds the answer, which is not shown: nobody said what it is in the end.
+    /// Hides the answer, because its final form was never reported.
     pub(super) fn withhold(&mut self, doc: &mut TranscriptDocument, now: Instant) {
         self.close(doc, now);
         if self.sent_bytes.take().is_none_or(|bytes| bytes == 0) {
@@ -101,7 +101,7 @@ impl AnswerInProgress {
         push_note(doc, NoteItem::muted("an extension withheld the answer"));
     }
 
-    /// The model begins its answer anew: what was shown of it does not count.
+    /// Restarts the answer of the model and discards the part shown so far.
     pub(super) fn restart(
         &mut self,
         doc: &mut TranscriptDocument,
@@ -140,14 +140,14 @@ impl AnswerInProgress {
         moved
     }
 
-    /// Without what is blank, which may be cut off at either end.
+    /// Returns the text without leading and trailing blanks, which may be cut off.
     fn text(&self, doc: &TranscriptDocument) -> String {
         let items = self.items.iter().filter_map(|at| doc.items.get(*at));
         let texts = items.filter_map(TranscriptItem::text);
         texts.flat_map(str::split_whitespace).collect()
     }
 
-    /// Puts blocks in the place of the answer's items. What stands between those stands behind them from then on.
+    /// Replaces the items of the answer with blocks. Items in between are moved behind them.
     fn replace_items(
         &mut self,
         doc: &mut TranscriptDocument,
@@ -191,7 +191,7 @@ impl AnswerInProgress {
         moved
     }
 
-    /// Which of the old items a block is: the first of its kind that is left.
+    /// Returns the old item of a block: the first remaining one of its kind.
     fn find_old_item(
         &self,
         calls: &OpenCalls,
@@ -211,7 +211,7 @@ impl AnswerInProgress {
     }
 }
 
-/// A block as an item, made of the old one where there is one. None for what says nothing.
+/// Makes an item of a block, reusing the old item if there is one. `None` for an empty block.
 pub(super) fn item_from_block(old: Option<TranscriptItem>, block: &AssistantBlock) -> Option<TranscriptItem> {
     let new = || match block {
         AssistantBlock::Text { .. } => {

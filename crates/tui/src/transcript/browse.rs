@@ -1,19 +1,19 @@
-//! The cursor of the keyboard in the transcript, and the text that is selected by the keyboard or by the mouse.
+//! The keyboard cursor in the transcript, and the selection by keyboard or mouse.
 
 use super::document::{CellPosition, RowPosition, TranscriptDocument};
 use super::view::TranscriptView;
 use crate::keys::Browse;
 
-/// No clipboard of a terminal takes more bytes: what is behind them is not laid out.
+/// The maximum number of bytes for a terminal's clipboard. Text beyond it is not laid out.
 const LONGEST: usize = 100_000;
 
-/// The cursor while the keyboard is in the transcript.
+/// The cursor while the transcript has keyboard focus.
 #[derive(Debug)]
 pub(super) struct BrowseCursor {
     pub(super) cursor: CellPosition,
-    /// The column that going up and down keeps to.
+    /// The column that vertical movement keeps.
     column: usize,
-    /// True if the end was followed before.
+    /// True if the view followed the end before.
     pub(super) followed: bool,
 }
 
@@ -80,12 +80,12 @@ impl BrowseCursor {
     }
 }
 
-/// From where to where, both included.
+/// A selection from one cell to another, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Selection {
     mark: CellPosition,
     pub(super) to: CellPosition,
-    /// True if whole lines are meant.
+    /// True if whole lines are selected.
     lines: bool,
 }
 
@@ -105,7 +105,7 @@ impl Selection {
     }
 }
 
-/// The selection, and the button of the mouse that makes one.
+/// The selection, and the mouse button that makes one.
 #[derive(Debug, Default)]
 pub(super) struct SelectionTracker {
     pub(super) selection: Option<Selection>,
@@ -130,7 +130,7 @@ impl SelectionTracker {
         }
     }
 
-    /// Returns the text that is selected, without frames; of one that is too long for every clipboard, the begin.
+    /// Returns the selected text, without frames. A text that is too long for a clipboard is truncated.
     pub(super) fn selected_text(&self, doc: &mut TranscriptDocument) -> Option<String> {
         let selection = self.selection?;
         let (from, to) = selection.ordered_ends();

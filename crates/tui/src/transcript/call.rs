@@ -1,4 +1,4 @@
-//! A call: of a tool by the model, of a tool by an extension, of a command by the person.
+//! A call: of a tool by the model, of a tool by an extension, or of a command by the person.
 
 mod rows;
 
@@ -15,10 +15,10 @@ use crate::clean::{CleanLine, CleanText, StreamCleaner};
 use crate::diff::Diff;
 use crate::theme::Role;
 
-/// The longest sum of arguments, in columns: more than that is on no screen's row.
+/// The maximum width of an argument summary, in columns. No screen row is wider.
 const LONGEST: usize = 400;
 
-/// For each tool that is known the fields that matter, in their order, each with what stands before it.
+/// For each known tool the relevant arguments in order, each with its prefix.
 const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
     ("bash", &[("command", "")]),
     ("read", &[("path", ""), ("offset", ":"), ("limit", " +")]),
@@ -30,14 +30,14 @@ const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
     ("skill", &[("name", ""), ("file", "/")]),
 ];
 
-/// The size of output that is kept while it comes, in bytes. Up to twice as much is for a moment.
+/// The size of output that is kept while it streams, in bytes. The buffer may briefly hold twice as much.
 const KEPT: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum CallOrigin {
     #[default]
     Model,
-    /// The person; whether the model is told what came of it.
+    /// A command of the person. `kept` is true if the output is sent to the model.
     Shell {
         kept: bool,
     },
@@ -77,7 +77,7 @@ pub(super) struct CallItem {
     pub(super) details: Option<RawJson>,
     pub(super) counts: Option<(usize, usize)>,
     pub(super) images: Vec<AttachedImage>,
-    /// True if the remarks say what the result says.
+    /// True if the remarks already contain the result.
     pub(super) result_in_remarks: bool,
 }
 
@@ -179,7 +179,7 @@ impl CallItem {
     }
 }
 
-/// Arguments, summed up.
+/// A summary of arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ArgumentSummary {
     pub(super) line: CleanLine,
@@ -223,12 +223,12 @@ fn pick_fields(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The output of a tool or a command, or its end.
+/// The output of a tool or a command, or the end of it.
 #[derive(Debug, Default)]
 pub(super) struct CallOutput {
     cleaner: StreamCleaner,
     text: CleanText,
-    /// True if the beginning is not kept any more.
+    /// True if the beginning was discarded.
     cut: bool,
 }
 
@@ -271,7 +271,7 @@ impl CallOutput {
         lines
     }
 
-    /// Without empty lines around it.
+    /// Returns the text without leading and trailing empty lines.
     fn trimmed_text(&self) -> &str {
         self.as_str().trim_start_matches('\n').trim_end()
     }
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_much_is_kept() {
+    fn keeps_end_of_long_output() {
         let mut output = CallOutput::default();
         let line = format!("{}\n", "é".repeat(500));
         for _ in 0..1_000 {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_around_do_not_count() {
+    fn ignores_surrounding_empty_lines() {
         let output = CallOutput::from_text("\n\n a\nb\n\n\n");
         assert_eq!(output.line_count(), 2);
         assert_eq!(output.first_lines(1), [CleanLine::new(" a")]);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn known_tools_say_what_matters() {
+    fn summarizes_arguments_of_known_tools() {
         check("bash", r#"{"command":"cargo test -p x","timeout":9}"#, "cargo test -p x");
         check("read", r#"{"path":"src/lib.rs"}"#, "src/lib.rs");
         check("read", r#"{"path":"src/lib.rs","offset":10,"limit":5}"#, "src/lib.rs:10 +5");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_json() {
+    fn shows_arguments_of_other_tools_as_json() {
         check("todo_add", r#"{"text":"milk"}"#, r#"{"text":"milk"}"#);
         check("todo", "{}", "");
         check("bash", r#"{"cmd":1}"#, r#"{"cmd":1}"#);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_begins_on_the_row() {
+    fn long_arguments_are_truncated_on_the_row() {
         let sum = ArgumentSummary::from_text("cat <<E\nx\nE\n");
         assert_eq!(sum.line.as_str(), "cat <<E …");
         assert_eq!(sum.whole, Some(CleanText::new("cat <<E\nx\nE")));

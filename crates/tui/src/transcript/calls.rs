@@ -1,4 +1,4 @@
-//! `OpenCalls`: the places of the calls that are not over, and the events about calls.
+//! `OpenCalls`: the positions of unfinished calls, and the events about calls.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ use crate::theme::Role;
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
     pub(super) of_run: HashMap<ToolCallId, usize>,
-    /// The calls of extensions that are not over.
+    /// The unfinished calls of extensions.
     hosted: HashMap<ToolCallId, usize>,
-    /// The person's commands that are not over.
+    /// The unfinished commands of the person.
     shells: HashMap<u64, usize>,
 }
 
@@ -107,7 +107,7 @@ impl OpenCalls {
         {
             call.set_result(content, *is_error, details.as_ref(), extension.as_ref());
             if let Some(by) = synthetic_by.as_ref().filter(|_| !call.result_in_remarks) {
-                call.add_remark("", Role::Muted, &format!("answered by {by}, in place of the tool"));
+                call.add_remark("", Role::Muted, &format!("answered by {by} instead of the tool"));
             }
         }
     }
@@ -128,8 +128,8 @@ impl OpenCalls {
         }
     }
 
-    /// Notes a gap in the events, which may hide the ends of extensions' calls. Those that come yet say what it came
-    /// to.
+    /// Handles a gap in the events, which may hide the ends of extensions' calls. Later end events still set the
+    /// result.
     pub(super) fn mark_host_calls_lost(&self, doc: &mut TranscriptDocument) {
         for at in self.hosted.values().copied() {
             if let Some(call) = doc.change_item(at).and_then(TranscriptItem::call) {
@@ -147,7 +147,7 @@ impl OpenCalls {
         #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and these are decisions")]
         let (id, mark, role, text) = match event {
             E::ToolRewriteConflict { id, path, by: [first, then] } => {
-                let text = format!("{first} and {then} both changed {path}: what {then} wrote counts");
+                let text = format!("{first} and {then} both changed {path}: the value of {then} is used");
                 (id, "", Role::Warning, text)
             }
             E::ToolBlocked { id, by, reason } => {
@@ -183,7 +183,7 @@ impl OpenCalls {
         doc.change_item(self.shells.get(&number).copied()?)?.call()
     }
 
-    /// It is over: its status, where it has one, or why it did not run.
+    /// Ends a command with its status, if it has one, or the reason why it did not run.
     pub(super) fn finish_shell(
         &mut self,
         doc: &mut TranscriptDocument,
@@ -203,11 +203,11 @@ impl OpenCalls {
         }
     }
 
-    /// The items of the person's commands that are not over, the oldest first.
+    /// Takes the items of unfinished commands of the person, the oldest first.
     pub(super) fn take_running(&mut self, doc: &mut TranscriptDocument) -> Vec<(u64, TranscriptItem)> {
         let mut running: Vec<(u64, usize)> = std::mem::take(&mut self.shells).into_iter().collect();
         running.sort_unstable_by_key(|(_, at)| std::cmp::Reverse(*at));
-        // From the last one on, so that those before it stay where they are.
+        // Start with the last one, so that the positions of earlier items stay valid.
         let mut items: Vec<(u64, TranscriptItem)> = Vec::new();
         for (number, at) in running {
             if at < doc.items.len() {

@@ -1,4 +1,4 @@
-//! `TranscriptDocument`: the items of a conversation and their rows. Nothing counts the rows of all items.
+//! `TranscriptDocument`: the items of a conversation and their rows. The rows of all items are never counted.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use super::layout::LayoutCache;
 use super::row::{ImageScreen, ItemRows, full_line};
 use crate::theme::Theme;
 
-/// The number of items that are printed of a conversation that goes on: the last ones.
+/// The number of items of a resumed conversation that are printed: the last ones.
 pub(super) const MOST_AT_ONCE: usize = 50;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ pub(super) struct CellPosition {
     pub(super) column: usize,
 }
 
-/// The items of a conversation, and the layouts of those that are looked at.
+/// The items of a conversation, and the layouts of the visible ones.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptDocument {
     pub(super) items: Vec<TranscriptItem>,
@@ -32,7 +32,7 @@ pub(super) struct TranscriptDocument {
     pub(super) layouts: LayoutCache,
 }
 
-/// The new places of the items from one on. An item without a place is gone.
+/// The new positions of the items from an index on. A removed item has no new position.
 #[derive(Debug)]
 pub(super) struct ItemMoves {
     pub(super) from: usize,
@@ -60,7 +60,7 @@ impl TranscriptDocument {
         Some(item)
     }
 
-    /// Forgets what has been rendered of a text, unless it is laid out.
+    /// Drops the rendering of a text, unless it is laid out.
     pub(super) fn drop_rendering(&mut self, at: usize) {
         if !self.layouts.kept.contains_key(&at)
             && let Some(text) = self.items.get_mut(at).and_then(TranscriptItem::model_text)
@@ -69,7 +69,7 @@ impl TranscriptDocument {
         }
     }
 
-    /// Lays out for a width and a theme from now on. Returns false if all layouts are forgotten for that.
+    /// Sets the width and the theme of the layouts. Returns false if all layouts were dropped.
     pub(super) fn fit_layouts(&mut self, width: u16, theme: &Theme, images: Option<ImageScreen>) -> bool {
         let before = &mut self.layouts;
         let fits = before.width == width && before.theme.is_same(theme) && before.images == images;
@@ -102,7 +102,7 @@ impl TranscriptDocument {
         }
     }
 
-    /// True if a row is free before an item.
+    /// True if an item has a blank row before it.
     pub(super) fn has_gap(&self, at: usize) -> bool {
         let compact = |at: usize| self.items.get(at).is_some_and(TranscriptItem::is_compact);
         at.checked_sub(1).is_some_and(|before| !(compact(before) && compact(at)))
@@ -112,13 +112,13 @@ impl TranscriptDocument {
         self.rows(at).len()
     }
 
-    /// Returns how many rows are free before an item.
+    /// Returns the number of blank rows before an item.
     pub(super) fn gap_rows(&mut self, at: usize) -> usize {
         let first = self.rows(at).get(0);
         usize::from(first.is_some_and(|row| row.line.spans.is_empty() && row.ground.is_none()))
     }
 
-    /// Goes so many rows down, or up when negative; at most to either end.
+    /// Moves by a number of rows, down, or up when negative. Stops at either end.
     pub(super) fn move_by_rows(&mut self, from: RowPosition, rows: i64) -> RowPosition {
         let mut left = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);
         let mut to = from;
@@ -140,7 +140,7 @@ impl TranscriptDocument {
         RowPosition { row: to.row + left, ..to }
     }
 
-    /// The last row of the item before that has any.
+    /// Returns the last row of the previous item that has rows.
     pub(super) fn last_row_above(&mut self, item: usize) -> Option<RowPosition> {
         (0..item).rev().find_map(|item| {
             let row = self.height_of(item).checked_sub(1)?;
@@ -148,7 +148,7 @@ impl TranscriptDocument {
         })
     }
 
-    /// The first row of the item after that has any.
+    /// Returns the first row of the next item that has rows.
     pub(super) fn first_row_below(&mut self, item: usize) -> Option<RowPosition> {
         (item + 1..self.items.len())
             .find(|item| self.height_of(*item) > 0)
@@ -165,10 +165,10 @@ impl TranscriptDocument {
         self.last_row_above(self.items.len()).unwrap_or_default()
     }
 
-    /// Lays out the last rows of a width, without images: for the normal screen.
+    /// Lays out the last rows for a width, without images, for the normal screen.
     pub(super) fn last_rows(&mut self, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
         self.fit_layouts(width.max(1), theme, None);
-        // Upside down, because what is last is laid out first.
+        // In reverse order, because the last item is laid out first.
         let mut lines: Vec<Line<'static>> = Vec::new();
         for at in (0..self.items.len()).rev() {
             if lines.len() >= most {
@@ -182,7 +182,7 @@ impl TranscriptDocument {
         lines
     }
 
-    /// True if somebody says something with an item.
+    /// True if an item is a message.
     pub(super) fn is_message(&self, at: usize) -> bool {
         self.items.get(at).is_some_and(TranscriptItem::is_message)
     }

@@ -1,4 +1,4 @@
-//! Drawing the visible part on the screen.
+//! Drawing of the visible part.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -18,7 +18,7 @@ use crate::wrap::{RowPrefixes, WrapMode, wrap};
 const NEAR: usize = 50;
 
 impl Transcript {
-    /// Draws what is seen. What it takes to draw is kept for the next frame; nothing else changes.
+    /// Draws the visible part. Only layouts for the next frame are cached; nothing else changes.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let area = area.intersection(buffer.area);
         if area.is_empty() {
@@ -124,7 +124,7 @@ fn paint_below(
     }
 }
 
-/// Places the images that are seen whole. Of one that is cut off above, the words stand in its first row.
+/// Places the images that are completely visible. For an image that is cut off above, the first row shows its label.
 fn place_images(
     doc: &mut TranscriptDocument,
     shown: &[RowPosition],
@@ -164,7 +164,7 @@ fn put_words(doc: &mut TranscriptDocument, words: RowPosition, row: Rect, buffer
     }
 }
 
-/// Lays a style over columns of a row, both included.
+/// Applies a style to columns of a row, both included.
 fn apply_style(buffer: &mut Buffer, row: Rect, from: usize, to: usize, style: Style) {
     let width = usize::from(row.width);
     if from > to || from >= width {

@@ -1,4 +1,4 @@
-//! The items of the transcript, one after the other.
+//! The items of the transcript.
 
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use crate::markdown::StreamingMarkdown;
 #[derive(Debug)]
 pub(super) struct TranscriptItem {
     pub(super) kind: ItemKind,
-    /// Counts its changes, so that its layout is known to be old.
+    /// A counter of changes, to invalidate layouts.
     pub(super) version: u32,
-    /// True if this one is unfolded; without a value, it is as all of its kind are.
+    /// The fold state of this item; `None` follows the default of its kind.
     pub(super) unfolded: Option<bool>,
     pub(super) printed: bool,
 }
@@ -44,7 +44,7 @@ pub(super) struct ThinkingItem {
     pub(super) over: bool,
 }
 
-/// A text with a heading: what a command shows.
+/// A text with a heading, for example the output of a command of haft.
 #[derive(Debug)]
 pub(super) struct PageItem {
     pub(super) owner: Option<CleanLine>,
@@ -87,7 +87,7 @@ impl TranscriptItem {
         }
     }
 
-    /// Another text in the place of the one that it has. What is not as it was printed is printed anew.
+    /// Replaces the text of the model. If it differs from the printed text, it is printed again.
     pub(super) fn set_model_text(&mut self, text: CleanText) {
         self.printed &= !matches!(self.kind, ItemKind::Text(_));
         if let Some(words) = self.model_text() {
@@ -113,7 +113,7 @@ impl TranscriptItem {
         self.unfolded.unwrap_or(as_others)
     }
 
-    /// True if it is a row among rows: no row is free between two of them.
+    /// True for an item without blank rows between neighbors of its kind.
     pub(super) fn is_compact(&self) -> bool {
         matches!(self.kind, ItemKind::Call(_) | ItemKind::Note(_))
     }
@@ -142,7 +142,7 @@ impl TranscriptItem {
         Some(text.as_str())
     }
 
-    /// The model's text, or its thinking.
+    /// Returns the model's text, or its thinking.
     pub(super) fn model_text(&mut self) -> Option<&mut ModelText> {
         match &mut self.kind {
             ItemKind::Text(text) => Some(text),
@@ -176,12 +176,12 @@ impl TranscriptItem {
     }
 }
 
-/// A text of the model: as it grows, and as a whole.
+/// A text of the model, growing or finished.
 #[derive(Debug)]
 pub(super) struct ModelText {
-    /// All of it, while nothing of it is rendered.
+    /// The whole text, while no part is rendered.
     whole: CleanText,
-    /// Kept for as long as it grows or is near the view.
+    /// The rendering, kept while the text grows or is near the view.
     rendered: Option<Box<RenderedText>>,
 }
 
@@ -189,11 +189,11 @@ pub(super) struct ModelText {
 #[derive(Debug, Default)]
 struct RenderedText {
     streaming: StreamingMarkdown,
-    /// The number of its blocks that are on the terminal for good, while it is not printed as a whole.
+    /// The number of printed blocks, while the text is not printed as a whole.
     printed: usize,
 }
 
-/// A text that grows.
+/// A growing text.
 impl Default for ModelText {
     fn default() -> Self {
         Self { whole: CleanText::default(), rendered: Some(Box::default()) }
@@ -201,7 +201,7 @@ impl Default for ModelText {
 }
 
 impl ModelText {
-    /// A text that is finished.
+    /// Makes a finished text.
     pub(super) fn from_finished(whole: CleanText) -> Self {
         Self { whole, rendered: None }
     }
@@ -214,12 +214,12 @@ impl ModelText {
         self.as_str().trim().is_empty()
     }
 
-    /// True if it grows no more.
+    /// True if the text is finished.
     pub(super) fn is_finished(&self) -> bool {
         self.rendered.as_ref().is_none_or(|rendered| rendered.streaming.is_finished())
     }
 
-    /// Forgets what has been rendered, unless it still grows or is printed by its blocks.
+    /// Drops the rendering, unless the text grows or is printed block by block.
     pub(super) fn drop_rendering(&mut self) {
         let may_go =
             |rendered: &mut Box<RenderedText>| rendered.streaming.is_finished() && rendered.printed == 0;
@@ -238,7 +238,7 @@ impl ModelText {
         &mut rendered.streaming
     }
 
-    /// Returns how many of its blocks have been printed, while it has not been printed as a whole.
+    /// Returns the number of printed blocks, while the text has not been printed as a whole.
     pub(super) fn printed_blocks(&self) -> usize {
         self.rendered.as_ref().map_or(0, |rendered| rendered.printed)
     }
@@ -249,7 +249,7 @@ impl ModelText {
         }
     }
 
-    /// Another text in its place. Of what has been printed, the blocks count that are the same.
+    /// Replaces the text. Printed blocks that are equal still count as printed.
     pub(super) fn replace(&mut self, text: CleanText) {
         let before = std::mem::replace(self, Self::from_finished(text)).rendered;
         if let Some(RenderedText { mut streaming, printed: blocks @ 1.. }) = before.map(|before| *before)
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_is_small() {
+    fn item_size_is_small() {
         assert!(
             size_of::<TranscriptItem>() <= 24,
             "there may be a hundred thousand: {}",

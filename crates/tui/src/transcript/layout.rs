@@ -1,4 +1,4 @@
-//! Items as rows of a width, kept for what is near the view.
+//! Layout of items as rows of a width, cached for items near the view.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,11 +24,11 @@ struct LayoutKey {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ItemLayout {
     key: LayoutKey,
-    /// Which of all that were made it is: for as long as an item has this one, its rows are the same.
+    /// The unique number of the layout. Rows with the same number are equal.
     pub(super) number: usize,
     rows: Vec<TranscriptRow>,
     lines: Vec<Line<'static>>,
-    /// True if the lines of the item's text follow them instead, which are kept with the text.
+    /// True if the lines of the item's text follow; those are kept with the text.
     of_words: bool,
     indent: u16,
     over: Option<Style>,

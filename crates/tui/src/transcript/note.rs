@@ -1,4 +1,4 @@
-//! Rows that say what happened beside what was said.
+//! Notes: rows about events beside the messages.
 
 use haft_protocol::event::CompactReason;
 
@@ -7,25 +7,25 @@ use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::Role;
 use crate::wrap::{RowPrefixes, WrapMode, wrap, wrap_lines};
 
-/// The treatment of a note when more of its kind happens.
+/// The merge behavior of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoteTag {
-    /// It stays as it is.
+    /// Never merged.
     Plain,
-    /// The next attempt takes its place.
+    /// Replaced by the next attempt.
     Retry,
-    /// The next gap is counted to it.
+    /// Merged with the next gap.
     Gap(u64),
-    /// The note about its end takes its place.
+    /// Replaced by the note about the end of the compaction.
     Compacting,
-    /// The same failure, told again, says no more.
+    /// Not repeated for the same failure.
     Failure,
 }
 
 #[derive(Debug)]
 pub(super) struct NoteItem {
     pub(super) tag: NoteTag,
-    /// In two columns.
+    /// The mark, in two columns.
     pub(super) mark: &'static str,
     pub(super) role: Role,
     pub(super) owner: Option<CleanLine>,
@@ -62,7 +62,7 @@ impl NoteItem {
 
     pub(super) fn lost_events(lost: u64) -> Self {
         let what = if lost == 1 { "event was" } else { "events were" };
-        let text = format!("{lost} {what} left out, because they came too fast");
+        let text = format!("{lost} {what} dropped because they arrived too fast");
         Self { tag: NoteTag::Gap(lost), ..Self::muted(&text) }
     }
 
@@ -72,7 +72,7 @@ impl NoteItem {
             CompactReason::Threshold => ", because it is nearly full",
             CompactReason::Overflow => ", because it is too long for the model",
         };
-        Self { tag: NoteTag::Compacting, ..Self::muted(&format!("summing up the context{why} …")) }
+        Self { tag: NoteTag::Compacting, ..Self::muted(&format!("compacting the context{why} …")) }
     }
 
     pub(super) fn visit_texts(&self, see: &mut dyn FnMut(&str)) {

@@ -1,4 +1,4 @@
-//! Events that become notes.
+//! Conversion of events to notes.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use super::note::{NoteItem, NoteTag};
 use crate::clean::{CleanLine, CleanText};
 use crate::figures::{format_elapsed, format_tokens};
 
-/// Puts a note at the end, or in the place of the one that it goes on with.
+/// Adds a note at the end, or replaces the note that it continues.
 pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
     let Some(last) = doc.items.last().and_then(TranscriptItem::note) else {
         doc.push(ItemKind::Note(Box::new(note)));
         return;
     };
-    let goes_on = match (last.tag, note.tag) {
+    let continues = match (last.tag, note.tag) {
         (NoteTag::Retry, NoteTag::Retry) | (NoteTag::Gap(_), NoteTag::Gap(_)) => true,
         (NoteTag::Failure, NoteTag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
         (NoteTag::Failure, NoteTag::Failure) => note.text.as_str().contains(last.text.as_str()),
         _ => false,
     };
-    // What has been printed stays as it is.
-    let goes_on = goes_on && doc.items.last().is_some_and(|last| !last.printed);
-    if goes_on && let Some(item) = doc.change_item(doc.items.len() - 1) {
+    // Printed notes are never replaced.
+    let continues = continues && doc.items.last().is_some_and(|last| !last.printed);
+    if continues && let Some(item) = doc.change_item(doc.items.len() - 1) {
         item.kind = ItemKind::Note(Box::new(note));
         return;
     }
@@ -33,7 +33,7 @@ pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
 
 pub(super) fn apply_note_event(doc: &mut TranscriptDocument, event: &E) {
     if let Some(note) = event_note(event) {
-        self::push_note(doc, note);
+        push_note(doc, note);
     }
     if let E::ExtDisplay { extension, text } = event {
         let (owner, body) = (CleanLine::new(extension.as_str()), CleanText::new(text.trim_end()));
@@ -50,8 +50,8 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
     };
     let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let note = match (summary, error) {
-        (_, Some(error)) => NoteItem::error(&format!("the context was not summed up{by}: {error}")),
-        (None, None) => NoteItem::muted(&format!("the context was not summed up{by}")),
+        (_, Some(error)) => NoteItem::error(&format!("compaction{by} failed: {error}")),
+        (None, None) => NoteItem::muted(&format!("the context was not compacted{by}")),
         (Some(summary), None) => {
             let messages = match messages_summed_up {
                 None => String::new(),
@@ -62,21 +62,21 @@ fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
                 tokens_after.map(|after: u64| format!(" → {}", format_tokens(after))).unwrap_or_default();
             let before = format_tokens(*tokens_before);
             let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
-            let but = if shorter { "" } else { ", and is no shorter by that" };
-            let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
+            let but = if shorter { "" } else { " without saving tokens" };
+            let text = format!("context compacted{by}{but}: {before}{after} tokens{messages}");
             let more = Some(CleanText::new(summary)).filter(|more| !more.as_str().trim().is_empty());
             NoteItem { more, ..NoteItem::muted(&text) }
         }
     };
-    let goes_on = |at: &usize| {
+    let continues = |at: &usize| {
         let item = doc.items.get(*at).filter(|item| !item.printed);
         item.and_then(TranscriptItem::note).is_some_and(|note| note.tag == NoteTag::Compacting)
     };
-    // Not much comes between the two.
-    let at = (0..doc.items.len()).rev().take(100).find(goes_on);
+    // Few items come between the two.
+    let at = (0..doc.items.len()).rev().take(100).find(continues);
     match at.and_then(|at| doc.change_item(at)) {
         Some(item) => item.kind = ItemKind::Note(Box::new(note)),
-        None => self::push_note(doc, note),
+        None => push_note(doc, note),
     }
 }
 
@@ -91,24 +91,24 @@ fn event_note(event: &E) -> Option<NoteItem> {
             NoteItem { tag: NoteTag::Retry, ..NoteItem::warning(&text) }
         }
         E::ModelFallback { from, to, message } => {
-            NoteItem::warning(&format!("{to} is asked instead of {from}: {message}"))
+            NoteItem::warning(&format!("using {to} instead of {from}: {message}"))
         }
-        E::Interrupted { .. } => NoteItem::muted("interrupted: what has not begun is skipped"),
+        E::Interrupted { .. } => NoteItem::muted("interrupted: tool calls that have not started are skipped"),
         E::TurnDiscarded { by, reason } => NoteItem::warning(&format!("{by} discarded this turn: {reason}")),
         E::CompactionStart { reason } => NoteItem::compacting(*reason),
         E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
         E::SessionRepaired { message, .. } => {
             NoteItem::warning(&format!("the session was repaired: {message}"))
         }
-        // What to do is another thing here than where no one is there to ask.
+        // The next step differs from that of a mode without a person to ask.
         E::TrustRequired { project, skipped, message: _ } => {
             let skipped = skipped.join(", ");
             let text =
-                format!("{project} is not trusted; not used: {skipped}\n/trust shows what it is, and asks");
+                format!("{project} is not trusted; not used: {skipped}\nrun /trust to review and trust it");
             NoteItem::warning(&text)
         }
         E::GateOff { extension, reason } => {
-            let text = format!("goes on without its gates: {reason}");
+            let text = format!("continuing without its gates: {reason}");
             NoteItem::warning(&text).with_owner(extension.as_str())
         }
         E::ExtensionError(fault) => {
@@ -116,7 +116,7 @@ fn event_note(event: &E) -> Option<NoteItem> {
             if failed_to_start(fault) {
                 let name = &fault.extension;
                 text.push_str(&format!(
-                    "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
+                    "\nrun /ext {name} for details; `haft ext remove {name}` uninstalls it"
                 ));
             }
             NoteItem::error(&text).with_owner(fault.extension.as_str())
@@ -125,8 +125,8 @@ fn event_note(event: &E) -> Option<NoteItem> {
     })
 }
 
-/// True if it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
-/// the person is told: the model might take that way.
+/// True if the extension is permanently unavailable, so actions behind its gate are blocked and the person needs the
+/// next step. Only the person sees the hint, because the model might follow it.
 fn failed_to_start(fault: &ExtensionFault) -> bool {
     match fault.code.as_str() {
         "spawn_failed" | "sandbox_unavailable" | "crash_loop" => true,

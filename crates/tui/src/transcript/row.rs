@@ -1,4 +1,4 @@
-//! One row of the transcript, what of it stands in which columns, and the rows of an image.
+//! A row of the transcript with its columns, and the rows of an image.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::image::{ImageDisplay, ImageFacts};
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap_lines};
 
-/// The indentation of what belongs to a heading or a call.
+/// The indentation below a heading or a call.
 pub(super) const INDENT: u16 = 2;
 
 #[derive(Debug, Clone, Default)]
@@ -20,11 +20,11 @@ pub(super) struct TranscriptRow {
     pub(super) line: Line<'static>,
     /// Blank columns before the line.
     pub(super) indent: u16,
-    /// The number of columns of the line that are a frame: they are shown and not copied.
+    /// The number of frame columns of the line: they are shown and not copied.
     pub(super) frame: u16,
-    /// The style below it, across the width.
+    /// The background style, across the width.
     pub(super) ground: Option<Style>,
-    /// The part of an image that it shows, where there are images.
+    /// The part of an image that the row shows, if images are supported.
     pub(super) part: Option<ImagePart>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct RowView<'a> {
     pub(super) part: Option<&'a ImagePart>,
 }
 
-/// The rows of an item: some of its own, then lines of a longer text.
+/// The rows of an item: its own rows, then lines of a longer text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ItemRows<'a> {
     pub(super) own: &'a [TranscriptRow],
@@ -82,7 +82,7 @@ impl<'a> ItemRows<'a> {
     }
 }
 
-/// A grapheme of a row, and the columns that it takes.
+/// A grapheme of a row, and its columns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowCell<'a> {
     pub(super) text: &'a str,
@@ -133,14 +133,14 @@ pub(super) fn full_line(row: RowView<'_>) -> Line<'static> {
     line
 }
 
-/// An image. What it is made of is kept for terminals that can show it.
+/// An attached image. Its data is kept for terminals that can show it.
 #[derive(Debug, Clone)]
 pub(super) struct AttachedImage {
     pub(super) facts: ImageFacts,
     image: Arc<Image>,
 }
 
-/// The way images are shown, and the number of rows of the screen.
+/// The image support, and the number of rows of the screen.
 #[derive(Debug, Clone)]
 pub(super) struct ImageScreen {
     pub(super) images: Arc<ImageDisplay>,
@@ -174,7 +174,7 @@ impl AttachedImage {
         let columns = room.width.saturating_sub(used);
         let size =
             room.images.and_then(|how| how.images.image_cells(&self.image, &self.facts, columns, how.screen));
-        // Where the words take several rows, there is no room for an image either.
+        // If the label takes several rows, there is no room for an image either.
         let (Some(size), [first]) = (size, words.as_slice()) else { return words };
         let part = |row| Some(ImagePart { image: self.image.clone(), size, row });
         let rest = (1..usize::from(size.1)).map(|row| TranscriptRow { part: part(row), ..blank.clone() });
@@ -182,7 +182,7 @@ impl AttachedImage {
     }
 }
 
-/// The room that items are laid out for.
+/// The constraints of a layout.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LayoutConstraints<'t> {
     pub(super) width: u16,
@@ -196,7 +196,7 @@ impl LayoutConstraints<'_> {
         self.width.saturating_sub(INDENT).max(1)
     }
 
-    /// A row that is cut where it is too long.
+    /// Makes a row that is truncated if it is too long.
     pub(super) fn truncated_row(&self, text: CleanLine, role: Role) -> TranscriptRow {
         let text = text.truncate_to_width(usize::from(self.inner_width()));
         TranscriptRow::indented(Line::from(span(text, self.theme.style(role))), INDENT)
@@ -216,7 +216,7 @@ impl LayoutConstraints<'_> {
     }
 }
 
-/// `[todo]`
+/// Returns the label of an extension, for example `[todo]`.
 pub(super) fn owner_label(extension: &CleanLine, theme: &Theme) -> Span<'static> {
     span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
 }

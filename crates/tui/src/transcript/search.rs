@@ -1,14 +1,14 @@
-//! Searching for a text.
+//! Search in the transcript.
 //!
-//! Everything that is written is searched, also what is folded: an item that hides a match is unfolded for as long as
-//! the match is the one that is looked at. Small letters find large ones, too; large letters find themselves alone. What
-//! is marked is what stands on rows; where a sentence goes over several rows, the end of a row counts as a blank. Which
-//! items are looked at is decided by what is written, without laying anything out, so what stands on a row and nowhere
-//! in the text (a number of a line, a word with emphasis in its middle) is missed.
+//! All text is searched, including folded text: an item that hides a match is unfolded while that match is the
+//! current one. Lower case letters match both cases; upper case letters match themselves only. Marks are placed on
+//! rows; in a sentence over several rows, the end of a row counts as a blank. The source text decides which items are
+//! searched, without laying them out. So text that only appears on rows (a line number, a word with emphasis inside)
+//! is not found.
 //!
-//! Invariant: what is done at once is bounded (`SearchBudget`) but for the item that is looked at, however long the conversation
-//! is; the rest is done between the next frames. What does not match a text does not match a longer one, and is not read
-//! for that.
+//! Invariant: the work per call is bounded (`SearchBudget`) except for the current item, however long the
+//! conversation is. The rest continues between the next frames. An item that does not match a text cannot match a
+//! longer one and is not read again.
 
 mod hunt;
 mod needle;
@@ -22,19 +22,19 @@ use super::view::TranscriptView;
 use hunt::{PASSED, READ, ScanRange, SearchBudget};
 use needle::{MatchPlace, SearchNeedle};
 
-/// The most items whose matches are kept.
+/// The maximum number of items with cached matches.
 const KEPT: usize = 512;
 
 /// The outcome of a search so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchOutcome {
-    /// There is a match, and one is there.
+    /// The cursor is at a match.
     Match,
-    /// There is none, or no other.
+    /// There is no match, or no other match.
     Nothing,
-    /// The outcome is not known yet: so many hundredths were looked at.
+    /// The search continues; the value is its progress in percent.
     Searching(u8),
-    /// The outcome was not known yet when the person moved the cursor.
+    /// The person moved the cursor before the outcome was known.
     Stopped,
 }
 
@@ -48,24 +48,24 @@ pub(super) struct TranscriptFinder {
 #[derive(Debug)]
 struct ActiveSearch {
     needle: SearchNeedle,
-    /// Where one was when it began.
+    /// The position before the search.
     origin: Option<RowPosition>,
     start: RowPosition,
-    /// The match that is looked at: the item, and which of its matches.
+    /// The current match: the item, and the index of the match in it.
     at: Option<(usize, usize)>,
     /// The outcome of the last search.
     found: SearchOutcome,
     scan: Option<ScanRange>,
     unfolded: Option<(usize, Option<bool>)>,
-    /// In which form an item is known not to match.
+    /// The version in which an item is known not to match.
     misses: Vec<Option<u32>>,
-    /// Where the matches of items stand, as those are laid out.
+    /// The positions of matches in items, for their current layout.
     places: HashMap<usize, (usize, Arc<[MatchPlace]>)>,
-    /// The match that was gone to last, for the cursor.
+    /// The match reached last, for the cursor.
     landing: Option<CellPosition>,
 }
 
-/// A part of a row that is marked.
+/// A marked part of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MatchMark {
     pub(super) at: RowPosition,
@@ -144,14 +144,14 @@ impl TranscriptFinder {
         }
     }
 
-    /// One moves by oneself: what was not found yet is not gone to.
+    /// Stops a running search because the person moves the cursor.
     pub(super) fn stop(&mut self) {
         if let Some(search) = self.search.as_mut().filter(|search| search.scan.is_some()) {
             search.finish_scan(SearchOutcome::Stopped);
         }
     }
 
-    /// Nothing that is known of the items from one on holds: others stand there.
+    /// Forgets all results about the items from an index on, because they were replaced.
     pub(super) fn forget_from(&mut self, from: usize) {
         if let Some(search) = &mut self.search {
             search.misses.truncate(from);
@@ -173,7 +173,7 @@ impl TranscriptFinder {
         self.search.as_mut()?.landing.take()
     }
 
-    /// The parts of the rows that are seen which were searched for.
+    /// Returns the matching parts of the visible rows.
     pub(super) fn visible_marks(
         &mut self,
         doc: &mut TranscriptDocument,
@@ -187,7 +187,7 @@ impl TranscriptFinder {
             for (nth, place) in search.item_matches(doc, item).iter().enumerate() {
                 let current = search.at == Some((item, nth));
                 let parts = place.iter().map(|&(row, from, to)| (RowPosition { item, row }, from, to));
-                // The rows that are seen are in their order.
+                // The visible rows are in order.
                 let seen = parts.filter(|(at, _, _)| shown.binary_search(at).is_ok());
                 marks.extend(seen.map(|(at, from, to)| MatchMark { at, from, to, current }));
             }
@@ -197,7 +197,7 @@ impl TranscriptFinder {
 }
 
 impl ActiveSearch {
-    /// Looks for the match before (`true`), or for the one after.
+    /// Starts to search for the previous match (`true`) or the next one.
     fn start_scan(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView, older: bool) {
         if self.scan.as_ref().is_some_and(|hunt| self.at.is_none() || hunt.is_older() == older) {
             return;
@@ -225,7 +225,7 @@ impl ActiveSearch {
         (self.scan, self.found) = (None, found);
     }
 
-    /// Looks at one item. Returns false if nothing more is looked for.
+    /// Searches one item. Returns false if the search is finished.
     fn scan_item(
         &mut self,
         doc: &mut TranscriptDocument,
@@ -276,7 +276,7 @@ impl ActiveSearch {
         Some(if older { last } else { 0 })
     }
 
-    /// True if an item may match, by what is written in it.
+    /// True if an item may match, according to its source text.
     fn may_match(&mut self, item: &TranscriptItem, at: usize, budget: &mut SearchBudget) -> bool {
         if self.misses.get(at) == Some(&Some(item.version)) {
             budget.spend(PASSED);
@@ -301,7 +301,7 @@ impl ActiveSearch {
     }
 
     fn item_matches(&mut self, doc: &mut TranscriptDocument, item: usize) -> Arc<[MatchPlace]> {
-        // Laid out first, if it has to be.
+        // Lay the item out first, if necessary.
         doc.rows(item);
         let layout = doc.layouts.kept.get(&item).map(|layout| layout.number);
         if let Some((of, places)) = self.places.get(&item)

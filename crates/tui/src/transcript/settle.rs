@@ -1,9 +1,9 @@
-//! The conversation where what is over is printed once, and only what goes on is drawn: for the terminal's own screen.
+//! Inline mode of the transcript: finished items are printed once, and only the rest is drawn.
 //!
-//! An item is over when nothing can change it any more. Items are printed in their order, so that one that is over waits
-//! for those before it. Only what would not fit between what was printed and what stands below is printed earlier: texts
-//! of an answer that an extension may still replace, a finished block of them after the other. Where one of those is
-//! replaced after that, it is printed once more, as it is in the end.
+//! An item is finished when no event can change it any more. Items are printed in order, so a finished item waits for
+//! those before it. The finished blocks of an answer are printed early if they do not fit into the drawn area,
+//! although an extension may still replace the answer. If such a text is replaced afterwards, its final form is
+//! printed again.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -20,7 +20,7 @@ use crate::clean::{CleanLine, span};
 use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// The part of an item that is printed.
+/// The printed part of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrintedPart {
     Blocks(usize),
@@ -30,7 +30,7 @@ enum PrintedPart {
 #[derive(Debug, Default)]
 pub(super) struct PrintedScrollback {
     began: bool,
-    /// The items before this one have been printed.
+    /// The number of items that are completely printed.
     pub(super) past: usize,
     pub(super) live: usize,
 }
@@ -105,7 +105,7 @@ impl PrintedScrollback {
         view.placements.clear();
     }
 
-    /// Of a long conversation that goes on, only the last items are printed.
+    /// Skips all but the last items of a long resumed conversation.
     fn skip_old(&mut self, doc: &mut TranscriptDocument) -> Vec<Line<'static>> {
         let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
         if std::mem::replace(&mut self.began, !doc.items.is_empty()) || skipped == 0 {
@@ -113,7 +113,7 @@ impl PrintedScrollback {
         }
         doc.items.iter_mut().take(skipped).for_each(|item| item.printed = true);
         self.past = skipped;
-        let text = format!("… {skipped} entries before this · ctrl+o shows them");
+        let text = format!("… {skipped} earlier entries · ctrl+o show");
         vec![Line::from(span(CleanLine::new(&text), doc.layouts.theme.style(Role::Muted)))]
     }
 
@@ -122,10 +122,10 @@ impl PrintedScrollback {
         live.map(|at| doc.height_of(at).saturating_sub(printed_rows(doc, at))).sum()
     }
 
-    /// Returns the next part to print though it may not be over, so that so many rows less are left.
+    /// Returns the next part to print early, so that fewer rows are left.
     fn next_early_part(&self, doc: &mut TranscriptDocument, rows: usize) -> Option<(usize, PrintedPart)> {
         let is_passed = |item: &TranscriptItem| {
-            // It goes on, and those behind it need not wait.
+            // A running command does not block the items behind it.
             !item.is_over() && matches!(&item.kind, ItemKind::Call(call) if call.origin != CallOrigin::Model)
         };
         let mut live = live_items(doc, self.past).into_iter();
@@ -138,12 +138,12 @@ impl PrintedScrollback {
 }
 
 fn lay_out(doc: &mut TranscriptDocument, width: u16, look: &DrawContext) {
-    // What is printed has no images in it.
+    // Printed rows contain no images.
     doc.layouts.now = Some(look.now);
     doc.fit_layouts(width.max(1), &look.theme, None);
 }
 
-/// The items from one on of which not everything has been printed.
+/// Returns the items from an index on that are not completely printed.
 fn live_items(doc: &TranscriptDocument, from: usize) -> Vec<usize> {
     let items = doc.items.iter().enumerate().skip(from);
     items.filter(|(_, item)| !item.printed).map(|(at, _)| at).collect()
@@ -171,7 +171,8 @@ fn rows_of_blocks(doc: &mut TranscriptDocument, at: usize, blocks: usize) -> usi
     lines.map_or(0, |lines| (own + lines).min(height))
 }
 
-/// The number of blocks of a text that are printed so that so many rows less are left; all that are finished where that is not enough.
+/// Returns the number of blocks to print early, so that `rows` fewer rows are left; all finished blocks if that is
+/// not enough.
 fn early_blocks(doc: &mut TranscriptDocument, at: usize, rows: usize) -> Option<usize> {
     let ItemKind::Text(text) = &mut doc.items.get_mut(at)?.kind else { return None };
     let before = text.printed_blocks();

@@ -1,11 +1,12 @@
-//! The conversation as lines that are printed once and stay: for screen readers, and for terminals that cannot go back.
+//! Linear mode of the transcript: lines that are printed once, for screen readers and for terminals without cursor
+//! control.
 //!
-//! What is seen elsewhere by a mark, a colour or a place is said in words here. A text is printed line by line as its
-//! lines are finished, as the model wrote it; a call when it begins and when it is over. What was printed is never taken
-//! back: where something changes afterwards, that is printed, too.
+//! Marks, colors and positions are replaced by words. A text is printed line by line as its lines are finished, in
+//! the model's notation. A call is printed when it begins and when it ends. Printed lines never change: a later
+//! change is printed as well.
 //!
-//! What begins in the first column is said by haft, or says who says it: each line of an extension names it, and further
-//! lines and rows of the model and the person are indented. So nobody can write what looks like haft's own question.
+//! A line that begins in the first column comes from haft or names its author. Each line of an extension names it,
+//! and further lines of the model and the person are indented. So no text can imitate haft's own question.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,20 +25,20 @@ use crate::diff::{Diff, DiffLineKind as Change};
 use crate::theme::Role;
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// The indentation of what does not begin in the first column.
+/// The indentation of continuation lines.
 const INDENT: usize = 2;
 
-/// Lines of output when a call is over.
+/// The number of output lines of a finished call.
 const OUTPUT: usize = 4;
 
-/// Lines of a diff.
+/// The number of lines of a diff.
 const DIFF: usize = 12;
 
 #[derive(Debug, Default)]
 pub(super) struct LinearTranscript {
-    /// The items before this one have been seen.
+    /// The number of items that were visited.
     seen: usize,
-    /// Those of them that may have more to say, and what was printed of each.
+    /// The visited items that may still change, with their printed part.
     open: BTreeMap<usize, PrintedItem>,
     typed: Vec<String>,
 }
@@ -47,22 +48,22 @@ pub(super) struct LinearTranscript {
 struct PrintedItem {
     version: Option<u32>,
     text: String,
-    /// True if the row of a call stands there.
+    /// True if the row of the call was printed.
     began: bool,
     remarks: usize,
-    /// Nothing more is printed, unless the item changes.
+    /// True if nothing more is printed unless the item changes.
     over: bool,
 }
 
 impl LinearTranscript {
-    /// Items stand elsewhere, from one on; those without a place are gone.
+    /// Applies moved and removed items.
     pub(super) fn apply_moves(&mut self, moved: &ItemMoves) {
         let places: Vec<usize> = (moved.from..self.seen).filter_map(|at| moved.new_place(at)).collect();
         let seen = places.iter().map(|place| place + 1).max().unwrap_or_default();
         self.seen = seen.max(self.seen.min(moved.from));
         let open = std::mem::take(&mut self.open).into_iter();
         self.open = open.filter_map(|(at, part)| Some((moved.new_place(at)?, part))).collect();
-        // What came between is new, and stands before what was printed.
+        // Items in between are new, and come before printed ones.
         for at in (moved.from..self.seen).filter(|at| !places.contains(at)) {
             self.open.insert(at, PrintedItem::default());
         }
@@ -82,7 +83,7 @@ impl LinearTranscript {
         let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
         if self.seen == 0 && skipped > 0 {
             self.seen = skipped;
-            rows.push(CleanLine::new(&format!("what was said before, {skipped} entries, is not printed")));
+            rows.push(CleanLine::new(&format!("{skipped} earlier entries are not printed")));
         }
         for at in self.seen..doc.items.len() {
             self.open.insert(at, PrintedItem::default());
@@ -95,7 +96,7 @@ impl LinearTranscript {
                 let words = part.new_lines(item, doc.folds, &mut self.typed);
                 rows.extend(words.into_iter().flat_map(|line| line.rows(width)));
             }
-            // What the answer is in the end is told last.
+            // The final form of the answer is printed last.
             if !part.over || answer.contains(at) {
                 self.open.insert(at, part);
             }
@@ -109,7 +110,7 @@ pub(super) fn last_output(doc: &TranscriptDocument, width: u16) -> Option<Vec<Cl
     Some(words.into_iter().flat_map(|line| line.rows(width)).collect())
 }
 
-/// A line before it is cut to a width.
+/// A line before wrapping.
 #[derive(Debug, Clone)]
 struct LinearLine {
     text: CleanLine,
@@ -147,7 +148,7 @@ pub(crate) fn wrap_rows(text: &CleanLine, indent: usize, width: u16) -> Vec<Clea
 }
 
 impl PrintedItem {
-    /// Returns the new words of it.
+    /// Returns the new lines of the item.
     fn new_lines(
         &mut self,
         item: &TranscriptItem,
@@ -181,7 +182,7 @@ impl PrintedItem {
         }
     }
 
-    /// The lines of a text that are finished and not printed.
+    /// Returns the finished lines of a text that are not printed.
     fn text_lines(&mut self, before: &'static str, text: &str, finished: bool) -> Vec<LinearLine> {
         self.over = finished;
         let text = text.trim_start();
@@ -191,7 +192,7 @@ impl PrintedItem {
         if text.strip_prefix(same).is_none() {
             self.text.clear();
             if !text.is_empty() {
-                words.push(LinearLine::new("the assistant's answer was changed; it is:".into()));
+                words.push(LinearLine::new("the assistant's answer was changed to:".into()));
             }
         }
         let kept = self.text.len().min(text.len());
@@ -230,7 +231,7 @@ impl PrintedItem {
             words.extend(remark.text.lines().map(LinearLine::indented));
         }
         self.remarks = call.remarks.len();
-        // Its result may come after the end.
+        // The result may come after the end.
         if is_over && !self.over {
             self.over = true;
             words.extend(call_end_lines(call));
@@ -239,7 +240,7 @@ impl PrintedItem {
     }
 }
 
-/// The lines of a text: something stands before the first, and the others are indented.
+/// Returns the lines of a text: the first with a prefix, the others indented.
 fn prefixed_lines(before: &str, text: &CleanText) -> Vec<LinearLine> {
     let lines = text.lines().enumerate();
     lines
@@ -291,7 +292,7 @@ fn linear_page(page: &PageItem) -> Vec<LinearLine> {
     words
 }
 
-/// A row of a table in words: a screen reader would read its lines aloud. None for the row that only divides.
+/// Formats a table row as words, because a screen reader would read the lines aloud. `None` for a separator row.
 fn table_row(line: &CleanLine) -> Option<CleanLine> {
     let text = line.as_str().trim();
     let text = text.strip_prefix('|').and_then(|text| text.strip_suffix('|'));
@@ -326,7 +327,7 @@ fn call_end_lines(call: &CallItem) -> Vec<LinearLine> {
     let how = match (call.phase, call.exit) {
         (_, Some(code)) => format!("ended with status {code}"),
         (CallPhase::Failed, None) => "failed".to_owned(),
-        (CallPhase::Gone, None) => "did not come to an end".to_owned(),
+        (CallPhase::Gone, None) => "did not finish".to_owned(),
         (CallPhase::Writing | CallPhase::Waiting | CallPhase::Running | CallPhase::Done, None) => {
             "done".to_owned()
         }
@@ -343,7 +344,7 @@ fn call_end_lines(call: &CallItem) -> Vec<LinearLine> {
 fn output_lines(call: &CallItem, all: bool) -> Vec<LinearLine> {
     let mut words = Vec::new();
     let mut hidden = 0;
-    // One that is left out is read as fast as that it is.
+    // A row about one hidden line takes as long as that line.
     let most = |folded, count: usize| if all || count == folded + 1 { usize::MAX } else { folded };
     if let Some(diff) = call.details.as_ref().and_then(Diff::from_details) {
         let most = most(DIFF, diff.lines.len());
@@ -368,7 +369,7 @@ fn output_lines(call: &CallItem, all: bool) -> Vec<LinearLine> {
     }
     words.extend(call.images.iter().map(image_line));
     if hidden > 0 {
-        let more = format!("{hidden} more lines, :output prints them");
+        let more = format!("{hidden} more lines; type :output to print them");
         words.push(LinearLine::indented(CleanLine::new(&more)));
     }
     words
@@ -381,7 +382,7 @@ fn full_output(item: &TranscriptItem) -> Option<Vec<LinearLine>> {
     Some(words)
 }
 
-/// A duration, as it is said; nothing for what is over at once.
+/// Formats a duration in words; `None` if it is negligible.
 fn format_duration(time: Duration) -> Option<String> {
     let (seconds, tenths) = (time.as_secs(), time.subsec_millis() / 100);
     match (seconds, tenths) {

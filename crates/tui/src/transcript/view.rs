@@ -1,4 +1,4 @@
-//! `TranscriptView`: the part of a conversation that is seen, by an item and a row of it at the top, or by the end.
+//! `TranscriptView`: the visible part of a conversation, defined by the row at its top or by its end.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::keys::Scroll;
 
 #[derive(Debug, Default)]
 pub(super) struct TranscriptView {
-    /// The item at the top; without it the end is followed.
+    /// The position at the top; `None` follows the end.
     pub(super) top: Option<RowPosition>,
     pub(super) height: usize,
     pub(super) shown: Vec<RowPosition>,
@@ -31,7 +31,7 @@ impl TranscriptView {
         }
     }
 
-    /// Every item but an empty one has a row, so the end is not looked for where it is far.
+    /// True if the end may be visible. Every nonempty item has a row, so a distant end is excluded without layouts.
     fn is_near_end(&self, top: RowPosition, doc: &TranscriptDocument) -> bool {
         doc.items.len().saturating_sub(top.item) <= 4 * self.height.max(1)
     }
@@ -63,7 +63,7 @@ impl TranscriptView {
         self.scroll_to(doc, RowPosition { item, row });
     }
 
-    /// Rows for text: where there is more below, the last one says so.
+    /// Returns the rows for text. If there is more below, the last row shows that.
     pub(super) fn page_rows(&self) -> usize {
         let says_so = self.below && self.top.is_some();
         self.height.saturating_sub(usize::from(says_so)).max(1)
@@ -76,7 +76,7 @@ impl TranscriptView {
     pub(super) fn scroll_by(&mut self, doc: &mut TranscriptDocument, rows: i64) {
         let top = self.top_position(doc);
         let to = doc.move_by_rows(top, rows);
-        // What fits altogether is not scrolled.
+        // A conversation that fits completely is not scrolled.
         if to != top || rows > 0 {
             self.scroll_to(doc, to);
         }
@@ -111,7 +111,7 @@ impl TranscriptView {
         }
     }
 
-    /// When the picture of something that runs and is seen changes.
+    /// Returns the time of the next change of a visible running item.
     pub(super) fn next_spinner_frame(&self, doc: &TranscriptDocument, now: Instant) -> Option<Instant> {
         let mut seen: Vec<usize> = self.shown.iter().map(|at| at.item).collect();
         seen.dedup();
@@ -126,7 +126,7 @@ impl TranscriptView {
         let top = if at < first {
             at
         } else if at > last {
-            // At the end there is one more row, which what is seen is moved by then.
+            // At the end, there is one more row, which shifts the view.
             doc.move_by_rows(at, 2 - i64::try_from(self.height.max(2)).unwrap_or(2))
         } else {
             return;

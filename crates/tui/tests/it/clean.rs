@@ -1,4 +1,4 @@
-//! Nothing that comes from outside does anything on a screen.
+//! Tests that text from outside is harmless on a screen.
 
 use haft_protocol::RawJson;
 use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, terminal_actions};
@@ -13,10 +13,10 @@ use proptest::prelude::*;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-/// Random texts of one run of the tests.
+/// The number of random texts of a test run.
 const TEXTS: u64 = 500;
 
-/// Every way from a text to lines.
+/// Renders a text in every way that produces lines.
 fn all(text: &str) -> Vec<Line<'static>> {
     let theme = Theme::dark();
     let mut lines = markdown::render(text, 30, &theme);
@@ -41,7 +41,7 @@ fn all(text: &str) -> Vec<Line<'static>> {
     lines.extend(
         parsed.theme.spinner().messages.iter().map(|line| Line::from(span(line.clone(), Style::new()))),
     );
-    // Problems are texts of haft's own with parts of the file in them.
+    // Problems are texts of haft with parts of the file in them.
     lines.extend(parsed.problems.iter().map(|problem| Line::from(problem.to_string())));
     lines
 }
@@ -58,7 +58,7 @@ fn check(text: &str) {
 }
 
 #[test]
-fn no_attack_reaches_a_span() {
+fn hostile_text_is_sanitized_in_spans() {
     for (_, attack) in ATTACKS {
         check(attack);
         check(&format!("- a\n\n  > {attack} b"));
@@ -66,7 +66,7 @@ fn no_attack_reaches_a_span() {
 }
 
 #[test]
-fn no_random_text_reaches_a_span() {
+fn random_text_is_sanitized_in_spans() {
     let mut hostile = HostileTexts::new(9);
     let mut text = String::new();
     for _ in 0..TEXTS {
@@ -76,7 +76,7 @@ fn no_random_text_reaches_a_span() {
 }
 
 #[test]
-fn what_markdown_writes_as_numbers_is_cleaned_too() {
+fn sanitizes_markdown_character_references() {
     for text in [
         "&#27;[2Jx",
         "&#x9b;2Jx",
@@ -93,7 +93,7 @@ fn what_markdown_writes_as_numbers_is_cleaned_too() {
 }
 
 #[test]
-fn tabs_lead_to_the_next_stop_however_the_text_is_cut() {
+fn tab_stops_do_not_depend_on_pieces() {
     let text = "\ta\tbc\t日\td\n\te";
     let expect = "    a   bc  日  d\n    e";
     assert_eq!(CleanText::new(text).as_str(), expect);
@@ -103,7 +103,7 @@ fn tabs_lead_to_the_next_stop_however_the_text_is_cut() {
 }
 
 #[test]
-fn a_line_is_shortened_between_graphemes() {
+fn truncates_line_between_graphemes() {
     let short = |text: &str, most| CleanLine::new(text).truncate_to_width(most).to_string();
     assert_eq!(short("abc", 3), "abc");
     assert_eq!(short("abcd", 3), "ab…");
@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_reaches_a_span_with_a_control_character(text in ".{0,80}", markup in "[-*_`#>|:\\[\\]()&;~0-9 a\\n\u{1b}\u{9b}\u{7}\r\t]{0,80}") {
+    fn spans_contain_no_control_characters(text in ".{0,80}", markup in "[-*_`#>|:\\[\\]()&;~0-9 a\\n\u{1b}\u{9b}\u{7}\r\t]{0,80}") {
         check(&text);
         check(&markup);
         check(&format!("{markup}{text}"));

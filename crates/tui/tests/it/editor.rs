@@ -1,4 +1,4 @@
-//! The editor: what holds whatever is typed, and how texts are laid out.
+//! Tests of the editor: invariants under random input, and layout.
 
 mod images;
 
@@ -9,7 +9,7 @@ use haft_tui::keys::{ACTIONS, Action, Edit};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What can be done to an editor.
+/// A random operation on an editor.
 #[derive(Debug, Clone)]
 enum Step {
     Type(char),
@@ -78,12 +78,12 @@ fn run(editor: &mut Editor, steps: &[Step], width: u16) {
     }
 }
 
-/// The cursor is between two graphemes, and the text is fit to be shown.
+/// Checks that the cursor is between two graphemes and that the text is printable.
 #[track_caller]
 fn check_sound(editor: &Editor) {
     let (text, cursor) = (editor.text(), editor.cursor());
     assert!(text.is_char_boundary(cursor));
-    // An atom and what is behind it are two things, whatever Unicode says of private characters.
+    // An atom and the text behind it stay separate, whatever Unicode says about private-use characters.
     let is_atom = |c: char| ('\u{100000}'..='\u{10fffd}').contains(&c);
     let beside_atom = text[..cursor].ends_with(is_atom) || text[cursor..].starts_with(is_atom);
     let between = text.grapheme_indices(true).any(|(at, _)| at == cursor) || cursor == text.len();
@@ -93,18 +93,18 @@ fn check_sound(editor: &Editor) {
 
 proptest! {
     #[test]
-    fn the_cursor_is_between_graphemes(steps in steps(), width in 1_u16..20) {
+    fn cursor_stays_between_graphemes(steps in steps(), width in 1_u16..20) {
         run(&mut Editor::new(), &steps, width);
         run(&mut Editor::one_line(), &steps, width);
     }
 
     #[test]
-    fn what_is_taken_back_is_as_it_was(start in text(20), steps in steps(), width in 3_u16..20) {
+    fn undo_restores_text(start in text(20), steps in steps(), width in 3_u16..20) {
         let mut editor = Editor::new();
         editor.insert(&start);
         let fresh = || { let mut fresh = Editor::new(); fresh.set(&editor.content()); fresh };
         let (before, mut edited) = (editor.text().to_owned(), fresh());
-        // Taking back and making again are done below.
+        // Undo and redo follow below.
         let steps: Vec<Step> =
             steps.into_iter().filter(|step| !matches!(step, Step::Act(Edit::Undo | Edit::Redo))).collect();
         run(&mut edited, &steps, width);
@@ -113,7 +113,7 @@ proptest! {
             let _ = edited.apply_edit(Edit::Undo, width);
             check_sound(&edited);
         }
-        // The first step was what the text was before.
+        // The first step was the initial text.
         prop_assert_eq!(edited.text(), "");
         if !before.is_empty() {
             let _ = edited.apply_edit(Edit::Redo, width);
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn no_row_is_wider_than_the_width(steps in steps(), width in 3_u16..24) {
+    fn rows_fit_width(steps in steps(), width in 3_u16..24) {
         let mut editor = Editor::new();
         run(&mut editor, &steps, width);
         let layout = editor.layout(width);
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn up_and_down_come_back(steps in steps(), width in 3_u16..24) {
+    fn up_and_down_return_to_position(steps in steps(), width in 3_u16..24) {
         let mut editor = Editor::new();
         run(&mut editor, &steps, width);
         let _ = editor.apply_edit(Edit::LineStart, width);
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_folded_is_sent_whole(paste in prop_oneof![long_text(), "[a-z ]{900,1100}"]) {
+    fn folded_paste_is_sent_whole(paste in prop_oneof![long_text(), "[a-z ]{900,1100}"]) {
         let mut plain = Editor::new();
         plain.insert(&paste);
         let expect = plain.take().text;
@@ -170,7 +170,7 @@ proptest! {
     }
 }
 
-/// A text in rows of a width, `│` where the cursor stands.
+/// Formats a text in rows of a width, with `│` at the cursor.
 fn drawn(editor: &Editor, width: u16) -> String {
     let layout = editor.layout(width);
     let rows = (0..layout.len()).map(|row| {
@@ -210,7 +210,7 @@ fn act(editor: &mut Editor, edits: &[Edit]) {
 }
 
 #[test]
-fn lines_are_wrapped_between_words() {
+fn wraps_lines_between_words() {
     let editor = with_text("the quick brown fox jumps\nover\n\nthe lazy dog");
     insta::assert_snapshot!(drawn(&editor, 12), @"
     the quick 
@@ -224,7 +224,7 @@ fn lines_are_wrapped_between_words() {
 }
 
 #[test]
-fn a_row_that_is_full_goes_on_in_the_next() {
+fn full_row_continues_on_next() {
     insta::assert_snapshot!(drawn(&with_text("hello"), 6), @"hello│");
     insta::assert_snapshot!(drawn(&with_text("hello "), 6), @"
     hello 
@@ -241,7 +241,7 @@ fn a_row_that_is_full_goes_on_in_the_next() {
 }
 
 #[test]
-fn wide_characters_and_tabs_take_their_columns() {
+fn wide_characters_and_tabs_have_their_width() {
     insta::assert_snapshot!(drawn(&with_text("日本語の文章"), 7), @"
     日本語
     の文章│
@@ -252,7 +252,7 @@ fn wide_characters_and_tabs_take_their_columns() {
 }
 
 #[test]
-fn a_long_line_is_laid_out_at_once() {
+fn lays_out_long_line_quickly() {
     let mut editor = with_text(&"a word ".repeat(40_000));
     assert_eq!(editor.layout(15).len(), 20_000);
     assert_eq!(editor.apply_edit(Edit::RowUp, 15), EditOutcome::Done);
@@ -260,7 +260,7 @@ fn a_long_line_is_laid_out_at_once() {
 }
 
 #[test]
-fn a_long_paste_is_one_character() {
+fn long_paste_is_one_atom() {
     let mut editor = with_text("see ");
     let paste = "line\n".repeat(120);
     assert_eq!(editor.paste(&paste, |_| false), PasteOutcome::Folded);
@@ -280,7 +280,7 @@ fn a_long_paste_is_one_character() {
 }
 
 #[test]
-fn what_was_cut_is_put_in_again() {
+fn yank_inserts_cut_text() {
     let mut editor = with_text("one two three");
     act(&mut editor, &[Edit::KillWordBack, Edit::KillWordBack, Edit::Yank]);
     assert_eq!(editor.text(), "one two three");
@@ -295,7 +295,7 @@ fn what_was_cut_is_put_in_again() {
 }
 
 #[test]
-fn steps_are_words() {
+fn undo_steps_are_words() {
     let mut editor = Editor::new();
     "one two  three".chars().for_each(|c| editor.type_char(c));
     let mut texts = Vec::new();
@@ -314,7 +314,7 @@ fn steps_are_words() {
 }
 
 #[test]
-fn rows_keep_the_column() {
+fn vertical_movement_keeps_column() {
     let mut editor = with_text("a long line\nb\nanother line");
     act(&mut editor, &[Edit::RowUp]);
     insta::assert_snapshot!(drawn(&editor, 20), @"
@@ -335,14 +335,14 @@ fn rows_keep_the_column() {
 }
 
 #[test]
-fn text_from_outside_is_made_fit() {
+fn sanitizes_text_from_outside() {
     let mut editor = Editor::new();
     editor.paste("a\r\nb\rc\u{1b}[31md\u{100000}", |_| false);
     assert_eq!(editor.text(), "a\nb\ncd\u{fffd}");
     let mut line = Editor::one_line();
     line.paste(&"x\n".repeat(20), |_| false);
     assert_eq!(line.text(), "x ".repeat(20));
-    // An emoji whose parts come one by one.
+    // The parts of an emoji arrive one by one.
     let mut typed = Editor::new();
     "👩\u{200d}🔬".chars().for_each(|c| typed.type_char(c));
     assert_eq!(typed.text(), "👩\u{200d}🔬");
@@ -352,7 +352,7 @@ fn text_from_outside_is_made_fit() {
 }
 
 #[test]
-fn an_editor_outside_may_move_images() {
+fn external_editor_may_move_images() {
     let mut editor = with_text("see ");
     editor.paste("/a.png", |_| true);
     assert!(editor.fold_images("/a.png", vec!["/a.png".into()]));
@@ -367,7 +367,7 @@ fn an_editor_outside_may_move_images() {
 }
 
 #[test]
-fn prompts_come_back_with_what_was_in_them() {
+fn restored_prompts_keep_their_atoms() {
     let mut editor = with_text("first ");
     editor.paste(&"x\n".repeat(11), |_| false);
     let first = editor.take();

@@ -1,4 +1,4 @@
-//! Panels of extensions, as they look.
+//! Tests of the drawing of extension panels.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ fn shown(panel: &ExtensionPanel, size: (u16, u16)) -> String {
 }
 
 #[test]
-fn a_panel() {
+fn shows_panel() {
     let panel = open("Todos", &["□ ship panel api", "", "✓ persist state"], "enter toggles · a adds");
     insta::assert_snapshot!([(80, 9), (30, 9)].map(|size| shown(&panel, size)).join("\n\n"));
     insta::assert_snapshot!(shown(&open("", &["x"], ""), (30, 6)), @"
@@ -41,12 +41,12 @@ fn a_panel() {
     │                            │
     │                            │
     │                            │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
 }
 
 #[test]
-fn what_is_too_much_says_so() {
+fn marks_truncated_content() {
     let long = "a line that is much longer than the panel is wide, as lines are";
     let panel = open(
         "A title that has no room beside the name",
@@ -59,7 +59,7 @@ fn what_is_too_much_says_so() {
     │ 1                          │
     │ 2                          │
     │ … 2 more                   │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
     let panel = open("Todos", &[long, "1", "2", "3", "4"], "the foot of it");
     insta::assert_snapshot!(shown(&panel, (30, 6)), @"
@@ -68,7 +68,7 @@ fn what_is_too_much_says_so() {
     │ 1                          │
     │ 2                          │
     │ … 2 more · the foot of it  │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
     insta::assert_snapshot!(shown(&panel, (20, 3)), @"
     ─ [todo] Todos ─────
@@ -82,7 +82,7 @@ fn what_is_too_much_says_so() {
 }
 
 #[test]
-fn new_content_takes_the_place_of_the_old() {
+fn update_replaces_content() {
     let mut panel = open("Todos", &["one"], "foot");
     panel.update_content(content("", &["two"], ""));
     insta::assert_snapshot!(shown(&panel, (30, 6)), @"
@@ -91,12 +91,12 @@ fn new_content_takes_the_place_of_the_old() {
     │                            │
     │                            │
     │                            │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
 }
 
 #[test]
-fn what_is_hostile_is_harmless_and_stays_inside() {
+fn hostile_content_stays_inside_frame() {
     let panel = open(
         "[haft] \u{1b}]0;owned\u{7}asks",
         &[
@@ -115,7 +115,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
     │ a�b                                  │
     │                                      │
     │ y/n?                                 │
-    ╰─ esc closes ─────────────────────────╯
+    ╰─ esc close ──────────────────────────╯
     ");
     let mut hostile = HostileTexts::new(5);
     let mut text = String::new();
@@ -135,13 +135,13 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
 }
 
 #[test]
-fn the_room_that_is_told_is_the_room_that_is_drawn() {
+fn reported_size_equals_drawn_size() {
     for (width, height) in [(80, 24), (24, 5), (23, 5), (20, 4), (20, 3), (20, 2), (9, 1)] {
         let wide = "x".repeat(100);
         let lines = vec![wide.as_str(); 100];
         let mut panel = open("Todos", &lines, "");
         let Some(Command::PanelResize(room)) = panel.resize(Rect::new(0, 0, width, height)) else {
-            panic!("nothing was told");
+            panic!("no command was sent");
         };
         let rows = shown(&panel, (width, height));
         let full = format!("{}…", "x".repeat(usize::try_from(room.width).unwrap() - 1));
@@ -152,7 +152,7 @@ fn the_room_that_is_told_is_the_room_that_is_drawn() {
 
 proptest! {
     #[test]
-    fn at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
+    fn draws_at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
         let mut panel = open(&text, &[&text, &text], &text);
         let look = DrawContext { theme: Theme::dark(), now: Instant::now(), images: None };
         panel.resize(Rect::new(0, 0, width, height));

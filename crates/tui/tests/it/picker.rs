@@ -1,4 +1,4 @@
-//! Lists to pick from: how they look, and what keys do.
+//! Tests of lists: drawing and keys.
 
 use std::time::Instant;
 
@@ -70,17 +70,17 @@ fn keys(picker: &mut Picker, keys: &str) -> PickerOutcome {
 }
 
 #[test]
-fn a_list() {
+fn shows_list() {
     let mut picker = Picker::new("Sessions", sessions(), ALL);
     insta::assert_snapshot!([(80, 12), (30, 8), (20, 3)].map(|size| shown(&mut picker, size)).join("\n\n"));
 }
 
 #[test]
-fn an_empty_list_says_so() {
+fn shows_empty_list() {
     insta::assert_snapshot!(shown(&mut Picker::new("Sessions", vec![], ALL), (40, 5)), @"
     ╭─ Sessions ───────────────────── 0/0 ─╮
     │ › ▏type to search                     │
-    │ there is nothing here                │
+    │ no entries                           │
     │                                      │
     ╰─ enter select · esc cancel · alt+r… ─╯
     ");
@@ -89,7 +89,7 @@ fn an_empty_list_says_so() {
     insta::assert_snapshot!(shown(&mut picker, (40, 5)), @"
     ╭─ Sessions ──────────────────── 0/12 ─╮
     │ › zz▏                                 │
-    │ nothing fits what is typed           │
+    │ no matches                           │
     │                                      │
     ╰─ enter select · esc cancel · alt+r… ─╯
     ");
@@ -98,7 +98,7 @@ fn an_empty_list_says_so() {
 }
 
 #[test]
-fn what_is_typed_narrows_the_list() {
+fn typing_filters_list() {
     let mut picker = Picker::new("Models", models(), PickerAbilities::default());
     insta::assert_snapshot!(shown(&mut picker, (40, 13)), @"
     ╭─ Models ─────────────────────── 6/6 ─╮
@@ -149,7 +149,7 @@ fn what_is_typed_narrows_the_list() {
     ╰─ enter select · esc cancel ──────────╯
     ");
     assert_eq!(keys(&mut picker, "enter"), PickerOutcome::Taken("claude-sonnet-4-6".to_owned()));
-    // Nothing is typed any more: all rows, the same one chosen.
+    // The filter is empty again: all rows are shown, with the same choice.
     keys(&mut picker, "ctrl+u");
     assert_eq!(picker.chosen_row().unwrap().key, "claude-sonnet-4-6");
     picker.paste("gpt\n");
@@ -157,7 +157,7 @@ fn what_is_typed_narrows_the_list() {
 }
 
 #[test]
-fn a_tree() {
+fn shows_tree() {
     let mut picker = Picker::new("Tree", tree(), PickerAbilities::default());
     insta::assert_snapshot!(shown(&mut picker, (40, 10)), @"
     ╭─ Tree ───────────────────────── 6/6 ─╮
@@ -196,7 +196,7 @@ fn a_tree() {
 }
 
 #[test]
-fn another_name() {
+fn renames_row() {
     let mut picker = Picker::new("Sessions", sessions(), ALL);
     assert_eq!(keys(&mut picker, "alt+r backspace X"), PickerOutcome::Open);
     insta::assert_snapshot!(shown(&mut picker, (50, 9)), @"
@@ -208,7 +208,7 @@ fn another_name() {
     │     session 4  4 days ago                      │
     │ › ● name: session X▏                            │
     │     session 6  6 days ago                      │
-    ╰─ enter renames · esc leaves the name as it is ─╯
+    ╰─ enter rename · esc cancel ────────────────────╯
     ");
     assert_eq!(
         keys(&mut picker, "enter"),
@@ -220,7 +220,7 @@ fn another_name() {
 }
 
 #[test]
-fn a_row_is_deleted_after_a_question() {
+fn deletes_row_after_confirmation() {
     let mut picker = Picker::new("Sessions", sessions(), ALL);
     assert_eq!(keys(&mut picker, "alt+d"), PickerOutcome::Open);
     insta::assert_snapshot!(shown(&mut picker, (50, 9)), @"
@@ -230,9 +230,9 @@ fn a_row_is_deleted_after_a_question() {
     │     session 2  2 days ago                      │
     │     session 3  3 days ago                      │
     │     session 4  4 days ago                      │
-    │ › ● session 5 delete it? y/n                   │
+    │ › ● session 5 delete? y/n                      │
     │     session 6  6 days ago                      │
-    ╰─ y deletes · any other key does not ───────────╯
+    ╰─ y delete · any other key cancel ──────────────╯
     ");
     assert_eq!(keys(&mut picker, "y"), PickerOutcome::Delete("session 5".to_owned()));
     for other in ["n", "esc", "enter", "x", "down"] {
@@ -249,7 +249,7 @@ fn a_row_is_deleted_after_a_question() {
 }
 
 #[test]
-fn keys_move() {
+fn keys_move_choice() {
     let mut picker = Picker::new("Sessions", sessions(), ALL);
     let moved = |at: usize| PickerOutcome::Moved(format!("session {at}"));
     shown(&mut picker, (40, 8));
@@ -266,7 +266,7 @@ fn keys_move() {
 }
 
 #[test]
-fn other_rows_keep_what_is_typed_and_chosen() {
+fn replaced_rows_keep_filter_and_choice() {
     let mut picker = Picker::new("Sessions", sessions(), ALL);
     keys(&mut picker, "1 down");
     let chosen = picker.chosen_row().unwrap().key.clone();
@@ -276,7 +276,7 @@ fn other_rows_keep_what_is_typed_and_chosen() {
     picker.set_rows(rows);
     assert_eq!(picker.chosen_row().unwrap().key, chosen);
     assert_eq!(keys(&mut picker, "enter"), PickerOutcome::Rename(chosen.clone(), format!("{chosen}x")));
-    // What is gone is not given a name.
+    // A removed row cannot be renamed.
     keys(&mut picker, "alt+r");
     picker.set_rows(vec![row("11", "")]);
     assert_eq!(keys(&mut picker, "enter"), PickerOutcome::Taken("11".to_owned()));
@@ -285,7 +285,7 @@ fn other_rows_keep_what_is_typed_and_chosen() {
 }
 
 #[test]
-fn the_chosen_row_is_always_shown() {
+fn chosen_row_is_always_visible() {
     let rows = (0..10_000)
         .map(|at| PickerRow { group: format!("group {}", at / 7), ..row(&format!("row {at}"), "") });
     let mut picker = Picker::new("Many", rows.collect(), ALL);
@@ -312,7 +312,7 @@ fn the_chosen_row_is_always_shown() {
 }
 
 #[test]
-fn no_attack_reaches_the_screen() {
+fn hostile_text_is_harmless() {
     let mut hostile = HostileTexts::new(6);
     let mut text = String::new();
     for round in 0..ATTACKS.len() + 40 {
@@ -343,7 +343,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_typed_at_any_size(
+    fn random_keys_at_any_size_do_not_panic(
         rows in proptest::collection::vec(("[a-e日\u{301}]{0,6}", 0..70_usize, "[xy]{0,1}"), 0..30),
         steps in proptest::collection::vec((chord(), 0..60_u16, 0..20_u16, ".{0,2}"), 0..20),
     ) {

@@ -1,4 +1,4 @@
-//! Markdown that is still being written.
+//! Tests of streaming Markdown.
 
 use haft_tui::markdown::{StreamingMarkdown, render};
 use haft_tui::theme::Theme;
@@ -7,7 +7,7 @@ use ratatui_core::text::Line;
 
 const WIDTH: u16 = 40;
 
-/// Everything that Markdown has, and what is easily misread before it is whole.
+/// All Markdown constructs, with pieces that are ambiguous while incomplete.
 const PIECES: &[&str] = &[
     "# Heading\n",
     "Heading\n===\n",
@@ -70,7 +70,7 @@ fn at_once(source: &str) -> Vec<Line<'static>> {
 
 proptest! {
     #[test]
-    fn in_pieces_as_at_once(source in source(), cuts in prop::collection::vec(0..200_usize, 0..12)) {
+    fn streaming_equals_rendering_at_once(source in source(), cuts in prop::collection::vec(0..200_usize, 0..12)) {
         let theme = Theme::dark();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| source.floor_char_boundary(cut)).collect();
         cuts.extend([0, source.len()]);
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn a_new_width_is_as_if_it_had_been_so_from_the_beginning(source in source(), width in 1..60_u16) {
+    fn resize_equals_rendering_at_new_width(source in source(), width in 1..60_u16) {
         let theme = Theme::dark();
         let mut text = StreamingMarkdown::default();
         text.push(&source);
@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// A long answer: every fourth block is code, one is a list, one a table.
+/// Makes a long answer: every fourth block is code, and there are lists and tables.
 fn long() -> String {
     let block = |at: usize| match at % 4 {
         0 => format!("## Part {at}\n\n"),
@@ -110,7 +110,7 @@ fn long() -> String {
 }
 
 #[test]
-fn a_piece_costs_the_same_however_much_came_before() {
+fn cost_of_piece_is_independent_of_length() {
     let source = long();
     let theme = Theme::dark();
     let mut text = StreamingMarkdown::default();
@@ -123,13 +123,13 @@ fn a_piece_costs_the_same_however_much_came_before() {
     }
     text.finish();
     text.lines(WIDTH, &theme);
-    // One block that is finished by the piece, one that is open.
+    // The piece finishes one block and opens one.
     assert_eq!(most, 2);
     assert_eq!(text.lines(WIDTH, &theme), at_once(&source));
 }
 
 #[test]
-fn asking_again_costs_nothing() {
+fn repeated_call_renders_nothing() {
     let theme = Theme::dark();
     let mut text = StreamingMarkdown::default();
     text.push(&long());
@@ -140,7 +140,7 @@ fn asking_again_costs_nothing() {
         text.lines(WIDTH, &theme.clone());
     }
     assert_eq!(text.rendered_blocks(), rendered);
-    // Pieces cost nothing until somebody looks.
+    // Pieces cost nothing before the next rendering.
     for piece in ["a", "b", "c"] {
         text.push(piece);
     }
@@ -149,8 +149,8 @@ fn asking_again_costs_nothing() {
 }
 
 #[test]
-fn blocks_that_are_apart_mean_what_they_mean_together() {
-    // Whether a block is rendered with what is around it or alone makes no difference.
+fn separate_blocks_render_as_together() {
+    // Rendering a block alone or with its neighbors makes no difference.
     for source in [
         "para\n- a\n- b\n\n- c\n\npara\n\n    code\n\n    more\n> q\n>\n\nx\n***\ny\n",
         "1. a\n2. b\n3) c\n- d\n* e\n",
@@ -163,7 +163,7 @@ fn blocks_that_are_apart_mean_what_they_mean_together() {
     }
 }
 
-/// As one block: what stands in a quote is not cut apart.
+/// Renders as one block: the content of a quote is not split.
 fn whole(source: &str) -> Vec<String> {
     let quoted: String = source.lines().map(|line| format!("> {line}\n")).collect();
     let lines = render(&quoted, WIDTH + 2, &Theme::dark());
@@ -171,14 +171,14 @@ fn whole(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn addresses_count_for_what_comes_after_them() {
+fn link_definitions_apply_to_later_blocks() {
     let shown = |source: &str| at_once(source).iter().map(Line::to_string).collect::<Vec<_>>().join("\n");
     assert_eq!(shown("[a]: http://x\n\nsee [A]\n\nand [a][]\n"), "see A (http://x)\n\nand a (http://x)");
     assert_eq!(shown("see [a]\n\n[a]: http://x\n\nnow [a]\n"), "see [a]\n\nnow a (http://x)");
 }
 
 #[test]
-fn a_long_block_costs_no_more_than_its_end() {
+fn long_block_costs_only_its_end() {
     let theme = Theme::dark();
     for (begin, piece) in [
         ("- one\n", "- an item with `code`\n"),

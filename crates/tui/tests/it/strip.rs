@@ -1,4 +1,5 @@
-//! What is printed and what is drawn below it, on terminals that wrap rows when they become narrower and that cut them.
+//! Tests of printed rows and the viewport below them, on terminals that wrap or truncate rows when they become
+//! narrower.
 
 use haft_test_support::pty::vt100;
 use haft_test_support::terminal::{HostileTexts, is_deceptive, terminal_actions};
@@ -11,7 +12,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Style};
 use ratatui_core::text::Line;
 
-/// A terminal, and what shall stand on it.
+/// A terminal, and its expected content.
 struct Page {
     terminal: vt100::Parser,
     strip: InlineViewport,
@@ -48,7 +49,7 @@ impl Page {
         text
     }
 
-    /// Another width. What stood there is wrapped to it, where the terminal does that.
+    /// Changes the width. The terminal wraps its content if it supports that.
     fn resize(&mut self, columns: u16) {
         self.columns = columns;
         self.strip.force_redraw();
@@ -77,11 +78,11 @@ impl Page {
         }
         terminal.process(format!("\x1b[{}G", usize::from(column) % width + 1).as_bytes());
         self.terminal = terminal;
-        // What was printed is no matter of haft's any more.
+        // Printed rows no longer belong to haft.
         self.printed = self.printed.iter().flat_map(wrapped).collect();
     }
 
-    /// All rows, those above the screen too.
+    /// Returns all rows, including the scrollback.
     fn all(&mut self) -> Vec<String> {
         let columns = self.columns.max(1);
         let screen = self.terminal.screen_mut();
@@ -118,7 +119,7 @@ fn cells(count: u16) -> std::num::NonZeroU16 {
 }
 
 #[test]
-fn rows_are_printed_above_and_what_is_below_is_drawn_anew() {
+fn prints_rows_above_redrawn_viewport() {
     let mut page = Page::new(20, 6, true);
     page.frame(&["one", "two"], &["────────────────────", "›", "status"]);
     page.is_right();
@@ -136,7 +137,7 @@ fn rows_are_printed_above_and_what_is_below_is_drawn_anew() {
 }
 
 #[test]
-fn only_what_differs_is_written() {
+fn writes_only_differences() {
     let mut page = Page::new(20, 6, true);
     page.frame(&[], &["top", "› a", "status"]);
     let text = page.frame(&[], &["top", "› ab", "status"]);
@@ -147,7 +148,7 @@ fn only_what_differs_is_written() {
 }
 
 #[test]
-fn a_narrower_terminal_wraps_what_was_drawn() {
+fn narrower_terminal_wraps_drawn_rows() {
     for wraps in [true, false] {
         let mut page = Page::new(20, 12, wraps);
         page.frame(&["one", "two"], &["a row that is long", "────────────────────", "›", "status"]);
@@ -161,7 +162,7 @@ fn a_narrower_terminal_wraps_what_was_drawn() {
 }
 
 #[test]
-fn a_terminal_obeys_nothing_but_the_strip_itself() {
+fn output_contains_only_viewport_sequences() {
     let (mut hostile, mut texts) = (HostileTexts::new(12), 0);
     let own = ["h", "l", "m", "A", "B", "G", "J", "K"].map(|action| format!("control sequence {action}"));
     let own = |deed: &String| own.contains(deed) || deed == "execute 0x0d";
@@ -186,7 +187,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_and_nothing_stays(
+    fn loses_no_printed_row_and_leaves_no_drawn_row(
         steps in prop::collection::vec(
             (prop::collection::vec("[a-c ]{0,12}", 0..4), prop::collection::vec("[d-f]{1,12}", 1..6), 12_u16..30),
             1..12,

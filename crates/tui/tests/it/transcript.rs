@@ -1,4 +1,4 @@
-//! The transcript on a screen.
+//! Tests of the transcript on a screen.
 
 mod browsing;
 mod images;
@@ -26,7 +26,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-/// A transcript with a clock that is moved by hand.
+/// A transcript with a manual clock.
 pub(crate) struct Shown {
     pub(crate) transcript: Transcript,
     pub(crate) now: Instant,
@@ -60,7 +60,7 @@ impl Shown {
         events.iter().for_each(|event| self.event(event));
     }
 
-    /// The screen, without blanks at the ends of rows and without empty rows at its end.
+    /// Returns the screen without trailing blanks and trailing empty rows.
     pub(crate) fn draw(&mut self) -> String {
         let (width, height) = self.size;
         self.buffer = Buffer::empty(Rect::new(0, 0, width, height));
@@ -69,12 +69,12 @@ impl Shown {
         text(&self.buffer)
     }
 
-    /// The rows, numbered.
+    /// Returns the rows, numbered.
     pub(crate) fn rows(&mut self) -> Vec<String> {
         self.draw().lines().map(str::to_owned).collect()
     }
 
-    /// What of the screen has a style laid over it.
+    /// Returns the parts of the screen with a style.
     pub(crate) fn styled(&self, has: impl Fn(Style) -> bool) -> Vec<String> {
         let area = self.buffer.area;
         let rows = (area.top()..area.bottom()).map(|y| {
@@ -85,7 +85,7 @@ impl Shown {
     }
 }
 
-/// What is in a buffer.
+/// Returns the text of a buffer.
 pub(crate) fn text(buffer: &Buffer) -> String {
     let area = buffer.area;
     let rows = (area.top()..area.bottom()).map(|y| {
@@ -133,7 +133,7 @@ pub(crate) fn answer(blocks: &[AssistantBlock]) -> E {
     E::AssistantMessage { content: blocks.to_vec(), time: time() }
 }
 
-/// A whole answer of text.
+/// Makes the events of a whole text answer.
 pub(crate) fn answers(text: &str) -> Vec<E> {
     let end = E::TurnEnd { stop: StopCause::End, error: None };
     vec![E::AssistantStart, delta(text), answer(&[block(text)]), end, E::Done]
@@ -171,7 +171,7 @@ pub(crate) fn with_details(name: &str, text: &str, is_error: bool, details: Opti
     }
 }
 
-/// A call from its beginning to its end.
+/// Makes the events of a call from beginning to end.
 pub(crate) fn called(name: &str, args: &str, text: &str) -> Vec<E> {
     vec![call(name, args), start(name, args), ended(name, 3_210), result(name, text, false)]
 }

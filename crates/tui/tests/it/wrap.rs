@@ -1,4 +1,4 @@
-//! Lines made to fit.
+//! Tests of wrapping.
 
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::wrap::{RowPrefixes, WrapMode, wrap};
@@ -24,7 +24,7 @@ fn words(text: &str, width: u16, expect: &[&str]) {
 }
 
 #[test]
-fn words_stay_whole() {
+fn keeps_words_whole() {
     words("the quick brown fox", 10, &["the quick", "brown fox"]);
     words("the quick brown fox", 9, &["the quick", "brown fox"]);
     words("the quick brown fox", 100, &["the quick brown fox"]);
@@ -36,21 +36,21 @@ fn words_stay_whole() {
 }
 
 #[test]
-fn long_words_are_divided() {
+fn divides_long_words() {
     words("incomprehensible", 5, &["incom", "prehe", "nsibl", "e"]);
     words("an incomprehensible word", 6, &["an", "incomp", "rehens", "ible", "word"]);
 }
 
 #[test]
-fn indentation_is_kept() {
+fn keeps_indentation() {
     words("  - one two three", 9, &["  - one", "  two", "  three"]);
     check("    let a = 1;", 8, WrapMode::Columns, &["    let ", "    a = ", "    1;"]);
-    // Not when there would be no room left.
+    // Not if there would be no room left.
     words("        abcd", 8, &["    abcd"]);
 }
 
 #[test]
-fn wide_characters_and_those_of_several_parts_stay_whole() {
+fn keeps_graphemes_whole() {
     words("日本語です。", 4, &["日本", "語で", "す。"]);
     words("日本", 1, &["\u{fffd}", "\u{fffd}"]);
     words("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]);
@@ -59,7 +59,7 @@ fn wide_characters_and_those_of_several_parts_stay_whole() {
 }
 
 #[test]
-fn a_prefix_leaves_room() {
+fn prefix_leaves_room() {
     let hang = RowPrefixes { first: spans("• "), rest: spans("  ") };
     let rows = |width| {
         wrap(&spans("one two"), width, &hang, WrapMode::Words).iter().map(Line::to_string).collect::<Vec<_>>()
@@ -71,7 +71,7 @@ fn a_prefix_leaves_room() {
 }
 
 #[test]
-fn styles_stay_with_their_text() {
+fn keeps_styles_with_text() {
     let red = Style::new().fg(Color::Red);
     let line = [span("one ", Style::new()), span("two three", red)];
     let rows = wrap(&line, 7, &RowPrefixes::default(), WrapMode::Words);
@@ -108,7 +108,7 @@ fn text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_row_is_too_wide_and_nothing_is_lost(text in text(), width in 0..30_u16, columns: bool, prefix in 0..6_usize) {
+    fn rows_fit_and_lose_nothing(text in text(), width in 0..30_u16, columns: bool, prefix in 0..6_usize) {
         let mode = if columns { WrapMode::Columns } else { WrapMode::Words };
         let text = CleanLine::new(&text).to_string();
         let hang = RowPrefixes::repeated(spans(&"│ ".repeat(prefix)));
@@ -117,14 +117,14 @@ proptest! {
         for row in &rows {
             prop_assert!(width_of(&row.to_string()) <= usize::from(width.max(1)), "{row:?} in {width}");
         }
-        // Widths from which on every grapheme of the texts fits.
+        // Widths at which every grapheme of the texts fits.
         if width > 10 {
             let black = |text: &str| text.replace([' ', '│'], "");
             let joined: String = rows.iter().map(|row| black(&row.to_string())).collect();
             prop_assert_eq!(joined, black(&text));
             let whole: Vec<&str> = text.graphemes(true).collect();
             for row in &rows {
-                // What stands before the text is a span of its own.
+                // The prefix is a span of its own.
                 let text_of_row: String =
                     row.spans.iter().skip(usize::from(prefix > 0)).map(|span| span.content.as_ref()).collect();
                 for grapheme in text_of_row.graphemes(true).filter(|grapheme| !matches!(*grapheme, " " | "│")) {
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn what_fits_stays(text in text(), more in 1..20_u16) {
+    fn keeps_fitting_line(text in text(), more in 1..20_u16) {
         let text = CleanLine::new(&text).to_string();
         let width = u16::try_from(width_of(&text)).unwrap() + more;
         let rows = wrap(&spans(&text), width, &RowPrefixes::default(), WrapMode::Words);

@@ -1,5 +1,5 @@
-//! A tiny interface in the loop of the terminal: it shows what it is told, and wants what its keys say. For the tests of
-//! the terminal, which run it in a pseudo-terminal.
+//! A small interface in the loop of the terminal, which shows its events and performs requests by key. The tests of
+//! the terminal run it in a pseudo-terminal.
 
 #![expect(clippy::unwrap_used, reason = "a peer that fails shall fail its test")]
 
@@ -25,10 +25,10 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line as Row;
 use tokio::sync::mpsc;
 
-/// How often it counts.
+/// The interval of its counter.
 const COUNTS: Duration = Duration::from_millis(20);
 
-/// Shows what it is told.
+/// An interface that shows its events.
 #[derive(Default)]
 struct Peer {
     appearance: Appearance,
@@ -37,16 +37,16 @@ struct Peer {
     lines: usize,
     ticks: bool,
     next_tick: Option<Instant>,
-    /// Since when it counts: as a spinner does, it always names the next moment.
+    /// The start of the counter. Like a spinner, it always requests the next tick.
     counts: Option<Instant>,
     hides: bool,
     printed: usize,
     pictures: Pictures,
-    /// True if it is on the terminal's own screen, where what it is told is printed.
+    /// True for inline mode, in which events are printed.
     inline: bool,
 }
 
-/// Images that it shows: what they are, and where.
+/// Images to show, and their positions.
 #[derive(Default)]
 struct Pictures {
     image: Option<Arc<Image>>,
@@ -114,7 +114,7 @@ impl Peer {
 }
 
 impl Peer {
-    /// Between `w` and the next key, it wants a whole screen.
+    /// True in full-screen mode: after `w`, until the next key.
     fn is_whole(&self) -> bool {
         self.told.last().is_some_and(|told| told == "key w")
     }
@@ -240,7 +240,7 @@ impl LinearInterface for Peer {
     }
 }
 
-/// Knows a branch, and runs editors.
+/// Services that know a branch and run editors.
 struct Knows;
 
 #[async_trait::async_trait]
@@ -258,7 +258,7 @@ impl ProgramServices for Knows {
     }
 }
 
-/// Replies to each request, and sends so many lines before.
+/// Replies to each request, after sending a number of lines.
 async fn serve(
     mut requests: mpsc::UnboundedReceiver<RpcRequest>,
     lines: mpsc::Sender<ServerLine>,

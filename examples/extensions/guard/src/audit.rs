@@ -1,4 +1,4 @@
-//! The audit log: one JSON object a line, appended.
+//! The audit log: one JSON object per line, appended.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use serde::Serialize;
 /// One line of the log.
 #[derive(Serialize)]
 struct Entry<'a> {
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     at: u64,
     #[serde(flatten)]
     event: &'a LifecycleEvent,

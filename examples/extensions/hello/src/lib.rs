@@ -2,7 +2,8 @@
 
 use haft_sdk::{Extension, Host, NoteLevel, Response};
 
-/// The extension: `/hello` has the agent greet somebody, `/summon` puts a name into the editor.
+/// The extension: `/hello` asks the agent to greet someone, `/summon` inserts a name into the
+/// editor.
 pub fn extension() -> Extension {
     Extension::new("hello", "1.0.0")
         .command("hello", "have the agent greet you, or NAME", |name, _host| async move { greet(&name) })

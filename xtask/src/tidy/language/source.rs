@@ -4,13 +4,13 @@ use proc_macro2::Span;
 use syn::visit::{self, Visit};
 use syn::{
     AttrStyle, Attribute, Expr, ExprLit, Ident, ImplItemFn, Item, ItemEnum, ItemFn, ItemImpl, ItemStruct,
-    ItemTrait, ItemType, Lit, Meta,
+    ItemTrait, ItemType, Lit, LitStr, Meta,
 };
 
 use super::prose;
 use crate::tidy::product::{is_for_tests, is_test};
 
-/// The product code of a file, each thing with the number of its line.
+/// The names in the product code of a file, each with its line number.
 #[derive(Debug, Default)]
 pub(super) struct SourceNames {
     /// The first sentence of each doc comment.
@@ -18,6 +18,8 @@ pub(super) struct SourceNames {
     pub(super) types: Vec<(usize, String)>,
     /// Free functions and inherent methods.
     pub(super) functions: Vec<(usize, String)>,
+    /// The messages of error types, as in `#[error("…")]`.
+    pub(super) messages: Vec<(usize, String)>,
     /// The doc comment that is being read.
     comment: Option<DocComment>,
 }
@@ -30,7 +32,7 @@ struct DocComment {
     is_inner: bool,
     /// The first paragraph.
     paragraph: String,
-    /// True behind the first paragraph.
+    /// True after the first paragraph.
     is_complete: bool,
 }
 
@@ -103,6 +105,7 @@ impl<'ast> Visit<'ast> for SourceNames {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        self.messages.extend(error_message(attribute));
         let Some(text) = doc_line(attribute) else { return };
         let at = line_number(attribute.pound_token.span);
         let is_inner = matches!(attribute.style, AttrStyle::Inner(_));
@@ -130,7 +133,15 @@ fn line_number(span: Span) -> usize {
     span.start().line
 }
 
-/// The text of one line of a doc comment.
+/// The message of an attribute `error` with its line.
+fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
+    let Meta::List(list) = &attribute.meta else { return None };
+    let first = list.path.is_ident("error").then(|| list.tokens.clone().into_iter().next())??;
+    let text = syn::parse_str::<LitStr>(&first.to_string()).ok()?;
+    Some((line_number(attribute.pound_token.span), text.value()))
+}
+
+/// Returns the text of one line of a doc comment.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(meta) = &attribute.meta else { return None };
     let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &meta.value else { return None };

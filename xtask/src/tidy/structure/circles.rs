@@ -1,4 +1,4 @@
-//! Import circles of files. A module and its own children may import each other.
+//! Finds import cycles of files. A module and its own children may import each other.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,7 +7,7 @@ use super::{CrateModules, SourceModule};
 /// Imports of each file, by index.
 type ImportGraph = BTreeMap<usize, BTreeSet<usize>>;
 
-/// Reports the shortest circle of each group of files that import each other.
+/// Reports the shortest cycle of each group of files that import each other.
 pub(super) fn check(one: &CrateModules) -> Vec<String> {
     let graph = import_graph(one);
     let mut reported = BTreeSet::new();
@@ -20,7 +20,7 @@ pub(super) fn check(one: &CrateModules) -> Vec<String> {
         reported.extend(cycle_group(&graph, *start));
         let files: Vec<&str> = circle.iter().map(|at| one.modules[*at].file.as_str()).collect();
         findings.push(format!(
-            "crates/{}/src: the files {} import each other in a circle; move what both need below them",
+            "crates/{}/src: the files {} import each other in a cycle; move the shared code into a lower module",
             one.name,
             files.join(" -> ")
         ));
@@ -39,7 +39,7 @@ fn import_graph(one: &CrateModules) -> ImportGraph {
     one.modules.iter().enumerate().map(|(at, module)| (at, edges(module))).collect()
 }
 
-/// Returns the shortest way from a file back to itself.
+/// Returns the shortest path from a file back to itself.
 fn shortest_cycle(graph: &ImportGraph, start: usize) -> Option<Vec<usize>> {
     let mut queue = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
@@ -60,7 +60,7 @@ fn shortest_cycle(graph: &ImportGraph, start: usize) -> Option<Vec<usize>> {
 /// Returns the files that a file reaches and that reach it.
 fn cycle_group(graph: &ImportGraph, start: usize) -> BTreeSet<usize> {
     let reached = reachable_from(graph, start);
-    reached.iter().copied().filter(|other| self::reachable_from(graph, *other).contains(&start)).collect()
+    reached.iter().copied().filter(|other| reachable_from(graph, *other).contains(&start)).collect()
 }
 
 fn reachable_from(graph: &ImportGraph, start: usize) -> BTreeSet<usize> {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_a_circle_through_re_exports() {
+    fn finds_a_cycle_through_re_exports() {
         let files = [
             ("a.rs", "mod inner; pub use inner::A;"),
             ("a/inner.rs", "use crate::b::B; pub struct A;"),

@@ -1,4 +1,4 @@
-//! One source file as a module: its imports, re-exports, types and inherent methods.
+//! A source file as a module: its imports, re-exports, types and inherent methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
@@ -9,19 +9,19 @@ use syn::{Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemUse, Type, UseTree,
 use super::CrateModules;
 use crate::tidy::product::is_for_tests;
 
-/// A path as it is written, such as `super::Thing`.
+/// A path as written, for example `super::Thing`.
 pub(super) type ModulePath = Vec<String>;
 
-/// The parts of one file that the checks need.
+/// The parts of a file that the checks need.
 #[derive(Debug, Default)]
 pub(super) struct SourceModule {
-    /// The file, below `src/`.
+    /// The path of the file below `src/`.
     pub(super) file: String,
     /// The path from the root of the crate; empty for the root.
     pub(super) name: Vec<String>,
-    /// Paths of this crate that product code uses.
+    /// The paths in this crate that product code uses.
     pub(super) imports: Vec<ModulePath>,
-    /// Names that are exported from elsewhere.
+    /// Names that are re-exported.
     pub(super) exports: BTreeMap<String, ModulePath>,
     /// Names that are imported, with their paths.
     uses: BTreeMap<String, ModulePath>,
@@ -29,9 +29,9 @@ pub(super) struct SourceModule {
     types: BTreeSet<String>,
     /// Types that have inherent methods here.
     impls: BTreeSet<String>,
-    /// Modules that are declared for tests only.
+    /// Modules that are declared only for tests.
     tests: Vec<String>,
-    /// Inline modules around what is being read.
+    /// The number of inline modules around the present position.
     depth: usize,
 }
 
@@ -47,7 +47,7 @@ impl SourceModule {
         Ok(module)
     }
 
-    /// Returns the paths of the modules that this one declares for tests only.
+    /// Returns the paths of the modules that this one declares only for tests.
     pub(super) fn test_modules(&self) -> Vec<ModulePath> {
         self.tests.iter().map(|test| [self.name.as_slice(), slice::from_ref(test)].concat()).collect()
     }
@@ -61,7 +61,7 @@ impl SourceModule {
         self.impls.iter().map(|name| (name.as_str(), defined_in(name).unwrap_or(&self.file))).collect()
     }
 
-    /// Returns a path from the root of the crate for one that is written in this file.
+    /// Converts a path in this file to a path from the root of the crate.
     pub(super) fn absolute_path(&self, path: &[String], all: &CrateModules) -> ModulePath {
         let ups = path.iter().take_while(|part| *part == "super").count();
         let (base, rest) = match path.first().map(String::as_str) {
@@ -75,7 +75,7 @@ impl SourceModule {
             !["crate", "self", "super"].contains(&first.as_str())
                 && !all.has_module(&[self.name.as_slice(), slice::from_ref(first)].concat())
         });
-        // The name of another crate, or of something in this file.
+        // The name of another crate, or of an item in this file.
         if is_child { self.name.clone() } else { absolute }
     }
 
@@ -91,7 +91,7 @@ impl SourceModule {
         }
     }
 
-    /// Adds a name that stands for a path.
+    /// Adds a name for a path.
     fn add_name(&mut self, name: &syn::Ident, path: ModulePath, is_public: bool) {
         if is_public {
             self.exports.insert(name.to_string(), path.clone());
@@ -101,7 +101,7 @@ impl SourceModule {
     }
 
     fn add(&mut self, path: ModulePath) {
-        // In an inline module the first steps upwards stay in this file.
+        // In an inline module, the first `super` components stay in this file.
         let inside = path.iter().take(self.depth).filter(|part| *part == "super").count();
         if inside == 0 || path.get(self.depth).is_some_and(|part| part == "super") {
             self.imports.push(path.into_iter().skip(inside).collect());

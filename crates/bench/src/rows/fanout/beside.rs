@@ -1,7 +1,7 @@
-//! One interception while others are told a thousand events a second.
+//! One interception while other extensions receive a thousand events a second.
 //!
-//! Base: the same question in the same host after the same pause, while nothing else happens. An event and the
-//! question go out together, as they do when the model calls a tool.
+//! Base: the same question in the same host after the same pause, without events. An event and the question are sent
+//! together, as when the model calls a tool.
 
 use std::time::{Duration, Instant};
 
@@ -23,10 +23,10 @@ use crate::report::{LineGoal, Report, Unit};
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 16 };
 
-/// Questions of a block.
+/// The number of questions in a block.
 const TRIPS: usize = 20;
 
-/// Between two events.
+/// The pause between two events.
 const PAUSE: Duration = Duration::from_millis(1);
 
 const BESIDE: LineGoal = LineGoal { goal: 1.25, gate: 2.0 };
@@ -54,9 +54,11 @@ impl QueriedHost {
         let mut specs = watcher_specs(0)?;
         specs.push(extension_spec("guard", &ChildProgram::in_role(peers::LEAST)?));
         let host = runtime.block_on(Host::builder(watcher_host_config()).specs(specs).start());
-        ensure!(host.hooks().before_tool_execute.len() == 1, "the guard did not start");
+        ensure!(host.hooks().before_tool_execute.len() == 1, "the guard extension did not start");
         let event = event()?;
-        let AgentEvent::ToolCall { id, name, args } = event.clone() else { anyhow::bail!("no tool call") };
+        let AgentEvent::ToolCall { id, name, args } = event.clone() else {
+            anyhow::bail!("the event is not a tool call")
+        };
         Ok(Self { runtime, host, event, call: ToolCall { id, name, args } })
     }
 
@@ -73,7 +75,10 @@ impl QueriedHost {
                 }
                 for hook in &hooks.before_tool_execute {
                     let decision = hook.before_tool_execute(&cancel, &self.call).await;
-                    ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
+                    ensure!(
+                        decision == ToolDecision::Allow,
+                        "the extension did not allow the call: {decision:?}"
+                    );
                 }
                 times.push(start.elapsed().as_secs_f64());
             }

@@ -1,4 +1,4 @@
-//! The cost of each extension in a run, and that of its launcher.
+//! The cost of each extension and of its launcher in a run.
 
 use std::time::Instant;
 
@@ -19,7 +19,8 @@ use crate::method::{Comparison, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};
 
-/// Extensions of one run. What one of them costs is the difference to a run without, by this.
+/// The number of extensions in a run. The cost of an extension is the difference to a run without any, divided by this
+/// number.
 const EXTENSIONS: usize = 5;
 
 const EAGER: LineGoal = LineGoal { goal: 1e-3, gate: 2e-3 };
@@ -42,7 +43,7 @@ pub(super) fn measure(report: &mut Report, bench: &OneShotBench) -> Result<()> {
     Ok(())
 }
 
-/// The host alone, in this process: start to ready, and its orderly end.
+/// Measures the host alone, in this process: from start to ready, and its shutdown.
 fn measure_host_alone(report: &mut Report, bench: &OneShotBench) -> Result<()> {
     let program = ChildProgram::in_role(peers::GUARD)?;
     let specs: Vec<_> =
@@ -59,7 +60,7 @@ fn measure_host_alone(report: &mut Report, bench: &OneShotBench) -> Result<()> {
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a handful")]
+#[expect(clippy::cast_precision_loss, reason = "a small number")]
 fn cost_per_extension(found: Comparison) -> f64 {
     (found.candidate - found.base) / EXTENSIONS as f64
 }
@@ -74,12 +75,12 @@ fn time_start(runtime: &Runtime, specs: &[ExtensionSpec], launcher: Option<&Laun
         let host = Host::builder(config).specs(specs).start().await;
         let ready = host.hooks().before_tool_execute.len();
         host.shutdown().await;
-        ensure!(ready == expect, "{ready} of {expect} extensions came up");
+        ensure!(ready == expect, "{ready} of {expect} extensions started");
         Ok([start.elapsed().as_secs_f64()])
     })
 }
 
-/// Puts extensions into a home of haft: guards, or toolboxes that wait for their first use.
+/// Installs extensions in a home directory: eager guards or lazy toolboxes.
 fn install(bench: &OneShotBench, home: &str, waits: bool) -> Result<()> {
     for number in 0..EXTENSIONS {
         let role = if waits {
@@ -90,12 +91,15 @@ fn install(bench: &OneShotBench, home: &str, waits: bool) -> Result<()> {
         let ChildProgram { path, args } = ChildProgram::in_role(&role)?;
         let name = format!("{}-{number}", if waits { "box" } else { "guard" });
         let dir = bench.dir.path().join(home).join("sources").join(&name);
-        std::fs::create_dir_all(&dir).context("make an extension's directory")?;
+        std::fs::create_dir_all(&dir).context("create the directory of an extension")?;
         let mut manifest = json!({"name": name, "version": "1.0.0", "exec": path, "args": args, "language": "rust",
             "enabled": true});
         match waits {
             true => {
-                manifest.as_object_mut().context("a manifest")?.extend(peers::toolbox_activation(number));
+                manifest
+                    .as_object_mut()
+                    .context("the manifest is not an object")?
+                    .extend(peers::toolbox_activation(number));
             }
             false => manifest["intercept"] = json!([{"event": "tool_call", "role": "gate"}]),
         }

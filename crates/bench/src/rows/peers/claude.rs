@@ -1,4 +1,4 @@
-//! Claude Code. Its hook is a program that is started for each call, without a shell.
+//! Claude Code. Its hook is a program that runs for each call, without a shell.
 
 use anyhow::Result;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::{AgentHome, AgentInvocation, PeerAgent, words};
 pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "claude",
     tool: "Bash",
-    args: |command| json!({"command": command, "description": "Says its number"}),
+    args: |command| json!({"command": command, "description": "Prints its number"}),
     set_up,
 };
 

@@ -1,4 +1,4 @@
-//! Codex CLI. Its hook is a program that is started for each call.
+//! Codex CLI. Its hook is a program that runs for each call.
 
 use anyhow::Result;
 use serde_json::json;

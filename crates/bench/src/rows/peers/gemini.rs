@@ -1,4 +1,4 @@
-//! Gemini CLI. Its hook is a program that is started for each call.
+//! Gemini CLI. Its hook is a program that runs for each call.
 
 use anyhow::Result;
 use serde_json::json;
@@ -8,12 +8,12 @@ use super::{AgentHome, AgentInvocation, PeerAgent, words};
 pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "gemini",
     tool: "run_shell_command",
-    args: |command| json!({"command": command, "description": "Says its number"}),
+    args: |command| json!({"command": command, "description": "Prints its number"}),
     set_up,
 };
 
 fn set_up(home: &AgentHome) -> Result<AgentInvocation> {
-    // Without the last one it takes 50 commands that are alike for a loop.
+    // The last setting keeps Gemini CLI from treating 50 similar commands as a loop.
     let mut settings = json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
         "telemetry": {"enabled": false},

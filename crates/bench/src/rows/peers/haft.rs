@@ -1,4 +1,4 @@
-//! haft itself. Its hook is an extension: a process that lives as long as the run.
+//! haft itself. Its hook is an extension: a process that lives for the whole run.
 
 use anyhow::Result;
 use serde_json::json;

@@ -8,11 +8,11 @@ use super::{AgentHome, AgentInvocation, PeerAgent, words};
 pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "opencode",
     tool: "bash",
-    args: |command| json!({"command": command, "description": "Says its number"}),
+    args: |command| json!({"command": command, "description": "Prints its number"}),
     set_up,
 };
 
-/// Lets every call pass.
+/// A plugin that allows every call.
 const PLUGIN: &str = "export const Guard = async () => ({ \"tool.execute.before\": async () => {} });\n";
 
 fn set_up(home: &AgentHome) -> Result<AgentInvocation> {

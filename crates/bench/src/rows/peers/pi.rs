@@ -8,7 +8,7 @@ use super::{AgentHome, AgentInvocation, PeerAgent, words};
 pub(super) const AGENT: PeerAgent =
     PeerAgent { name: "pi", tool: "bash", args: |command| json!({ "command": command }), set_up };
 
-/// Lets every call pass.
+/// An extension that allows every call.
 const EXTENSION: &str = "export default (pi) => pi.on(\"tool_call\", async () => undefined);\n";
 
 fn set_up(home: &AgentHome) -> Result<AgentInvocation> {

@@ -1,4 +1,4 @@
-//! zot. Its hook is an extension: a process that lives as long as the run, and the same one as haft's.
+//! zot. Its hook is an extension: a process that lives for the whole run. It is the same extension as haft's.
 
 use anyhow::Result;
 use serde_json::json;

@@ -159,7 +159,7 @@ mod tests {
             let error = format!("{:#}", read_image(dir.path(), Path::new(name)).unwrap_err());
             error.replace(&dir.path().display().to_string(), "DIR")
         };
-        assert!(error_of("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));
+        assert!(error_of("text.png").starts_with("DIR/text.png cannot be shown: not a PNG"));
         assert_eq!(error_of("big.png"), "DIR/big.png is larger than 5 MiB; reduce its size first");
         assert!(error_of("gone.png").starts_with("cannot read DIR/gone.png: "));
         assert!(error_of(".").ends_with("is not a file"));

@@ -90,7 +90,7 @@ fn shell_result(
     })?;
     let (status, end) = match report.end {
         RunEnd::Exited(code) => (Some(code), None),
-        RunEnd::Signalled(signal) => (None, Some(format!("killed by signal {signal}"))),
+        RunEnd::Signaled(signal) => (None, Some(format!("killed by signal {signal}"))),
         RunEnd::TimedOut => (None, Some("killed: the command ran for more than a day".to_owned())),
         RunEnd::Cancelled => (None, Some("stopped".to_owned())),
         RunEnd::WantedTerminal => {

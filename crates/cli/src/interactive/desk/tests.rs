@@ -165,7 +165,7 @@ async fn writes_setting_and_returns_effective_value() {
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
-    assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
+    assert!(set("grant.x.net", "all").await.contains("cannot set `grant.x.net` here"));
     let Some(BackendReply::Settings(rows)) = world.ask(BackendRequest::Settings).await.pop() else {
         panic!("no settings")
     };

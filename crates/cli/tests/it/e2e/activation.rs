@@ -155,7 +155,7 @@ fn invalid_activation_is_reported_and_extension_starts() {
     let message = faults[0]["message"].as_str().unwrap();
     assert!(
         message.ends_with(
-            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts at once"
+            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts immediately"
         ),
         "{message}"
     );

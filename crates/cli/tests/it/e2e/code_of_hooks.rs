@@ -68,7 +68,7 @@ fn changed_gate_does_not_run_in_same_run() {
     let died = "exited with status 1";
     assert!(results[0].contains(died) && results[2].contains(died), "{results:?}");
     assert_eq!(ran.stderr.matches("crashed").count(), 2, "people read what it printed: {}", ran.stderr);
-    let told = "gate.py, which it runs, has changed since the run began";
+    let told = "gate.py changed since this run began";
     assert!(results[3].contains("Tool execution denied by hook") && results[3].contains(told), "{results:?}");
     assert!(!scene.world.project().join("ran").exists(), "the call was made");
     assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
@@ -96,10 +96,14 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
 
 #[test]
 fn user_hook_runs_no_files_of_untrusted_project() {
-    let lies = "hooks/gate.py lies in the project, which is not trusted";
+    let lies = "hooks/gate.py is in the project, which is not trusted";
     check_untrusted(&["python3", "hooks/gate.py"], "", lies);
     check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
-    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is wherever haft works");
+    check_untrusted(
+        &["python3", "gate.py"],
+        "dir = 'hooks'\n",
+        "its `dir`, hooks, is relative to the project",
+    );
 }
 
 #[test]

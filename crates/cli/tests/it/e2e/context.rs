@@ -71,8 +71,8 @@ fn model_loads_skill_and_its_files() {
     let results = said(&requests[4], "tool");
     assert!(results[0].contains("Count to three.") && results[0].contains("- notes/how.md"), "{results:?}");
     assert_eq!(results[1], "Slowly.");
-    assert!(results[2].contains("outside of the skill's directory"), "{results:?}");
-    assert!(results[3].contains("there is no skill \"nope\"; there are release"), "{results:?}");
+    assert!(results[2].contains("outside the skill's directory"), "{results:?}");
+    assert!(results[3].contains("no skill named \"nope\"; available skills: release"), "{results:?}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn offers_skill_tool_only_for_trusted_skills() {
     write(&scene.world.project(), &[(".agents/skills/release/SKILL.md", SKILL)]);
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);
-    assert!(ran.stderr.contains(".agents/skills; `haft trust` shows and allows it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".agents/skills; run `haft trust` to review and trust it"), "{}", ran.stderr);
     assert!(!offered(&scene.server.requests()[0]).contains(&"skill".to_owned()));
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
     assert!(offered(&scene.server.requests()[1]).contains(&"skill".to_owned()));
@@ -97,7 +97,7 @@ fn reports_templates_of_untrusted_project() {
     fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
     write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
-    let unused = "haft: not used, because the project is not trusted: .haft/prompts; `haft trust` shows and allows it\n";
+    let unused = "haft: not used, because the project is not trusted: .haft/prompts; run `haft trust` to review and trust it\n";
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     let told =
@@ -161,7 +161,7 @@ fn commands_of_extensions_precede_templates_and_skills() {
     assert!(ran.stderr.ends_with("did you mean /review?\n"), "{}", ran.stderr);
     let ran = scene.haft(&["-p", "/skill:nope"]);
     ran.expect(2);
-    assert_eq!(ran.stderr, "haft: /skill:nope: there is no skill \"nope\"; there are release\n");
+    assert_eq!(ran.stderr, "haft: /skill:nope: no skill named \"nope\"; available skills: release\n");
     let scene = scene.python("reviewer", COMMAND);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     ran.expect(0);

@@ -64,7 +64,7 @@ fn check_bystander(fault: &str, codes: &[&str]) {
     assert!(scene.world.project().join("touched").exists());
 }
 
-// The other faults are tested without the program; `crates/host/tests/it/misbehaviour.rs` lists the places.
+// The other faults are tested without the program; `crates/host/tests/it/misbehavior.rs` lists the places.
 
 #[test]
 fn reports_extension_that_prints_junk() {
@@ -74,7 +74,7 @@ fn reports_extension_that_prints_junk() {
 #[test]
 fn reports_extension_that_dies_in_call() {
     // On a busy machine, the host notices the end of its streams long before the end of the process.
-    let reasons = ["exited with status 3; the user has been told", "closed its output", "closed its input"];
+    let reasons = ["exited with status 3; the user was notified", "closed its output", "closed its input"];
     check_guard("exit-in-call", &["exited"], &reasons);
 }
 

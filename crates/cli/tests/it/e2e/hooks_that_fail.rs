@@ -103,7 +103,7 @@ fn check_loosened(said: &str, runs: bool) {
     assert!(ran.stderr.contains("gate"), "the failure is not reported: {}", ran.stderr);
 }
 
-// Failures without a delay are tested in the host: `only_the_user_lets_a_timeout_pass`.
+// Failures that are no delay are tested with the host alone: `timeout_passes_only_by_user_setting`.
 #[test]
 fn user_setting_allows_calls_on_timeout() {
     // Each case waits for the deadline of its own gate.

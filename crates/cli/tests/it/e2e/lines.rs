@@ -28,11 +28,11 @@ fn ends_with(pty: &Pty, code: u32) {
 fn conversation_with_list_and_command() {
     let scene = Scene::new(vec![Scenario::text("Hello from the model."), Scenario::text("And again.")]);
     let pty = dumb(&scene, &[]);
-    pty.wait_for("type a prompt and enter");
+    pty.wait_for("type a prompt and press enter");
     pty.send("say hello\n");
     pty.wait_for("assistant: Hello from the model.\nready");
     pty.send("/model\n");
-    pty.wait_for("a number picks");
+    pty.wait_for("a number selects a row");
     pty.send(":close\n");
     pty.wait_for("closed");
     pty.send("once \\\nmore\n");
@@ -71,7 +71,7 @@ fn allows_and_denies_calls() {
     };
     answer("y", "allowed");
     pty.wait_for("\"command\": \"echo two >two\"");
-    answer("n", "not allowed");
+    answer("n", "denied");
     pty.wait_for("Both tried.\nready");
     assert!(scene.world.project().join("one").exists() && !scene.world.project().join("two").exists());
     pty.send("\x04");
@@ -86,7 +86,7 @@ fn first_interrupt_stops_run_and_second_quits() {
     pty.send("\x03");
     pty.wait_for("ready");
     pty.send("\x03");
-    pty.wait_for("ctrl+c again quits");
+    pty.wait_for("ctrl+c again to quit");
     pty.send("\x03");
     ends_with(&pty, 0);
 }

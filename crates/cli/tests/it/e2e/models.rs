@@ -49,7 +49,7 @@ fn custom_server_uses_configured_headers_levels_and_prices() {
     assert_eq!(sent.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     let missing = run(&world, &["-p", "--model", "lab/small", "hi"], &[("LAB_KEY", KEY)]);
     missing.expect(6);
-    assert!(missing.stderr.contains("the variable LAB_TEAM is not set"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("the environment variable LAB_TEAM is not set"), "{}", missing.stderr);
 }
 
 #[test]

@@ -200,5 +200,5 @@ fn log_names_model() {
     let scene = Scene::new(vec![Scenario::text("Hi.")]);
     scene.haft(&["-p", "hi"]).expect(0);
     let log = scene.logs();
-    assert!(log.contains("using openai-chat/m, as asked for"), "{log}");
+    assert!(log.contains("using openai-chat/m, as requested"), "{log}");
 }

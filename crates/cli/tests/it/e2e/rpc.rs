@@ -239,7 +239,7 @@ fn failed_start_prints_reason_and_has_exit_code() {
     }
     for (flags, code, expect) in [
         (&["--tools", "fly"][..], 2, "unknown tool \"fly\""),
-        (&["-e", "./gone"], 3, "there is no directory"),
+        (&["-e", "./gone"], 3, "no such directory"),
         (&["-c"], 11, "has no sessions yet"),
         (&["--session", "0a"], 11, "no session has an id that begins with"),
     ] {

@@ -150,7 +150,7 @@ fn denies_without_person() {
         let scene = Scene::scripted(&runs("touch ran"));
         let ran = run(&scene, client, &["go"]);
         ran.expect(0);
-        assert_eq!(ran.stdout, "I try.\nbash said: the user did not allow it\n", "{client:?}");
+        assert_eq!(ran.stdout, "I try.\nbash said: the user denied the call\n", "{client:?}");
         contains(&ran.stderr, &["? Run bash?", "touch ran"]);
         assert!(!scene.world.project().join("ran").exists(), "{client:?}");
     }
@@ -173,7 +173,7 @@ fn person_refuses_call() {
         let scene = Scene::scripted(&runs("touch ran"));
         let (code, seen) = run_on_terminal(&scene, client, "go", &[("? Run bash?", "no\n")]);
         assert_eq!(code, 0, "{seen}");
-        contains(&seen, &["bash said: the user did not allow it\n"]);
+        contains(&seen, &["bash said: the user denied the call\n"]);
         assert!(!scene.world.project().join("ran").exists(), "{seen}");
     }
 }

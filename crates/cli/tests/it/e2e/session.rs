@@ -195,7 +195,7 @@ fn reports_repair_if_run_cannot_start() {
         tear(&scene);
         let ran = scene.world.haft(&[args, &["--provider", "anthropic"]].concat());
         assert!(ran.code == 6 && ran.stderr.contains("ANTHROPIC_API_KEY"), "{ran:?}");
-        assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{ran:?}");
+        assert!(ran.stderr.contains("the last line was incomplete; its 13 bytes were moved to "), "{ran:?}");
         assert_eq!(ran.stdout.contains(r#"{"type":"session_repaired","#), args[0] == "--json", "{ran:?}");
     }
 }
@@ -218,7 +218,11 @@ fn reports_repair() {
     tear(&scene);
     let ran = scene.haft(&["-p", "-c", "second"]);
     ran.expect(0);
-    assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the last line was incomplete; its 13 bytes were moved to "),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     assert_eq!(prompts(&scene, 1), ["first", "second"]);
 }

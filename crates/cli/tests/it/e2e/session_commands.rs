@@ -98,7 +98,7 @@ fn shows_interventions() {
     let shown = session(&scene, &["show", &id]).stdout;
     assert!(shown.contains("\n! bash: result changed by vault, other\n"), "{shown}");
     assert!(
-        shown.contains("\n! not shown because of censor\n") && terminal_actions(shown.as_bytes()).is_empty(),
+        shown.contains("\n! message hidden by censor\n") && terminal_actions(shown.as_bytes()).is_empty(),
         "{shown}"
     );
     let json: Value = serde_json::from_str(&session(&scene, &["show", &id, "--json"]).stdout).unwrap();

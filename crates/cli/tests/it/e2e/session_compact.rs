@@ -140,7 +140,7 @@ fn reports_session_without_content() {
         ran.expect(code);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(why), "{ran:?}");
     };
-    failed(&["last"], 2, "haft: there is nothing to sum up yet; go on with the conversation\n");
+    failed(&["last"], 2, "haft: nothing to compact: the conversation is too short; try again later\n");
     failed(&["zzz"], 11, "no session has an id that begins with");
     let ended = scene.world.haft(&["session", "compact", "last", "--provider", "anthropic"]);
     assert!(ended.code == 6 && ended.stderr.contains("ANTHROPIC_API_KEY"), "{ended:?}");
@@ -154,7 +154,7 @@ fn failing_provider_changes_nothing() {
     let before = shown(&scene)["leaf"].clone();
     let ran = compact(&scene, &["last"]);
     ran.expect(5);
-    assert!(ran.stderr.contains("haft: the model did not sum up the conversation: "), "{ran:?}");
+    assert!(ran.stderr.contains("haft: the model could not summarize the conversation: "), "{ran:?}");
     let ran = compact(&scene, &["last"]);
     ran.expect(5);
     assert!(ran.stderr.contains("the model's summary is empty"), "{ran:?}");

@@ -72,7 +72,7 @@ fn check_refused(world: &World, args: &[&str], expect: &str) {
 fn reports_failed_exports_and_imports() {
     let (world, id) = imported();
     fs::write(world.project().join("x.txt"), "hello\n").unwrap();
-    check_refused(&world, &["session", "import", "x.txt"], "the file is no session of haft, pi or zot");
+    check_refused(&world, &["session", "import", "x.txt"], "the file is not a session of haft, pi or zot");
     check_refused(&world, &["session", "import", "gone.jsonl"], "cannot read gone.jsonl");
     check_refused(
         &world,

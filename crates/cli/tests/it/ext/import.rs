@@ -35,7 +35,7 @@ fn shows_hooks_and_writes_nothing_without_consent() {
       sets: MY_TOKEN
       hook points: before_tool, approve_tool
       tools: PicoClaw's names (exec for bash)
-    ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: none, so it runs WITHOUT A SANDBOX, with all your rights
     hook: watch
       runs: ./watch
       hook points: events
@@ -88,7 +88,8 @@ fn writes_hooks_once() {
     "#);
     let again = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
     assert_eq!(again.code, 8, "{again:?}");
-    let taken = "home/config.toml has hooks of these names already: gate, off, watch; rename or remove them";
+    let taken =
+        "home/config.toml already has hooks with these names: gate, off, watch; rename or remove them";
     assert!(again.stderr.contains(taken), "{again:?}");
     let shown = world.haft(&["config", "show", "--origin"]).stdout;
     let hooks: Vec<_> = shown.lines().filter(|line| line.starts_with("hooks.processes.gate")).collect();
@@ -118,7 +119,7 @@ fn marks_gate_relaxations() {
       runs: gate
       hook points: before_tool
       tools: PicoClaw's names (exec for bash)
-    ! sandbox: none, so it runs NOT SANDBOXED, with all your rights
+    ! sandbox: none, so it runs WITHOUT A SANDBOX, with all your rights
     ! on_timeout = "allow": a call runs if the hook does not decide in time
     not enabled: off
     ! off: vouches = ["*"]: its results for these tools need no approval
@@ -139,7 +140,7 @@ fn invalid_import_changes_nothing() {
     let world = world();
     let before = config(&world);
     for (text, told) in [
-        ("{}", "config.json has a mistake: it has no object `hooks`"),
+        ("{}", "config.json is not valid: the object `hooks` is missing"),
         (r#"{"hooks": {}}"#, "contains no process hooks"),
         (
             r#"{"hooks": {"processes": {"g": {"enabled": true, "command": ["g"], "intercept": ["before_turn"]}}}}"#,

@@ -122,13 +122,13 @@ fn reports_changes_with_next_step() {
     insta::assert_snapshot!(all, @r#"
     code 8
     --- stdout
-    hello: CHANGED since approval: its code in store/SHORT… is not what was approved; `haft ext update hello` fetches it again, shows the changes and asks
+    hello: CHANGED since approval: its code in store/SHORT… differs from the approved code; `haft ext update hello` fetches it again, shows the changes and asks
     --- stderr
     haft: 1 of 1 extensions differ from their approval and do not run
 
     code 8
     --- stdout
-    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… is not what was approved"],"beside":[],"next":"haft ext update hello"}
+    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… differs from the approved code"],"beside":[],"next":"haft ext update hello"}
     --- stderr
     haft: 1 of 1 extensions differ from their approval and do not run
 
@@ -138,9 +138,9 @@ fn reports_changes_with_next_step() {
       from: the directory ROOT/project/src/hello
       runs: ./run
       files: 2, 98 bytes, digest sha256:DIGEST
-    ! sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it can read and change all your files, use the network and start programs
+    ! sandbox: none. The manifest requests no permissions, so the extension runs WITHOUT A SANDBOX, with all your rights: it can read and change all your files, use the network and start programs
       approved before: at TIME
-      files, since then: run (changed)
+      files changed since: run (changed)
     --- stderr
     nothing was changed: hello was not approved
     hello: cannot ask for confirmation without a terminal; review the output above, then run again with --yes
@@ -221,7 +221,7 @@ fn rollback_reports_skipped_versions() {
     code 0
     --- stdout
     current version of hello: SHORT from the directory ROOT/project/src/hello, approved at TIME
-    skipped SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… is not what was approved
+    skipped SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… differs from the approved code
     previous version: SHORT from the directory ROOT/project/src/hello, approved at TIME
     --- stderr
     rolled back hello to the previous version; `haft ext rollback hello` undoes this
@@ -230,10 +230,7 @@ fn rollback_reports_skipped_versions() {
     assert!(code.contains("exit 1"), "{code}");
     tamper(&world, Some(0));
     let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
-    assert!(
-        ended.code == 8 && ended.stderr.contains("no older version of hello can be gone back to"),
-        "{ended:?}"
-    );
+    assert!(ended.code == 8 && ended.stderr.contains("cannot roll back hello"), "{ended:?}");
 }
 
 /// A pin mismatch is permanent, so the next run does not start the extension again.
@@ -247,9 +244,12 @@ fn reports_no_restart_after_pin_mismatch() {
     super::run(&world);
     let (line, below) = super::listed(&world);
     assert!(line.contains(" changed "), "{line}");
-    assert!(below.contains("is not what was approved; `haft ext update hello` fetches it again"), "{below}");
+    assert!(
+        below.contains("differs from the approved code; `haft ext update hello` fetches it again"),
+        "{below}"
+    );
     assert!(!below.contains("starts it again"), "{below}");
-    // A repaired problem is no longer reported, whether or not the extension ran since.
+    // What was put right is not told any more, whether or not it has run since.
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (line, below) = super::listed(&world);
     assert!(line.contains(" enabled ") && below.is_empty(), "{line}\n{below}");
@@ -333,10 +333,10 @@ fn suggests_name_in_correct_case() {
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     world.extension("other", r#"{"name":"HELLO","exec":"/bin/sh"}"#);
     let ended = world.haft(&["ext", "install", "-y", "other"]);
-    assert!(ended.code == 8 && ended.stderr.contains("extension HELLO is there already in"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stderr.contains("extension HELLO already exists in"), "{ended:?}");
     world.haft(&["ext", "remove", "-y", "hello"]);
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     let ended = world.haft(&["ext", "install", "-y", "other"]);
-    insta::assert_snapshot!(ended.stderr, @"haft: extension hello is installed already, from the directory ROOT/project/src/hello, and HELLO is the same name in other letters; `haft ext remove hello` first, if this one is to take its place");
+    insta::assert_snapshot!(ended.stderr, @"haft: extension hello is already installed from the directory ROOT/project/src/hello, and HELLO differs only in case; to replace it, run `haft ext remove hello` first");
 }

@@ -25,9 +25,9 @@ fn rollback_shows_permissions_of_older_version() {
     };
     approve(&world, "1", "");
     approve(&world, "2", r#","permissions":{"env":["CITY"]}"#);
-    may("UNCONFINED, with all your rights");
+    may("WITHOUT A SANDBOX, with all your rights");
     approve(&world, "3", r#","permissions":{}"#);
-    may("may do MORE than the other version: env: gets from your environment CITY");
+    may("has MORE rights than the other version: env: reads the environment variable CITY");
     approve(&world, "4", "");
     may("");
 }
@@ -77,7 +77,7 @@ fn asks_about_same_code_from_other_source() {
     #[cfg(unix)]
     std::fs::set_permissions(mirror.join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
-    let before = "! it came from somewhere else before: the directory ROOT/project/src/hello";
+    let before = "! previous source: the directory ROOT/project/src/hello";
     let ended = world.haft(&["ext", "install", "mirror"]);
     assert!(ended.code == 8 && ended.stdout.contains(before), "{ended:?}");
     assert!(world.haft(&["ext", "lock"]).stdout.contains("from: the directory ROOT/project/src/hello\n"));

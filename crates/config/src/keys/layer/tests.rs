@@ -1,4 +1,4 @@
-//! Layers over each other.
+//! Tests of merging layers.
 
 use std::num::NonZeroU32;
 
@@ -36,7 +36,7 @@ fn check(layers: &[ConfigLayer], expect: [&str; 3]) {
     check_apart(layers.to_vec(), expect);
 }
 
-/// As [`check`], where `lab` and `dn` are providers.
+/// Same as [`check`], with `lab` and `dn` as known providers.
 #[track_caller]
 fn check_apart(mut layers: Vec<ConfigLayer>, expect: [&str; 3]) {
     let got = Settings::merge(&mut layers, &|model, beside| {
@@ -52,7 +52,7 @@ fn merge(layer: ConfigLayer) -> Settings {
 }
 
 #[test]
-fn the_stronger_layer_wins_and_says_where_it_stands() {
+fn stronger_layer_wins_with_its_origin() {
     let flags = layer(LayerSource::Flags, None, Some("f"), None);
     let env = layer(LayerSource::Env, Some("openai"), Some("e"), None);
     let file = layer(in_file(), Some("openai"), None, Some("http://c"));
@@ -61,7 +61,7 @@ fn the_stronger_layer_wins_and_says_where_it_stands() {
 }
 
 #[test]
-fn another_providers_model_and_address_are_left_out() {
+fn drops_model_and_address_of_another_provider() {
     let flags = layer(LayerSource::Flags, Some("openai"), None, None);
     let file = layer(in_file(), Some("anthropic"), Some("claude"), Some("http://proxy"));
     check(&[flags.clone(), file], ["openai (--provider)", "-", "-"]);
@@ -70,7 +70,7 @@ fn another_providers_model_and_address_are_left_out() {
 }
 
 #[test]
-fn the_rest_has_defaults() {
+fn unset_keys_have_defaults() {
     let got =
         merge(ConfigLayer::from_env(|name| (name == "HAFT_THINKING").then(|| "low".to_owned())).unwrap());
     assert_eq!(
@@ -81,7 +81,7 @@ fn the_rest_has_defaults() {
 }
 
 #[test]
-fn the_environment_is_read_and_checked() {
+fn reads_and_validates_environment() {
     let with = |name: &'static str, value: &'static str| {
         ConfigLayer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
     };
@@ -90,7 +90,7 @@ fn the_environment_is_read_and_checked() {
     assert_eq!(with("HAFT_FALLBACK", "a/b, ,").unwrap().values.fallback.unwrap(), ["a/b"]);
     assert_eq!(with("HAFT_MODEL", "").unwrap(), ConfigLayer::empty(LayerSource::Env));
     let error = with("HAFT_MAX_STEPS", "0").unwrap_err().to_string();
-    assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
+    assert_eq!(error, r#"HAFT_MAX_STEPS="0" is not valid: expected a whole number of at least 1"#);
     assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(ThinkingLevel::XHigh));
     let former = merge(with("HAFT_REASONING", "low").unwrap()).thinking;
     assert_eq!(
@@ -105,7 +105,7 @@ fn the_environment_is_read_and_checked() {
 }
 
 #[test]
-fn every_level_is_read_alike_by_flag_and_file() {
+fn every_thinking_level_is_read_under_both_names() {
     for (name, level) in ThinkingLevel::NAMES.into_iter().zip(ThinkingLevel::ALL.iter().copied()) {
         for key in ["thinking", "reasoning"] {
             let text = format!("\n{key} = '{name}'");
@@ -118,7 +118,7 @@ fn every_level_is_read_alike_by_flag_and_file() {
 }
 
 #[test]
-fn a_models_own_provider_beats_a_weaker_ones_and_its_address() {
+fn provider_in_model_name_overrides_weaker_provider_and_address() {
     let file = || layer(in_file(), Some("lab"), Some("big"), Some("http://lab"));
     let flags = |model| layer(LayerSource::Flags, None, Some(model), None);
     check_apart(vec![flags("dn/x"), file()], ["dn (--model)", "x (--model)", "-"]);
@@ -139,7 +139,7 @@ fn a_models_own_provider_beats_a_weaker_ones_and_its_address() {
 }
 
 #[test]
-fn beside_a_provider_only_its_own_name_is_taken_off() {
+fn strips_only_the_given_provider_from_model_name() {
     let beside = |provider, model, url| layer(LayerSource::Flags, Some(provider), Some(model), Some(url));
     check_apart(
         vec![beside("lab", "lab/tiny", "u")],

@@ -1,4 +1,4 @@
-//! Going through the files of a project that would run or be obeyed.
+//! The walk over the files of a project that haft would run or follow.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -13,31 +13,31 @@ use super::super::{ProjectDigest, digest_of};
 use super::{MAX_BYTES, MAX_FILES, SnapshotError};
 use crate::hooks::{NamedFile, ProcessHook};
 
-/// The most directories that lie in each other.
+/// The maximum nesting of directories.
 const MAX_DEPTH: usize = 64;
 
-/// Down to here haft itself looks for what to run or obey (`.haft/extensions/NAME`), so that links to directories are
-/// followed wherever they lead.
+/// The depth to which haft itself looks for files to run or follow (`.haft/extensions/NAME`). Links to directories are
+/// followed down to this depth, even out of the project.
 const OWN_DEPTH: usize = 2;
 
-/// Bytes read at once.
+/// The size of one read, in bytes.
 const PIECE: usize = 64 * 1024;
 
 /// The file that makes a directory an extension.
 const MANIFEST: &str = "extension.json";
 
-/// The longest manifest that is looked into, in bytes. The host reads none that is longer.
+/// The maximum size of a manifest, in bytes. The host does not read longer ones.
 const MAX_MANIFEST: u64 = 1024 * 1024;
 
 /// The state of a walk through a project.
 pub(super) struct ProjectWalk<'a> {
     project: &'a Path,
-    /// Directories that are the user's own, canonical.
+    /// Canonical paths of the user's own directories.
     users: Vec<PathBuf>,
-    /// Directories that were gone through, canonical, and how deep: links may lead in circles.
+    /// Visited directories as canonical paths, with their depth, because links may form cycles.
     visited: HashMap<PathBuf, usize>,
     files: BTreeMap<String, ProjectDigest>,
-    /// The directories of manifests that were seen, and what they are called.
+    /// The directories with manifests found so far, and their names.
     manifests: Vec<(PathBuf, String)>,
     room: u64,
     most: usize,
@@ -60,9 +60,9 @@ impl<'a> ProjectWalk<'a> {
         self.files
     }
 
-    /// Adds a file or a directory and all below it; nothing where there is none.
+    /// Adds a file, or a directory and everything below it. Does nothing if the path does not exist.
     pub(super) fn add(&mut self, path: &Path, name: &str) -> Result<(), SnapshotError> {
-        // A name of several parts may lead through a link, too: `.agents` itself.
+        // A component of a longer name may also be a link, for example `.agents` itself.
         match fs::symlink_metadata(path) {
             Ok(metadata) => self.add_entry(path, name, &metadata, 0),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -71,21 +71,22 @@ impl<'a> ProjectWalk<'a> {
         }
     }
 
-    /// Adds the files that the manifests seen so far have started, wherever in the project they lie: what is run is what
-    /// was looked at.
+    /// Adds the programs that the manifests found so far would start, wherever in the project they are, so that only
+    /// checked files run.
     pub(super) fn add_programs(&mut self) -> Result<(), SnapshotError> {
         for (dir, name) in std::mem::take(&mut self.manifests) {
             for word in named_by_manifest(&dir) {
                 let path = dir.join(&word);
                 if path.is_file() && (Path::new(&word).is_relative() || self.is_projects(&path)) {
-                    self.add(&path, &format!("{name} runs {}", self::escaped_name(word.as_ref())))?;
+                    self.add(&path, &format!("{name} runs {}", escaped_name(word.as_ref())))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Adds the files that a hook of the project names, wherever in the project they lie: see [`ProcessHook::code`].
+    /// Adds the files that a hook of the project names, wherever in the project they are; see
+    /// [`ProcessHook::code_files`].
     pub(super) fn add_hook(&mut self, hook: &ProcessHook) -> Result<(), SnapshotError> {
         let named = hook.code_files(self.project).into_iter();
         let named: Vec<_> = named
@@ -118,7 +119,7 @@ impl<'a> ProjectWalk<'a> {
             hasher.update(b"link");
             hasher.update((target.len() as u64).to_le_bytes());
             hasher.update(target);
-            // A link that leads nowhere is what it says.
+            // A dangling link counts with its target path.
             fs::metadata(path).ok()
         } else {
             Some(metadata.clone())
@@ -128,7 +129,7 @@ impl<'a> ProjectWalk<'a> {
             Some(metadata) if metadata.is_dir() && (depth <= OWN_DEPTH || self.is_projects(path)) => {
                 self.add_directory(path, name, depth)?;
             }
-            // Pipes and devices are never opened, and what else is outside counts by its name.
+            // Pipes and devices are never opened. Other directories outside the project count only by name.
             Some(_) => hasher.update(b"other"),
             None => {}
         }
@@ -145,7 +146,7 @@ impl<'a> ProjectWalk<'a> {
 
     fn add_directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
         let real = path.canonicalize().map_err(|source| read_error(path, source))?;
-        // Where haft looks for itself, more links are followed than further down.
+        // In haft's own search depth, more links are followed than further down.
         let known = |before: &usize| *before <= depth || depth > OWN_DEPTH;
         if self.users.contains(&real) || self.visited.get(&real).is_some_and(known) {
             return Ok(());
@@ -161,7 +162,7 @@ impl<'a> ProjectWalk<'a> {
             }
             entries.push(entry.map_err(|source| read_error(path, source))?.file_name());
         }
-        // The order decides by which name a directory goes that several lead to.
+        // Sorted, because the first of several names of a directory is used.
         entries.sort();
         if entries.iter().any(|entry| entry == MANIFEST) {
             self.manifests.push((path.to_owned(), name_so_far.to_owned()));
@@ -203,16 +204,16 @@ fn read_error(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Read { path: path.into(), source }
 }
 
-/// The paths that the manifest in a directory names in `exec` and `args`, as it writes them: what has a `/` in it. A name
-/// without one is that of a program of the system's, or of a file beside the manifest.
+/// Returns the paths that the manifest in a directory names in `exec` and `args`, as written: words that contain a `/`.
+/// Other words name a program of the system or a file beside the manifest.
 ///
-/// One that cannot be read names nothing, and starts nothing either.
+/// A manifest that cannot be read names no paths, and cannot be started either.
 fn named_by_manifest(dir: &Path) -> Vec<String> {
     let text = crate::read::text(&dir.join(MANIFEST), MAX_MANIFEST).unwrap_or_default();
     let Ok(Value::Object(fields)) = serde_json::from_str(text.trim_start_matches('\u{feff}')) else {
         return Vec::new();
     };
-    // The host reads keys whatever their case, and refuses one that is there twice.
+    // The host ignores the case of keys, and rejects duplicate keys.
     let of =
         |key: &str| fields.iter().find(|(other, _)| other.eq_ignore_ascii_case(key)).map(|(_, value)| value);
     let args = of("args").and_then(Value::as_array).into_iter().flatten();
@@ -220,13 +221,13 @@ fn named_by_manifest(dir: &Path) -> Vec<String> {
     words.filter(|word| word.contains(std::path::is_separator)).map(str::to_owned).collect()
 }
 
-/// A name as text: two names are never one text, whatever bytes they are made of.
+/// Returns a name as text. Different names always have different texts, whatever bytes they contain.
 pub(super) fn escaped_name(name: &OsStr) -> String {
     let plain = name.to_str().filter(|name| !name.contains(|c: char| c == '\\' || c.is_control()));
     plain.map_or_else(|| name.as_encoded_bytes().escape_ascii().to_string(), str::to_owned)
 }
 
-/// Of the mode, only this is the same wherever a repository is checked out.
+/// Only this part of the mode is the same in every checkout of a repository.
 #[cfg(unix)]
 fn is_executable(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
@@ -242,7 +243,7 @@ fn is_executable(_: &Metadata) -> bool {
 mod tests {
     use super::*;
 
-    /// The result of a walk through a project of five files in two directories, that may go through `most` of each.
+    /// Walks a project of five files in two directories with limits of `most`. Returns the number of files.
     fn walk(most: usize) -> Result<usize, SnapshotError> {
         let project = tempfile::tempdir().unwrap();
         fs::create_dir_all(project.path().join("a/b")).unwrap();
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_files_cannot_be_trusted() {
+    fn rejects_project_with_too_many_files() {
         assert_eq!(ProjectWalk::new(Path::new("/"), Vec::new()).most, MAX_FILES);
         assert_eq!(walk(5).unwrap(), 5);
         for most in 0..5 {
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_directory_is_not_read_to_its_end() {
+    fn stops_reading_a_long_directory_at_the_limit() {
         let project = tempfile::tempdir().unwrap();
         (0..4).for_each(|n| drop(File::create(project.path().join(n.to_string())).unwrap()));
         let mut walk = ProjectWalk { most: 2, ..ProjectWalk::new(project.path(), Vec::new()) };

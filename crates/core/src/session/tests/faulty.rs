@@ -1,4 +1,4 @@
-//! Every call of the system fails once, and once and for all.
+//! Tests in which each system call fails once, or permanently.
 
 mod moving;
 mod unreadable;
@@ -16,40 +16,40 @@ use crate::session::disk::{Disk, DiskFile, FileStatus, RealDisk};
 use crate::session::entry::*;
 use crate::session::{Durability, EntryId, RecoveredSession, Session, SessionError, SessionRepair, recover};
 
-/// What happens instead of a call.
+/// The effect of a failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// No space.
+    /// The disk is full.
     Full,
-    /// A broken disk.
+    /// The disk is broken.
     Broken,
-    /// Half of it is written.
+    /// Only half of the data is written.
     Short,
-    /// Half of it is written, and cannot be cut off again.
+    /// Only half of the data is written, and it cannot be cut off.
     Ragged,
-    /// Everything fails from here on.
+    /// All calls fail from here on.
     ForEver,
-    /// A sync succeeds, but only when it may.
+    /// The sync succeeds, but only after the test allows it.
     Late,
 }
 
-/// The real file system, but for the call of one kind and number.
+/// The real file system, except for the call of one kind and number.
 struct Faulty {
     calls: AtomicUsize,
     at: usize,
     fault: Fault,
     what: What,
-    /// Nothing can be made any more once a call has failed.
+    /// True if no file can be created after a call has failed.
     full: bool,
-    /// Says that the sync is about to end, and waits until it may.
+    /// Reports that a sync is about to end, and waits for permission.
     hold: Option<(Sender<()>, Mutex<Receiver<()>>)>,
-    /// What a loss of power leaves of each file.
+    /// The content of each file that survives a power failure.
     durable: Mutex<HashMap<Identity, Vec<u8>>>,
 }
 
 type Identity = Option<(u64, u64)>;
 
-/// Which calls are counted.
+/// The kind of calls that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Write,
@@ -73,7 +73,7 @@ impl Faulty {
         }
     }
 
-    /// Whether this call fails.
+    /// Returns the fault if this call fails.
     fn fails(&self, what: What) -> Option<Fault> {
         if self.full && what == What::Create && self.calls.load(Ordering::Relaxed) > self.at {
             return Some(Fault::Full);
@@ -101,7 +101,7 @@ struct FaultyDisk(Arc<Faulty>);
 struct FaultyFile {
     file: Arc<dyn DiskFile>,
     faulty: Arc<Faulty>,
-    /// Up to here everything is on the disk, or was lost by a sync that failed and is reported no more.
+    /// The offset up to which data is on disk or was lost by a failed sync that is not reported again.
     clean: Mutex<usize>,
 }
 
@@ -110,7 +110,7 @@ impl FaultyFile {
         Arc::new(Self { file, faulty: Arc::clone(faulty), clean: Mutex::default() })
     }
 
-    /// What was written since the last sync is clean from here on: on the disk, or lost.
+    /// Marks everything since the last sync as clean: on disk or lost.
     fn cleaned(&self, kept: bool) -> io::Result<()> {
         let seen = self.file.file_status()?;
         let length = usize::try_from(seen.length).unwrap();
@@ -214,18 +214,18 @@ impl DiskFile for FaultyFile {
     }
 }
 
-/// The number of entries a run writes.
+/// The number of entries that a run writes.
 const ENTRIES: usize = 8;
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
-    /// Entries that were acknowledged, in order.
+    /// The acknowledged entries, in order.
     acknowledged: Vec<EntryId>,
     errors: Vec<SessionError>,
     repairs: Vec<SessionRepair>,
-    /// The session's file at the end.
+    /// The content of the session's file at the end.
     recovered: RecoveredSession,
-    /// It could be opened again without any repair.
+    /// The number of counted calls; the file could be opened again without a repair.
     calls: usize,
 }
 
@@ -251,8 +251,8 @@ fn run(what: What, fault: Fault, at: usize) -> Ran {
     Ran { acknowledged, errors, repairs, recovered, calls: faulty.calls.load(Ordering::Relaxed) }
 }
 
-/// Everything that was acknowledged is there, each entry behind one that is there, and the file needs no repair but
-/// those that are expected.
+/// Checks that every acknowledged entry exists and follows an existing entry, and that only expected repairs are
+/// needed.
 #[track_caller]
 fn check(ran: &Ran, what: &str) {
     let there: Vec<EntryId> = ran.recovered.entries.iter().map(|entry| entry.id).collect();
@@ -267,7 +267,7 @@ fn check(ran: &Ran, what: &str) {
 }
 
 #[test]
-fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
+fn failed_write_is_not_acknowledged_and_next_one_can_succeed() {
     for fault in [Fault::Full, Fault::Broken, Fault::Short, Fault::Ragged] {
         for at in 0..ENTRIES {
             let (ran, what) = (run(What::Write, fault, at), format!("{fault:?} at {at}"));
@@ -280,7 +280,7 @@ fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
             );
             assert!(matches!(ran.errors[0], SessionError::Io { .. }), "{what}");
             assert_eq!(ran.repairs, [], "{what}");
-            // Half a line that could not be cut off is a line of its own, and no entry.
+            // Half a line that could not be cut off becomes a separate, invalid line.
             let bad = usize::from(fault == Fault::Ragged && at > 0);
             assert_eq!(
                 (ran.recovered.entries.len(), ran.recovered.repairs.len()),
@@ -292,7 +292,7 @@ fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
 }
 
 #[test]
-fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
+fn full_disk_loses_no_acknowledged_entry() {
     for at in 0..ENTRIES {
         let (ran, what) = (run(What::Write, Fault::ForEver, at), format!("at {at}"));
         check(&ran, &what);
@@ -301,7 +301,7 @@ fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
+fn session_moves_to_another_file_after_a_failed_sync() {
     let calls = run(What::Sync, Fault::Broken, usize::MAX).calls;
     assert!(calls > 4, "{calls}");
     for at in 0..calls {
@@ -314,7 +314,7 @@ fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
 }
 
 #[test]
-fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
+fn acknowledges_no_durable_entry_when_syncs_keep_failing() {
     for at in 0..4 {
         let ran = run(What::Sync, Fault::ForEver, at);
         check(&ran, &format!("at {at}"));
@@ -324,15 +324,15 @@ fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made_is_tried_again() {
+fn retries_creating_the_file() {
     let ran = run(What::Create, Fault::Full, 0);
     check(&ran, "create");
     assert_eq!((ran.errors.len(), ran.acknowledged.len()), (1, ENTRIES - 1));
 }
 
-/// The system reports a page that it lost once: the next sync of the same file says that all is well.
+/// The system reports a lost page only once: the next sync of the same file succeeds.
 #[test]
-fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged() {
+fn does_not_acknowledge_write_during_a_failing_sync() {
     let dir = TempDir::new().unwrap();
     let ((fails, failing), (go, may)) = (channel(), channel());
     let hold = Some((fails, Mutex::new(may)));
@@ -356,7 +356,7 @@ fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged(
 }
 
 #[test]
-fn when_the_thread_cannot_be_started_nothing_is_written() {
+fn writes_nothing_when_the_sync_thread_cannot_start() {
     let ran = run(What::Thread, Fault::Broken, 0);
     check(&ran, "thread");
     assert!(matches!(&ran.errors[..], [SessionError::Io { .. }]), "{:?}", ran.errors);
@@ -364,10 +364,10 @@ fn when_the_thread_cannot_be_started_nothing_is_written() {
     assert_eq!((there, ran.acknowledged.len()), (ran.acknowledged, ENTRIES - 1));
 }
 
-/// What an entry was acknowledged for is what a loss of power leaves, whether or not another file can be made.
+/// A durable entry survives a power failure, whether or not another file can be created.
 #[cfg(unix)]
 #[test]
-fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
+fn durable_entries_survive_a_power_failure() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for (full, at) in [false, true].into_iter().flat_map(|full| (0..8).map(move |at| (full, at))) {
         let dir = TempDir::new().unwrap();
@@ -376,7 +376,7 @@ fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
         let session = Session::create_on(disk, dir.path(), Path::new("/project"));
         let mut acknowledged = Vec::new();
         for _ in 0..ENTRIES {
-            // Two calls at once, as tools are begun.
+            // Two concurrent calls, like the starts of two tools.
             let two = [(); 2].map(|()| session.append(Name { name: "n".to_owned() }, Durability::Now));
             acknowledged.extend(two.into_iter().filter_map(|one| runtime.block_on(one).ok()));
         }

@@ -1,4 +1,4 @@
-//! The form of each entry on disk, and that it is read again.
+//! Tests of the format of each entry on disk.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
@@ -31,7 +31,7 @@ fn answer() -> ResponseMetadata {
     }
 }
 
-/// One of each type.
+/// Returns one body of each type.
 pub(super) fn samples() -> Vec<EntryBody> {
     let call = call();
     let said = AssistantMessage {
@@ -91,7 +91,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
     ]
 }
 
-/// The samples as entries, each behind the one before.
+/// Converts bodies to entries, each following the one before.
 pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<SessionEntry> {
     let number = |at: usize| EntryId::from(at as u128);
     let entries = bodies.into_iter().enumerate().map(|(at, body)| SessionEntry {
@@ -113,7 +113,7 @@ pub(super) fn header() -> SessionHeader {
     }
 }
 
-/// A whole file.
+/// Returns a whole file.
 pub(super) fn file(entries: &[SessionEntry]) -> Vec<u8> {
     let mut bytes = header().to_line().unwrap();
     entries.iter().for_each(|entry| bytes.extend(entry.to_line().unwrap()));
@@ -127,7 +127,7 @@ fn each_entry_has_one_form_on_disk() {
 }
 
 #[test]
-fn what_was_written_is_read_again() {
+fn written_entries_are_read_unchanged() {
     for entry in chain(samples()) {
         let written = entry.to_line().unwrap();
         let line = written.strip_suffix(b"\n").unwrap();
@@ -152,7 +152,7 @@ fn every_type_has_a_sample() {
 }
 
 #[test]
-fn lines_of_others_are_read_wherever_their_fields_stand() {
+fn reads_fields_in_any_order() {
     let line = br#" { "name": "x", "parent": null, "new": [1], "id": "00000000000000000000000000000001", "type": "name" } "#;
     let entry = line::read(line).unwrap().entry;
     assert_eq!((entry.id, entry.parent), (EntryId::from(1), None));
@@ -160,7 +160,7 @@ fn lines_of_others_are_read_wherever_their_fields_stand() {
 }
 
 #[test]
-fn what_is_not_known_is_kept_as_it_stands() {
+fn keeps_unknown_entries_unchanged() {
     for (text, unread) in [
         (
             r#"{"type":"vote","id":"00000000000000000000000000000001","parent":null,"time":"t","x":[1 ,2]}"#,

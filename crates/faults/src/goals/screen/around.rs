@@ -1,4 +1,4 @@
-//! The parts around the transcript: notes, what waits, the editor, the status line, panels.
+//! The parts around the transcript: notes, queue, editor, status line, panels.
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent, NoteLevel};
@@ -12,7 +12,7 @@ use super::{ScreenScene, scene, sink};
 
 pub(super) const SCENES: &[ScreenScene] = &[
     scene(
-        "notes and what waits",
+        "notes and queue",
         (60, 16),
         &[sink("notes", 3, show_notes), sink("their owners", 2, show_owners), sink("queue", 4, queue)],
     ),
@@ -23,7 +23,7 @@ pub(super) const SCENES: &[ScreenScene] = &[
             sink("branch", 1, set_branch),
             sink("model, directory, session's name", 3, state),
             sink("extensions that are not ready", 2, not_ready),
-            sink("what extensions say, and their names", 2, show_extension_texts),
+            sink("texts of extensions, and their names", 2, show_extension_texts),
         ],
     ),
     scene("model of a request", (60, 8), &[sink("model", 1, model)]),
@@ -36,8 +36,8 @@ pub(super) const SCENES: &[ScreenScene] = &[
             sink("inserted by an extension", 2, insert_texts),
         ],
     ),
-    scene("the person's own editor", (60, 16), &[sink("edited", 1, edit_texts)]),
-    scene("prompts of before", (60, 12), &[sink("the last prompt", 1, recall_prompt)]),
+    scene("external editor", (60, 16), &[sink("edited", 1, edit_texts)]),
+    scene("earlier prompts", (60, 12), &[sink("the last prompt", 1, recall_prompt)]),
     scene("history search", (60, 12), &[sink("query and match", 1, search)]),
     scene("search", (60, 12), &[sink("query", 1, find)]),
     scene("panel", (60, 14), &[sink("owner, title, lines, footer", 8, open_panel)]),
@@ -91,7 +91,7 @@ pub(super) fn usage() -> serde_json::Value {
 
 fn state(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [model, cwd, name] = texts else { return Ok(()) };
-    // What is known is asked again when something was done.
+    // The interface asks for the state again after an action.
     stage.event(AgentEvent::Done);
     let queue = json!({ "steering": [], "follow_up": [], "next_turn": [] });
     let data = json!({
@@ -105,7 +105,7 @@ fn state(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.keys("esc")
 }
 
-/// A session of a name.
+/// Returns a session of a name.
 pub(super) fn session(id: &str, name: &str) -> serde_json::Value {
     json!({
         "session": id, "open": true, "current": false, "busy": false, "cwd": "/w", "messages": 3,
@@ -168,7 +168,7 @@ fn type_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
 
 fn insert_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, text] = texts else { return Ok(()) };
-    // Seen for itself, and the person's own things after that.
+    // The text is checked alone before the user types more.
     stage.rpc_event(RpcEvent::Insert { extension: extension_name(extension), text: text.clone() });
     Ok(())
 }

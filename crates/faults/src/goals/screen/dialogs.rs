@@ -1,4 +1,4 @@
-//! Questions to the person.
+//! Dialogs.
 
 use anyhow::Result;
 use haft_protocol::RawJson;
@@ -13,22 +13,18 @@ use super::stage::HeadlessInterface;
 use super::transcript::setting;
 use super::{ScreenScene, lists, scene, sink};
 
-/// The whole width: an extension's name is cut before its text is.
+/// The whole width, because an extension's name is truncated before its text.
 const SIZE: (u16, u16) = (100, 24);
 
 pub(super) const SCENES: &[ScreenScene] = &[
     scene("yes or no", SIZE, &[sink("owner, title, message, default", 4, confirm)]),
-    scene(
-        "a question that grants a call",
-        SIZE,
-        &[sink("owner, title, message, tool, arguments", 6, ask_approval)],
-    ),
+    scene("an approval of a call", SIZE, &[sink("owner, title, message, tool, arguments", 6, ask_approval)]),
     scene("a choice", SIZE, &[sink("owner, title, message, choices, default", 7, select)]),
-    scene("a text", SIZE, &[sink("owner, title, message, what is typed", 4, ask_input)]),
-    scene("a gate that fails", SIZE, &[sink("title, message, choices", 4, ask_gate)]),
+    scene("a text", SIZE, &[sink("owner, title, message, typed text", 4, ask_input)]),
+    scene("a failing gate", SIZE, &[sink("title, message, choices", 4, ask_gate)]),
     scene("trust", SIZE, &[sink("project and items", 3, trust)]),
     scene("a provider's key", SIZE, &[sink("provider", 1, key)]),
-    scene("a setting's value", SIZE, &[sink("value, origin, what is typed", 3, value)]),
+    scene("a setting's value", SIZE, &[sink("value, origin, typed text", 3, value)]),
 ];
 
 fn open_dialog(
@@ -38,7 +34,7 @@ fn open_dialog(
     rest: impl FnOnce(&mut UiRequest),
 ) {
     let [owner, title, message, ..] = texts else { return };
-    // The one before is over.
+    // The previous dialog has ended.
     stage.rpc_event(RpcEvent::UiDone { id: "q".to_owned(), why: UiEnd::Timeout });
     let mut request = UiRequest {
         id: "q".to_owned(),
@@ -93,7 +89,7 @@ fn ask_gate(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Leaves the question of before.
+/// Closes the previous dialog.
 fn leave_dialog(stage: &mut HeadlessInterface) -> Result<()> {
     stage.draw();
     stage.write("")?;

@@ -1,4 +1,4 @@
-//! Makes bytes of drawings, as the program's own loop does.
+//! Turns frames into bytes, as the program's own loop does.
 
 use anyhow::{Context as _, Result};
 use haft_test_support::terminal::{OutputKind, is_deceptive};
@@ -11,21 +11,21 @@ use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use tokio::runtime::Runtime;
 
-/// Where it is played.
+/// The target of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RenderTarget {
-    /// On a screen.
+    /// A screen.
     Screen,
-    /// On a screen that shows images.
+    /// A screen that shows images.
     Pictures(ImageProtocol),
-    /// At the end of the terminal's own screen, and on one of its own for what needs all of it.
+    /// The inline mode, and a full screen for views that need one.
     Inline,
-    /// In lines.
+    /// Lines.
     Lines,
 }
 
 impl RenderTarget {
-    /// The value of `tui.screen` for it.
+    /// Returns the value of `tui.screen` for the target.
     pub(super) fn setting(self) -> &'static str {
         match self {
             Self::Screen | Self::Pictures(_) => "alternate",
@@ -35,7 +35,7 @@ impl RenderTarget {
     }
 }
 
-/// The painter that makes bytes of frames.
+/// The painter that turns frames into bytes.
 pub(super) enum FramePainter {
     Painter(ScreenPainter),
     Pictures(Box<ImagePainter>, Runtime),
@@ -43,25 +43,25 @@ pub(super) enum FramePainter {
     Lines,
 }
 
-/// The painters of the terminal's own screen, and of the other one.
+/// The painters of the normal screen and of the alternate screen.
 #[derive(Default)]
 pub(super) struct InlinePainters {
     strip: InlineViewport,
     /// The rows that were drawn last.
     rows: u16,
     painter: ScreenPainter,
-    /// True if the other one is seen.
+    /// True if the alternate screen is visible.
     alternate: bool,
 }
 
-/// Looks at cells.
+/// Inspects cells.
 #[derive(Default)]
 pub(super) struct CellInspector {
-    /// True if what is drawn is kept.
+    /// True if the drawn rows are kept.
     pub(super) keeps: bool,
-    /// The rows of it.
+    /// The drawn rows.
     pub(super) drawn: String,
-    /// A cell that a terminal would obey.
+    /// A cell with terminal commands.
     pub(super) hostile: Option<String>,
 }
 
@@ -84,14 +84,14 @@ impl FramePainter {
             RenderTarget::Screen => Self::Painter(ScreenPainter::default()),
             RenderTarget::Pictures(protocol) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().build();
-                Self::Pictures(Box::new(ImagePainter::new(protocol)), runtime.context("make a runtime")?)
+                Self::Pictures(Box::new(ImagePainter::new(protocol)), runtime.context("create a runtime")?)
             }
             RenderTarget::Inline => Self::Inline(Box::default()),
             RenderTarget::Lines => Self::Lines,
         })
     }
 
-    /// Everything that is written for a frame, and as what.
+    /// Returns the output for a frame, and its kind.
     pub(super) fn draw(
         &mut self,
         state: &mut AppState,
@@ -111,7 +111,7 @@ impl FramePainter {
         }
     }
 
-    /// Returns the text that takes the drawing from the terminal's own screen.
+    /// Returns the text that removes the drawing from the normal screen.
     pub(super) fn remove_drawing(&mut self) -> Option<(String, OutputKind)> {
         let Self::Inline(inline) = self else { return None };
         let rows = std::mem::take(&mut inline.rows);
@@ -144,7 +144,7 @@ impl InlinePainters {
     }
 }
 
-/// All of a screen.
+/// Draws a whole screen.
 fn draw_screen(
     painter: &mut ScreenPainter,
     state: &mut AppState,
@@ -160,7 +160,7 @@ fn draw_screen(
     (frame, OutputKind::Frame(area.width, area.height))
 }
 
-/// The same until each image is shown that can be.
+/// Draws until every image that can be shown is shown.
 fn with_pictures(
     pictures: &mut ImagePainter,
     runtime: &Runtime,
@@ -184,7 +184,7 @@ fn with_pictures(
     }
 }
 
-/// Returns the cell of a picture that a terminal would obey if it was written as it is: before the painter's own fence.
+/// Returns a cell with terminal commands, before the painter's own filter.
 pub(super) fn hostile_cell(buffer: &Buffer) -> Option<String> {
     let hostile = |cell: &&Cell| match cell.symbol().as_bytes() {
         [byte] => byte.is_ascii_control(),

@@ -1,9 +1,9 @@
-//! The same at the end of the terminal's own screen, below what is printed there.
+//! The inline mode: the same scenes at the end of the normal screen, below printed text.
 
 use super::ScreenScene;
 use super::hand::RenderTarget;
 
-/// The scenes as they are there.
+/// Returns the scenes for the inline mode.
 pub(super) fn scenes(drawn: &[ScreenScene]) -> Vec<ScreenScene> {
     drawn.iter().map(|scene| ScreenScene { place: RenderTarget::Inline, ..*scene }).collect()
 }

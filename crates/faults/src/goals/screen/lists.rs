@@ -1,4 +1,4 @@
-//! Lists to pick from, pages to read, and what completion offers.
+//! Pickers, pages and completion.
 
 use anyhow::Result;
 use haft_protocol::event::AgentEvent;
@@ -14,7 +14,7 @@ const SIZE: (u16, u16) = (100, 20);
 pub(super) const SCENES: &[ScreenScene] = &[
     scene("models", SIZE, &[sink("provider, id, name", 6, models)]),
     scene("sessions", SIZE, &[sink("names, first texts", 4, sessions)]),
-    scene("what is typed into a list", SIZE, &[sink("filter, another name", 2, type_into_list)]),
+    scene("text typed into a list", SIZE, &[sink("filter, another name", 2, type_into_list)]),
     scene("the tree", SIZE, &[sink("texts and labels", 6, show_tree)]),
     scene("tools", SIZE, &[sink("name, description, extension", 6, tools)]),
     scene("extensions", SIZE, &[sink("name, version, state, description, origin", 2, list_extensions)]),
@@ -23,19 +23,19 @@ pub(super) const SCENES: &[ScreenScene] = &[
     scene("skills", SIZE, &[sink("names and descriptions", 4, list_skills)]),
     scene("settings", SIZE, &[sink("name, value, origin", 6, settings)]),
     scene("a setting", SIZE, &[sink("choices", 4, show_choices)]),
-    scene("themes", SIZE, &[sink("names, what is wrong with them", 2, list_themes)]),
+    scene("themes", SIZE, &[sink("names, their errors", 2, list_themes)]),
     scene("a theme", SIZE, &[sink("spinner", 2, show_spinner)]),
-    scene("providers", SIZE, &[sink("name, where the key is from", 4, list_providers)]),
+    scene("providers", SIZE, &[sink("name, source of the key", 4, list_providers)]),
     scene("help", (100, 60), &[sink("names and descriptions of commands", 4, open_help)]),
     scene("cost", SIZE, &[sink("model", 1, show_cost)]),
-    scene("what is trusted", SIZE, &[sink("project and items", 3, show_trusted)]),
+    scene("trusted projects", SIZE, &[sink("project and items", 3, show_trusted)]),
     scene("commands to complete", SIZE, &[sink("names, descriptions, sources", 4, complete_command)]),
     scene("files to complete", SIZE, &[sink("names", 5, complete_file)]),
     scene("arguments to complete", SIZE, &[sink("names, descriptions", 4, complete_argument)]),
-    scene("what an extension completes", SIZE, &[sink("values, labels, descriptions", 6, complete_told)]),
+    scene("completions of an extension", SIZE, &[sink("values, labels, descriptions", 6, complete_told)]),
 ];
 
-/// A setting.
+/// Returns a row of the settings.
 pub(super) fn setting_row(name: &str, value: &str, choices: &[String]) -> SettingRow {
     SettingRow {
         name: name.to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn setting_row(name: &str, value: &str, choices: &[String]) -> Settin
     }
 }
 
-/// Two texts at a time.
+/// Returns the texts in pairs.
 fn text_pairs(texts: &[String]) -> impl Iterator<Item = (&str, &str)> {
     texts.chunks(2).map(|pair| match pair {
         [first, second] => (first.as_str(), second.as_str()),
@@ -81,7 +81,7 @@ fn sessions(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.reply("list_sessions", &json!({ "sessions": rows }))
 }
 
-/// Types texts into a list, and as another name.
+/// Types texts into a list, as a filter and as a new name.
 fn type_into_list(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [filter, name] = texts else { return Ok(()) };
     sessions(stage, &["zz".to_owned()])?;
@@ -128,7 +128,7 @@ fn extension_page(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
     stage.keys("enter down enter")
 }
 
-/// Runs commands that others can give.
+/// Loads commands of extensions.
 fn load_commands(stage: &mut HeadlessInterface, rows: &[Value]) -> Result<()> {
     stage.command("/reload-ext")?;
     let reloaded = json!({ "stopped": 0, "loaded": 0, "ready": 0, "kept": 0, "errors": [] });
@@ -170,7 +170,7 @@ fn theme_files(texts: &[String]) -> Vec<(String, String)> {
 fn list_themes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
     stage.answer(BackendReply::Themes(theme_files(texts)));
-    // What is wrong with them stands among what was said, behind the list.
+    // The errors are in the transcript, behind the list.
     stage.draw();
     stage.command("/theme")?;
     stage.keys("up")?;
@@ -213,7 +213,7 @@ fn open_help(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     load_commands(stage, &other_commands(texts))?;
     stage.keys("f1")?;
     stage.draw();
-    // Its own commands come first.
+    // The built-in commands come first.
     (0..8).try_for_each(|_| stage.keys("down"))
 }
 

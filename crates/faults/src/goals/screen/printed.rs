@@ -1,12 +1,12 @@
-//! The same where nothing is drawn and lines are printed.
+//! Line output: the scenes whose texts are printed instead of drawn.
 
 use super::hand::RenderTarget;
 use super::transcript::{answer, calls, image, show_user_messages};
 use super::{ScreenScene, scene, sink};
 
-/// Text that leads to printed lines, too, by every one of its ways.
+/// The scenes in which every sink also leads to printed lines.
 const PRINTED: &[&str] = &[
-    "notes and what waits",
+    "notes and queue",
     "panel",
     "panel, drawn again",
     "thinking, shown",
@@ -15,9 +15,9 @@ const PRINTED: &[&str] = &[
     "reports",
     "the shell",
     "yes or no",
-    "a question that grants a call",
+    "an approval of a call",
     "a choice",
-    "a gate that fails",
+    "a failing gate",
     "trust",
     "models",
     "sessions",
@@ -30,7 +30,7 @@ const PRINTED: &[&str] = &[
     "cost",
 ];
 
-/// Scenes that are printed otherwise than they are drawn: when it is whole.
+/// Scenes that are printed in another form than drawn: only when they are complete.
 const WHOLE: &[ScreenScene] = &[
     scene(
         "said, in lines",
@@ -44,7 +44,7 @@ const WHOLE: &[ScreenScene] = &[
     scene("calls, in lines", (90, 60), calls::PRINTED),
 ];
 
-/// The scenes that can be played in lines.
+/// Returns the scenes for line output.
 pub(super) fn scenes(drawn: &[ScreenScene]) -> Vec<ScreenScene> {
     let is_printed = |scene: &&ScreenScene| PRINTED.contains(&scene.what);
     drawn

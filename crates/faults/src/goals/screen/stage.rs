@@ -1,4 +1,4 @@
-//! `HeadlessInterface`: the interactive mode with nobody behind it, and everything that it writes to a terminal.
+//! The interactive mode without a user, and all its output to a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -19,13 +19,13 @@ use serde::Serialize;
 
 use super::hand::{CellInspector, FramePainter, RenderTarget};
 
-/// The session.
+/// The id of the session.
 pub(super) const SESSION: &str = "0199";
 
-/// The most rows of the transcript that are left on the normal screen.
+/// The largest number of transcript rows left on the normal screen.
 const TAIL: usize = 200;
 
-/// The interactive mode with nobody behind it.
+/// The interactive mode without a user.
 pub(super) struct HeadlessInterface {
     state: AppState,
     now: Instant,
@@ -36,18 +36,18 @@ pub(super) struct HeadlessInterface {
     requests: Vec<RpcRequest>,
     /// The number of the last question.
     number: u64,
-    /// The defects of what was written.
+    /// The defects of the output.
     found: Vec<String>,
-    /// The text that was written beside frames.
+    /// The output outside of frames.
     said: String,
-    /// The rows of what was drawn last.
+    /// The rows of the last frame.
     pub(super) drawn: String,
     keeps: bool,
     calls: u64,
 }
 
 impl HeadlessInterface {
-    /// A stage of a size. `keeps` when what was drawn is to be looked at.
+    /// Creates a stage of this size. `keeps` keeps the drawn rows for inspection.
     pub(super) fn new(place: RenderTarget, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
         let mut settings = Settings::default();
@@ -98,7 +98,7 @@ impl HeadlessInterface {
         self.update(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
-    /// Keys by name, with blanks between them.
+    /// Presses keys by name, separated by blanks.
     pub(super) fn keys(&mut self, keys: &str) -> Result<()> {
         for key in keys.split_whitespace() {
             self.update(UiEvent::Key(key.parse().with_context(|| format!("the key {key}"))?));
@@ -113,13 +113,13 @@ impl HeadlessInterface {
         }
     }
 
-    /// Whatever is open is left, and this line is sent.
+    /// Closes whatever is open and sends this line.
     pub(super) fn command(&mut self, line: &str) -> Result<()> {
         self.write(line)?;
         if matches!(self.hand, FramePainter::Lines) { Ok(()) } else { self.keys("enter") }
     }
 
-    /// Whatever is open is left, and this stands in the editor.
+    /// Closes whatever is open and puts this text into the editor.
     pub(super) fn write(&mut self, text: &str) -> Result<()> {
         if !matches!(self.hand, FramePainter::Lines) {
             self.keys("esc ctrl+c")?;
@@ -128,7 +128,7 @@ impl HeadlessInterface {
         self.update(UiEvent::Tick);
         match self.hand {
             FramePainter::Lines => {
-                // Two may be open, and what answers a question has to be printed first.
+                // Two views may be open, and the answer to a dialog must be printed first.
                 for line in [":close", ":close", text] {
                     self.draw();
                     self.now += Duration::from_secs(1);
@@ -142,7 +142,7 @@ impl HeadlessInterface {
         Ok(())
     }
 
-    /// Replies to the last command of a name, if it was sent.
+    /// Replies to the last command of this name, if it was sent.
     pub(super) fn reply<T: Serialize + ?Sized>(&mut self, command: &str, data: &T) -> Result<()> {
         let data = RawJson::from_value(data).context("write a reply")?;
         if let Some(request) = self.take(command) {
@@ -152,7 +152,7 @@ impl HeadlessInterface {
         Ok(())
     }
 
-    /// Refuses the last command of a name, if it was sent.
+    /// Rejects the last command of this name, if it was sent.
     pub(super) fn refuse(&mut self, command: &str, why: &str) {
         if let Some(request) = self.take(command) {
             let failure = CommandFailure::new(rpc::ErrorCode::Failed, why);
@@ -166,12 +166,12 @@ impl HeadlessInterface {
         Some(self.requests.remove(at))
     }
 
-    /// The number of what was asked last and is answered with one.
+    /// Returns the number of the last numbered question.
     pub(super) fn last_number(&self) -> u64 {
         self.number
     }
 
-    /// A number that no call has yet.
+    /// Returns an unused number for a call.
     pub(super) fn next_call(&mut self) -> u64 {
         self.calls += 1;
         self.calls
@@ -189,7 +189,7 @@ impl HeadlessInterface {
                     self.number = number
                 }
                 Effect::Copy(text) => {
-                    // What is too long is not sent.
+                    // Text that exceeds the limit is not sent.
                     for tmux in [false, true] {
                         let copied = written::clipboard_sequence(&text, tmux).unwrap_or_default();
                         self.check_output(&copied, OutputKind::Clipboard);
@@ -214,12 +214,12 @@ impl HeadlessInterface {
         }
     }
 
-    /// The next frame is drawn in all of its colours as they are now.
+    /// Redraws the next frame completely.
     pub(super) fn look_again(&mut self) {
         self.look = self.state.look(self.now);
     }
 
-    /// Draws, and looks at each cell and at what the terminal is written.
+    /// Draws a frame and checks each cell and the output.
     pub(super) fn draw(&mut self) {
         let Self { state, look, hand, area, now, keeps, .. } = self;
         look.now = *now;
@@ -231,7 +231,7 @@ impl HeadlessInterface {
         written.into_iter().for_each(|(text, what)| self.check_output(&text, what));
     }
 
-    /// The rows that are left when it is quit.
+    /// Quits and checks the remaining rows.
     pub(super) fn quit(&mut self) {
         if let Some((bye, what)) = self.hand.remove_drawing() {
             self.check_output(&bye, what);
@@ -244,12 +244,12 @@ impl HeadlessInterface {
         }
     }
 
-    /// Takes the defects since the last call.
+    /// Takes the defects since the previous call.
     pub(super) fn take_found(&mut self) -> Vec<String> {
         std::mem::take(&mut self.found)
     }
 
-    /// Takes the text since the last call, without the sequences in it as far as they would hide a word.
+    /// Takes the output since the previous call, without sequences that would split a word.
     pub(super) fn take_said(&mut self) -> String {
         std::mem::take(&mut self.said)
     }

@@ -1,4 +1,4 @@
-//! The conversation: what is said, thought, called and reported.
+//! The conversation: messages, thinking, tool calls and reports.
 
 pub(super) mod calls;
 mod reports;
@@ -27,17 +27,13 @@ pub(super) const SCENES: &[ScreenScene] = &[
             sink("streamed answer", 1, stream_answer),
         ],
     ),
-    scene("an answer that is not what was streamed", (60, 24), &[sink("both", 2, replace_answer)]),
+    scene("an answer that differs from the streamed text", (60, 24), &[sink("both", 2, replace_answer)]),
     scene("thinking", (60, 12), &[sink("while it streams", 1, stream_thinking)]),
     scene("thinking, shown", (60, 16), &[sink("afterwards", 2, show_thinking)]),
     scene("Markdown", (80, 50), &[sink("each kind of block", 14, markdown)]),
     scene("Markdown, streamed", (80, 50), &[sink("each kind of block", 14, markdown_streamed)]),
     scene("code", (80, 60), &[sink("languages", 6, code)]),
-    scene(
-        "a session from the disk",
-        (60, 24),
-        &[sink("messages, thoughts, calls, results", 5, restore_session)],
-    ),
+    scene("a restored session", (60, 24), &[sink("messages, thoughts, calls, results", 5, restore_session)]),
     ScreenScene {
         then: select_and_copy,
         ..scene("selected", (60, 24), &[sink("answer, copied", 1, answer)])
@@ -61,7 +57,7 @@ pub(super) const SCENES: &[ScreenScene] = &[
     scene("copied", (60, 8), &[sink("last answer", 1, copy_answer)]),
     scene("calls", (90, 60), calls::CALLS),
     scene("calls, unfolded", (90, 70), calls::UNFOLDED),
-    scene("calls that are written", (60, 24), calls::WRITTEN),
+    scene("streamed calls", (60, 24), calls::WRITTEN),
     scene("calls of extensions", (90, 40), calls::HOSTED),
     scene("reports", (90, 70), reports::REPORTS),
     scene("summaries, unfolded", (60, 24), reports::SUMMARIES),
@@ -104,7 +100,7 @@ pub(super) fn answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<
     Ok(())
 }
 
-/// In pieces of one character to three.
+/// Splits a text into pieces of one to three characters.
 fn split_pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for (at, c) in text.chars().enumerate() {
@@ -131,7 +127,7 @@ fn replace_answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()>
     let [before, after] = texts else { return Ok(()) };
     stream_answer(stage, std::slice::from_ref(before))?;
     stage.draw();
-    // What was streamed is not seen any more; that it is seen at all, `said` shows.
+    // The streamed text is no longer visible; the scene `said` shows that it was visible before.
     let both = format!("{after} {before}");
     stage.event(AgentEvent::AssistantMessage { content: vec![block(&both)], time: time() });
     Ok(())
@@ -157,7 +153,7 @@ fn show_thinking(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> 
     Ok(())
 }
 
-/// A setting is something now.
+/// Returns the answer that changes a setting.
 pub(super) fn setting(name: &str, value: &str) -> BackendReply {
     BackendReply::Set(Ok(super::lists::setting_row(name, value, &[])))
 }
@@ -185,7 +181,7 @@ fn markdown_blocks(texts: &[String]) -> String {
 }
 
 fn markdown(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
-    // Each on its own, so that none changes what the next one is.
+    // Each block is in a separate message, so that none affects the next one.
     let blocks: Vec<_> = texts.iter().zip(BLOCKS).map(|(text, of)| block(&of.replace('T', text))).collect();
     blocks.into_iter().for_each(|block| send_answer(stage, vec![block]));
     Ok(())
@@ -226,7 +222,7 @@ fn restore_session(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()
     Ok(())
 }
 
-/// Selects all that is seen, and copies it.
+/// Selects everything visible and copies it.
 fn select_and_copy(stage: &mut HeadlessInterface) -> Result<()> {
     use haft_tui::app::{MouseAction, MouseKind};
 

@@ -1,4 +1,4 @@
-//! T-26: a gate that fails, with a person and without.
+//! T-26: a failing gate, with and without a person.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use haft_host::GateChoice;
 use serde_json::{Value, json};
 
 use super::call_steps;
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
@@ -17,7 +17,7 @@ use crate::world::{HaftHome, World, WorldSetup};
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// A deadline that must pass, but not before the wrong answer is there.
+/// A deadline that must pass, but only after the wrong answer.
 const ANSWERED: Duration = Duration::from_secs(5);
 
 pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
@@ -40,7 +40,7 @@ pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
         without_person(answers_with(truncated_answer), GARBAGE),
         with_answer_deadline(with_person(Misbehavior::Fault("wrong-kind"), WRONG_KIND), false),
         with_answer_deadline(without_person(Misbehavior::Fault("wrong-kind"), WRONG_KIND), true),
-        // The host stops it in the middle of the session.
+        // The host stops the extension in the middle of the session.
         with_answer_deadline(with_person(answers_with(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), false),
         with_answer_deadline(without_person(answers_with(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), true),
         crash_loop(false),
@@ -49,24 +49,24 @@ pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
             evil: Misbehavior::Fault("hang-intercept"),
             expect: &[(EVIL, "hook_timeout"); 4],
             setup: set_short_deadline,
-            play: |world| Box::pin(starts_again_once(world)),
+            play: |world| Box::pin(restarts_gate_once(world)),
             ..CASE
         },
         FaultCase {
             evil: Misbehavior::Fault("hang-intercept"),
             expect: TIMEOUTS,
             setup: set_short_deadline,
-            play: |world| Box::pin(goes_on_without(world)),
+            play: |world| Box::pin(continues_without_gate(world)),
             ..CASE
         },
         FaultCase {
             evil: Misbehavior::Fault("hang-intercept"),
-            play: |world| Box::pin(a_cancelled_turn_runs_nothing(world)),
+            play: |world| Box::pin(cancelled_turn_runs_no_tool(world)),
             ..CASE
         },
-        FaultCase { play: |world| Box::pin(ends_with_three(world)), ..CASE },
+        FaultCase { play: |world| Box::pin(exits_with_status_3(world)), ..CASE },
     ],
-    undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+    undefend: Some(|_| take_down(Defense::GatesFailClosed)),
 }];
 
 const TIMEOUTS: ExpectedFaults = &[(EVIL, "hook_timeout"); 3];
@@ -86,7 +86,7 @@ const WRONG_KIND: ExpectedFaults = &[
     (EVIL, "hook_timeout"),
 ];
 
-/// Always these bytes instead of an answer.
+/// Injects these bytes instead of every answer.
 const fn answers_with(bytes: fn() -> Vec<u8>) -> Misbehavior {
     Misbehavior::Inject(Injection {
         at: InjectionMoment::Gate,
@@ -110,16 +110,22 @@ const fn with_person(evil: Misbehavior, expect: ExpectedFaults) -> FaultCase {
         evil,
         expect,
         setup: set_short_deadline,
-        play: |world| Box::pin(is_asked_and_stops(world)),
+        play: |world| Box::pin(asks_person_and_stops(world)),
         ..CASE
     }
 }
 
 const fn without_person(evil: Misbehavior, expect: ExpectedFaults) -> FaultCase {
-    FaultCase { evil, expect, setup: short_and_headless, play: |world| Box::pin(stops_alone(world)), ..CASE }
+    FaultCase {
+        evil,
+        expect,
+        setup: short_and_headless,
+        play: |world| Box::pin(stops_without_person(world)),
+        ..CASE
+    }
 }
 
-/// Gives the case a deadline that does not pass before the first call has failed, and passes for the further ones.
+/// Sets a deadline that passes only after the first call has failed.
 const fn with_answer_deadline(case: FaultCase, headless: bool) -> FaultCase {
     let setup: fn(&mut WorldSetup) = match headless {
         false => |setup| setup.config.timeouts.intercept = ANSWERED,
@@ -131,7 +137,7 @@ const fn with_answer_deadline(case: FaultCase, headless: bool) -> FaultCase {
     FaultCase { setup, ..case }
 }
 
-/// Gives the case deadlines that do not pass.
+/// Sets deadlines that do not pass.
 const fn with_long_deadlines(case: FaultCase, headless: bool) -> FaultCase {
     FaultCase { setup: if headless { |setup| setup.headless = true } else { |_| {} }, ..case }
 }
@@ -141,7 +147,7 @@ const fn crash_loop(headless: bool) -> FaultCase {
         evil: Misbehavior::Fault("exit-in-call"),
         expect: CRASH_LOOP,
         setup: if headless { crashing_and_headless } else { set_short_restarts },
-        play: |world| Box::pin(is_broken_for_good(world)),
+        play: |world| Box::pin(stops_after_crash_loop(world)),
         ..CASE
     }
 }
@@ -169,18 +175,18 @@ fn probe_calls(count: usize) -> Value {
     call_steps(&vec![("probe", json!({})); count])
 }
 
-/// Three calls fail, each is blocked, and the third one ends the run, whatever the model still wants.
+/// Checks that three calls fail and are blocked, and that the third failure ends the run.
 async fn stops_after_three(world: &World) -> Result<()> {
     let played = world.prompt(&probe_calls(4)).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
     ensure!(by == [EVIL; 3], "{by:?} blocked: {:?}", played.blocked);
-    let Err(error) = &played.outcome else { anyhow::bail!("the run goes on") };
-    ensure!(error.contains("keeps failing"), "the run ends with {error:?}");
+    let Err(error) = &played.outcome else { anyhow::bail!("the run did not end") };
+    ensure!(error.contains("keeps failing"), "the run ended with {error:?}");
     Ok(())
 }
 
-async fn is_asked_and_stops(world: &mut World) -> Result<()> {
+async fn asks_person_and_stops(world: &mut World) -> Result<()> {
     stops_after_three(world).await?;
     ensure!(
         world.screen.gate_questions() == 1,
@@ -190,43 +196,43 @@ async fn is_asked_and_stops(world: &mut World) -> Result<()> {
     world.settle().await
 }
 
-async fn stops_alone(world: &mut World) -> Result<()> {
+async fn stops_without_person(world: &mut World) -> Result<()> {
     stops_after_three(world).await?;
-    ensure!(world.screen.gate_questions() == 0, "somebody was asked, and nobody is there");
+    ensure!(world.screen.gate_questions() == 0, "a person was asked in a run without one");
     world.settle().await
 }
 
-async fn is_broken_for_good(world: &mut World) -> Result<()> {
-    // A plain tool call crashes it, too, so that the gate's patience is not used up before.
+async fn stops_after_crash_loop(world: &mut World) -> Result<()> {
+    // A plain tool call crashes the extension as well, before the gate reaches its failure limit.
     for crash in 1..=5 {
         let there = || {
             let state = world.state(EVIL);
             state.is_ok_and(|state| matches!(state, haft_host::ExtensionState::Ready))
         };
-        world.wait_until("it is ready", there).await?;
-        ensure!(world.call(json!({})).await?.is_error, "crash {crash} is a success");
-        world.wait_until("it is gone", || world.events.faults().len() >= crash).await?;
+        world.wait_until("the extension is ready", there).await?;
+        ensure!(world.call(json!({})).await?.is_error, "the call with crash {crash} succeeded");
+        world.wait_until("the extension has exited", || world.events.faults().len() >= crash).await?;
     }
     stops_after_three(world).await?;
     world.settle().await
 }
 
-/// The person wants it to be started again; when that does not help, nobody asks a second time.
-async fn starts_again_once(world: &mut World) -> Result<()> {
+/// The person chooses to restart the extension; if that does not help, the person is not asked again.
+async fn restarts_gate_once(world: &mut World) -> Result<()> {
     world.screen.answer(GateChoice::Restart);
     let played = world.prompt(&probe_calls(4)).await?;
-    ensure!(played.ran.is_empty() && played.blocked.len() == 4, "it ran with {:?}", played.ran);
+    ensure!(played.ran.is_empty() && played.blocked.len() == 4, "the tool ran with {:?}", played.ran);
     ensure!(
         world.screen.gate_questions() == 1,
         "the person was asked {} times",
         world.screen.gate_questions()
     );
-    ensure!(played.outcome.is_ok(), "the run ends with {:?}", played.outcome);
+    ensure!(played.outcome.is_ok(), "the run ended with {:?}", played.outcome);
     world.settle().await
 }
 
-/// The person goes on without it: the call that it was asked about stays blocked, and the next ones run.
-async fn goes_on_without(world: &mut World) -> Result<()> {
+/// The person continues without the gate: the current call stays blocked, and the next calls run.
+async fn continues_without_gate(world: &mut World) -> Result<()> {
     world.screen.answer(GateChoice::ContinueWithout);
     let played = world.prompt(&probe_calls(5)).await?;
     ensure!(played.blocked.len() == 3 && played.ran.len() == 2, "{:?}, {:?}", played.blocked, played.ran);
@@ -235,21 +241,21 @@ async fn goes_on_without(world: &mut World) -> Result<()> {
         "the person was asked {} times",
         world.screen.gate_questions()
     );
-    ensure!(world.events.of_type("gate_off").len() == 1, "nobody says that it is off");
+    ensure!(world.events.of_type("gate_off").len() == 1, "no event reports that the gate is off");
     world.settle().await
 }
 
-async fn a_cancelled_turn_runs_nothing(world: &mut World) -> Result<()> {
+async fn cancelled_turn_runs_no_tool(world: &mut World) -> Result<()> {
     let asked = || world.marks().iter().any(|mark| mark == "hang-intercept");
     let played = world.prompt_until(&probe_calls(1), asked).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
-    ensure!(played.outcome.is_err(), "the run goes on");
-    ensure!(world.screen.gate_questions() == 0, "a cancelled question is a failure");
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
+    ensure!(played.outcome.is_err(), "the run did not end");
+    ensure!(world.screen.gate_questions() == 0, "a cancelled question was counted as a failure");
     Ok(())
 }
 
-/// The program itself, without a person: its status says why it ended, and the tool never ran.
-async fn ends_with_three(world: &mut World) -> Result<()> {
+/// The whole program without a person: its exit status gives the reason, and the tool never runs.
+async fn exits_with_status_3(world: &mut World) -> Result<()> {
     let faults = ["hang-intercept", "exit-in-call", "abort-in-call", "bad-types", "wrong-kind"];
     let touch = |name: &str| json!({"command": format!("touch {name}")});
     let runs = faults.into_iter().map(async |fault| {
@@ -257,8 +263,8 @@ async fn ends_with_three(world: &mut World) -> Result<()> {
         let home = HaftHome::new(world, fault, fault, &steps)?;
         let ended = home.run_piped(home.prompt_args(&["-p", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        ensure!(ended.status.code() == Some(3), "{fault}: it ends with {}: {said}", ended.status);
-        ensure!(said.contains("keeps failing"), "{fault}: it says {said:?}");
+        ensure!(ended.status.code() == Some(3), "{fault}: haft ended with {}: {said}", ended.status);
+        ensure!(said.contains("keeps failing"), "{fault}: haft printed {said:?}");
         ensure!(!home.work_dir().join("ran").exists(), "{fault}: the tool ran");
         Ok(())
     });

@@ -1,4 +1,4 @@
-//! H-01 to H-05: hooks that decide about calls of tools and fail, and ways past them.
+//! H-01 to H-05: process hooks that decide about tool calls and fail, and ways to bypass them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use haft_packages::LaunchPlan;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{hook_spec, misbehaving_spec};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
@@ -17,7 +17,7 @@ use crate::world::{World, WorldSetup};
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "H-01",
-        title: "a hook that is asked before a tool: times out, dies, answers garbage, an error, wrong types",
+        title: "a `before_tool` hook times out, exits, or answers garbage, an error or wrong types",
         cases: &[
             late_case(BEFORE, "hang"),
             late_case(BEFORE, "say-garbage"),
@@ -41,7 +41,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "H-02",
-        title: "a hook that approves calls: times out, dies, answers garbage, an error, nothing",
+        title: "an `approve_tool` hook times out, exits, or answers garbage, an error or nothing",
         cases: &[
             late_case(APPROVE, "hang"),
             late_case(APPROVE, "say-garbage"),
@@ -58,7 +58,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "H-03",
-        title: "a hook that never starts, never answers hello, or answers it with garbage",
+        title: "a hook never starts, never answers hello, or answers it with garbage",
         cases: &[
             FaultCase {
                 setup: add_missing,
@@ -80,7 +80,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "H-04",
-        title: "a hook that crashes again and again",
+        title: "a hook crashes repeatedly",
         cases: &[
             FaultCase {
                 setup: restart_soon,
@@ -95,11 +95,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "H-05",
-        title: "a hook that answers in the place of a tool that others guard",
+        title: "a hook answers instead of a guarded tool",
         cases: &[
             FaultCase {
                 setup: with_guard,
-                ..hook_case("respond", BEFORE, &[], |world| Box::pin(the_guard_is_asked(world)))
+                ..hook_case("respond", BEFORE, &[], |world| Box::pin(asks_guard(world)))
             },
             denied_case("deny", &[], |world| Box::pin(is_denied(world))),
             denied_case("exit", &[("judge", "exited")], |world| Box::pin(is_denied(world))),
@@ -108,38 +108,39 @@ pub(crate) const ROWS: &[FaultRow] = &[
                     with_judge(setup, "deny");
                     change_hooks(setup, |hook| hook.vouches.extend(["probe".to_owned()]));
                 },
-                ..hook_case("respond", BEFORE, &[], |world| Box::pin(the_user_vouches(world)))
+                ..hook_case("respond", BEFORE, &[], |world| Box::pin(user_trust_replaces_approval(world)))
             },
         ],
         undefend: Some(|setup| {
-            take_down(Defence::ResponseApproval);
+            take_down(Defense::ResponseApproval);
             setup.specs.retain(|spec| spec.name.as_str() != "guard");
         }),
     },
 ];
 
-/// A deadline that must pass, but not before the hook runs.
+/// A deadline that must pass, but only after the hook has started.
 const STARTED: Duration = Duration::from_secs(10);
 
 const CRASH_LOOP: ExpectedFaults =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
-/// As often as a gate may fail in a run.
+/// The number of failures of a gate that end a run.
 const THREE: ExpectedFaults = &[(EVIL, "exited"); 3];
 
-/// A turn that goes on asks again, also one that is gone; nobody has the time to wait for that.
+/// Removes the defense and shortens the deadlines. Without the defense the turn continues and asks a failed hook again,
+/// which would take too long with the usual deadlines.
 fn open_gates(setup: &mut WorldSetup) {
-    take_down(Defence::GatesFailClosed);
+    take_down(Defense::GatesFailClosed);
     shorten_deadlines(setup);
 }
 
-/// Blocks when its time is up.
+/// Returns a case that blocks when the deadline passes.
 const fn late_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_timeout")];
     FaultCase { notices_alone: true, ..hurried_case(fault, point, expect, |world| Box::pin(is_late(world))) }
 }
 
-/// Blocks as soon as it has answered.
+/// Returns a case that blocks as soon as the hook has answered.
 const fn bad_answer_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_error")];
     FaultCase {
@@ -162,7 +163,7 @@ const fn failed_start_case(
         b"hello_invalid" => &[(EVIL, "hello_invalid")],
         _ => &[(EVIL, "exited")],
     };
-    // Those that answer have the time that they need.
+    // Hooks that answer have enough time.
     let setup: fn(&mut WorldSetup) = match code.as_bytes() {
         b"hello_timeout" => |setup: &mut WorldSetup| setup.hello_within(STARTED),
         _ => |_: &mut WorldSetup| {},
@@ -170,7 +171,7 @@ const fn failed_start_case(
     FaultCase { notices_alone: true, setup, ..hook_case(fault, "hook.hello", expect, play) }
 }
 
-/// More than a pipe takes is written to one that reads nothing after hello.
+/// Returns a case in which more than a pipe holds is written to a hook that never reads after hello.
 const fn stalled_case() -> FaultCase {
     FaultCase {
         setup: |setup| {
@@ -184,9 +185,9 @@ const fn stalled_case() -> FaultCase {
 
 async fn is_late(world: &mut World) -> Result<()> {
     let gated = world.call_gated_tool(json!({})).await?;
-    ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
+    ensure!(gated.ran_with.is_none(), "the tool ran with {:?}", gated.ran_with);
     let known = ["did not answer within", "tool approval hook \"evil\" timed out"];
-    ensure!(known.iter().any(|text| gated.result.contains(text)), "the model is told {:?}", gated.result);
+    ensure!(known.iter().any(|text| gated.result.contains(text)), "the model received {:?}", gated.result);
     world.settle().await
 }
 
@@ -198,15 +199,15 @@ async fn answers_too_late(world: &mut World) -> Result<()> {
 
 async fn is_stalled(world: &mut World) -> Result<()> {
     let gated = world.call_gated_tool(json!({"content": "x".repeat(200 * 1024)})).await?;
-    ensure!(gated.ran_with.is_none(), "the tool ran all the same");
-    ensure!(gated.result.contains("does not read its input"), "the model is told {:?}", gated.result);
+    ensure!(gated.ran_with.is_none(), "the tool ran");
+    ensure!(gated.result.contains("does not read its input"), "the model received {:?}", gated.result);
     world.settle().await
 }
 
 fn add_missing(setup: &mut WorldSetup) {
     let spec = hook_spec(setup, EVIL, vec!["no-such-program-anywhere".to_owned()]);
-    let spec = spec.expect("what it is asked has names");
-    assert!(matches!(spec.launch, LaunchPlan::Impossible { .. }), "somebody has installed it");
+    let spec = spec.expect("the hook's questions are known");
+    assert!(matches!(spec.launch, LaunchPlan::Impossible { .. }), "the missing program is installed");
     setup.add(spec);
 }
 
@@ -215,37 +216,37 @@ async fn is_missing(world: &mut World) -> Result<()> {
     world.expect_block_at_once("no program named no-such-program-anywhere").await
 }
 
-/// Pauses that a row has the time for.
+/// Shortens the pauses between restarts.
 fn restart_soon(setup: &mut WorldSetup) {
     let restarts = &mut setup.config.timeouts.restarts;
     (restarts.first_pause, restarts.longest_pause) = (Duration::from_millis(10), Duration::from_millis(40));
 }
 
 async fn stays_down(world: &mut World) -> Result<()> {
-    world.expect_block("evil decides about this").await?;
-    world.expect_report("crash_loop", "is not started again by itself").await?;
+    world.expect_block("evil, which must approve this").await?;
+    world.expect_report("crash_loop", "is no longer restarted automatically").await?;
     let state = world.state(EVIL)?;
-    ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
+    ensure!(matches!(state, ExtensionState::Failed { .. }), "the hook is {state:?}");
     let starts = world.marks().len();
-    ensure!(starts == CRASH_LOOP.len(), "it was started {starts} times");
+    ensure!(starts == CRASH_LOOP.len(), "the hook was started {starts} times");
     world.expect_block_at_once("is not started again by itself").await
 }
 
-/// Each of three calls kills it, each is blocked, and the third one ends the run.
+/// Checks that each of three calls kills the hook and is blocked, and that the third one ends the run.
 async fn ends_the_run(world: &mut World) -> Result<()> {
     let played = world.prompt(&call_steps(&vec![("probe", json!({})); 4])).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     ensure!(played.blocked.len() == THREE.len(), "{:?}", played.blocked);
-    ensure!(played.outcome.is_err_and(|error| error.contains("keeps failing")), "the run goes on");
+    ensure!(played.outcome.is_err_and(|error| error.contains("keeps failing")), "the run did not end");
     world.settle().await
 }
 
-/// An extension of the native dialect beside the hook, which refuses what contains DENIED.
+/// Adds an extension of the native dialect, which blocks calls with DENIED.
 fn with_guard(setup: &mut WorldSetup) {
     setup.specs.insert(1, misbehaving_spec(setup, "guard", "guard"));
 }
 
-/// Another hook, which is asked for its approval.
+/// Adds another hook, which is asked for its approval.
 fn with_judge(setup: &mut WorldSetup, fault: &str) {
     add_hook(setup, fault, APPROVE, "judge");
 }
@@ -258,34 +259,34 @@ const fn denied_case(fault: &'static str, expect: ExpectedFaults, play: crate::r
     FaultCase { notices_alone: true, setup, ..hook_case("respond", BEFORE, expect, play) }
 }
 
-async fn the_guard_is_asked(world: &mut World) -> Result<()> {
+async fn asks_guard(world: &mut World) -> Result<()> {
     let steps = call_steps(&[("probe", json!({"command": "DENIED"})), ("probe", json!({"command": "ls"}))]);
     let played = world.prompt(&steps).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     let asked = world.marks().iter().filter(|mark| *mark == "guard").count();
     ensure!(asked == 2, "the guard was asked {asked} times instead of twice");
-    ensure!(played.results == ["refused: DENIED", "from the hook"], "it says {:?}", played.results);
-    ensure!(played.synthetic == [EVIL], "it is said to be synthetic by {:?}", played.synthetic);
+    ensure!(played.results == ["refused: DENIED", "from the hook"], "the results are {:?}", played.results);
+    ensure!(played.synthetic == [EVIL], "the results are marked as synthetic by {:?}", played.synthetic);
     Ok(())
 }
 
 async fn is_denied(world: &mut World) -> Result<()> {
     let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
     ensure!(by == ["judge"] && played.synthetic.is_empty(), "{by:?} blocked: {:?}", played.results);
     ensure!(
         played.results.iter().all(|result| result.starts_with("Tool execution denied by approval hook")),
-        "the model is told {:?}",
+        "the model received {:?}",
         played.results
     );
     world.settle().await
 }
 
-/// Checks that a user's trust replaces approvals, and no gate.
-async fn the_user_vouches(world: &mut World) -> Result<()> {
+/// Checks that the user's trust replaces approvals but not gates.
+async fn user_trust_replaces_approval(world: &mut World) -> Result<()> {
     let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
-    ensure!(played.results == ["from the hook"], "the model is told {:?}", played.results);
+    ensure!(played.results == ["from the hook"], "the model received {:?}", played.results);
     ensure!(!world.marks().iter().any(|mark| mark == "deny"), "the judge was asked");
     Ok(())
 }

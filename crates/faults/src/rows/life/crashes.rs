@@ -1,4 +1,4 @@
-//! Extensions that crash: once, again and again, many at a time; or their task in the host does.
+//! Extensions that crash once, repeatedly, or many at a time, and panics of their task in the host.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
 use serde_json::json;
 
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::hello::{node_fault, python_fault};
 use crate::rows::protocol::line;
 use crate::world::{FATAL_TITLE, World, WorldSetup};
 
-/// Crashes that are a loop.
+/// The number of crashes that make a crash loop.
 const LOOP: usize = 5;
 
-/// The number that may be starting at once in the row about that.
+/// The number of extensions that may start at the same time.
 const AT_ONCE: usize = 2;
 
 const CRASH_LOOP: &[(&str, &str)] =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
-/// Exits in a question about a tool call.
+/// The extension exits during a question about a tool call.
 const EXITS: FaultCase =
     crash_case("exit-in-call", |world| Box::pin(world.expect_block_at_once("exited with status")));
 
@@ -33,12 +33,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
         title: "crashes while its tool is called",
         cases: &[
             crash_case("exit-in-call", |world| {
-                Box::pin(ends_the_call(world, "exited with status 3; it printed: panic: boom"))
+                Box::pin(fails_the_call(world, "exited with status 3; it printed: panic: boom"))
             }),
-            crash_case("abort-in-call", |world| Box::pin(ends_the_call(world, "was ended by signal 6"))),
-            crash_case("segv-in-call", |world| Box::pin(ends_the_call(world, "was ended by signal 11"))),
+            crash_case("abort-in-call", |world| Box::pin(fails_the_call(world, "was ended by signal 6"))),
+            crash_case("segv-in-call", |world| Box::pin(fails_the_call(world, "was ended by signal 11"))),
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
     FaultRow {
         id: "L-02",
@@ -48,15 +48,15 @@ pub(crate) const ROWS: &[FaultRow] = &[
             crash_case("segv-in-call", |world| {
                 Box::pin(world.expect_block_at_once("was ended by signal 11"))
             }),
-            // The same in other languages, whose own tracebacks differ.
+            // The same fault in other languages, whose tracebacks differ.
             FaultCase { evil: python_fault("exit-in-call"), ..EXITS },
             FaultCase { evil: node_fault("exit-in-call"), ..EXITS },
         ],
-        undefend: Some(|_| take_down(Defence::GatesFailClosed)),
+        undefend: Some(|_| take_down(Defense::GatesFailClosed)),
     },
     FaultRow {
         id: "L-03",
-        title: "crashes again and again",
+        title: "crashes repeatedly",
         cases: &[FaultCase {
             evil: Misbehavior::Fault("crash-when-ready"),
             expect: CRASH_LOOP,
@@ -68,17 +68,17 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "L-04",
-        title: "many crash again and again at the same time",
+        title: "many extensions crash repeatedly at the same time",
         cases: &[FaultCase {
             setup: |setup| {
                 restart_soon(setup);
                 let many = if setup.mode.full { 100 } else { 12 };
                 (0..many).for_each(|number| setup.add(misbehaving_spec(setup, "slow-start", &name(number))));
                 setup.config.start_at_once = NonZeroUsize::new(AT_ONCE).unwrap_or(NonZeroUsize::MIN);
-                // Only hello ends a turn at the gate.
+                // Only `hello` frees the slot of a starting extension.
                 setup.config.timeouts.start_turn = setup.config.timeouts.hello;
             },
-            play: |world| Box::pin(start_a_few_at_a_time(world)),
+            play: |world| Box::pin(limits_concurrent_starts(world)),
             ..CASE
         }],
         undefend: Some(|setup| {
@@ -87,12 +87,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "L-05",
-        title: "leaves by itself when it has nothing to do",
+        title: "exits by itself when it is idle",
         cases: &[
             FaultCase {
                 evil: Misbehavior::Fault("leave-once"),
                 setup: |setup| setup.specs.iter_mut().for_each(|spec| spec.lifecycle.on_demand = true),
-                play: |world| Box::pin(comes_back(world)),
+                play: |world| Box::pin(restarts_on_demand(world)),
                 ..CASE
             },
             FaultCase {
@@ -112,12 +112,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 line(json!({"type": "panel_render", "panel_id": "p", "title": FATAL_TITLE, "lines": []}))
             }),
             expect: &[(EVIL, "exited")],
-            // A trace of a panic is of no use to anybody here.
+            // The trace of the panic is not needed.
             setup: |_| std::panic::set_hook(Box::new(|_| {})),
-            play: |world| Box::pin(is_reported_and_gone(world)),
+            play: |world| Box::pin(reports_panic_and_stops(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::PanicsCount)),
+        undefend: Some(|_| take_down(Defense::PanicsCount)),
     },
 ];
 
@@ -125,7 +125,7 @@ const fn crash_case(fault: &'static str, play: crate::row::CaseScript) -> FaultC
     FaultCase { evil: Misbehavior::Fault(fault), expect: &[(EVIL, "exited")], play, ..CASE }
 }
 
-/// Pauses that a row has the time for.
+/// Shortens the pauses between restarts.
 fn restart_soon(setup: &mut WorldSetup) {
     let restarts = &mut setup.config.timeouts.restarts;
     (restarts.first_pause, restarts.longest_pause) = (Duration::from_millis(10), Duration::from_millis(40));
@@ -135,16 +135,16 @@ fn name(number: usize) -> String {
     format!("ext{number}")
 }
 
-/// The call fails with this; what it offered is still there, and says so, too.
-async fn ends_the_call(world: &World, why: &str) -> Result<()> {
+/// Checks that the call fails with this text, and that the tools and commands remain and fail with it as well.
+async fn fails_the_call(world: &World, why: &str) -> Result<()> {
     world.expect_failure(why).await?;
-    ensure!(world.host.commands().iter().any(|command| command.name == "evil"), "its command is not listed");
+    ensure!(world.host.commands().iter().any(|command| command.name == "evil"), "the command is not listed");
     let mut states = world.host.statuses().into_iter();
     let tools = states.find(|status| status.name.as_str() == EVIL).map(|status| status.tools);
-    ensure!(tools.is_some_and(|tools| tools == ["evil_tool"]), "its tool is not listed");
+    ensure!(tools.is_some_and(|tools| tools == ["evil_tool"]), "the tool is not listed");
     ensure!(
         matches!(world.state(EVIL)?, ExtensionState::Restarting { .. }),
-        "it is {:?}",
+        "the extension is {:?}",
         world.state(EVIL)?
     );
     Ok(())
@@ -152,17 +152,20 @@ async fn ends_the_call(world: &World, why: &str) -> Result<()> {
 
 async fn stays_down(world: &mut World) -> Result<()> {
     world
-        .expect_report("crash_loop", "is not started again by itself; the last time it exited with status 3")
+        .expect_report(
+            "crash_loop",
+            "is no longer restarted automatically; last failure: exited with status 3",
+        )
         .await?;
     let state = world.state(EVIL)?;
-    ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
+    ensure!(matches!(state, ExtensionState::Failed { .. }), "the extension is {state:?}");
     let starts = world.marks().len();
-    ensure!(starts == LOOP, "it was started {starts} times");
+    ensure!(starts == LOOP, "the extension was started {starts} times");
     world.expect_failure("is not started again by itself").await?;
     world.expect_block_at_once("is not started again by itself").await
 }
 
-async fn start_a_few_at_a_time(world: &mut World) -> Result<()> {
+async fn limits_concurrent_starts(world: &mut World) -> Result<()> {
     let many = world.amount(12, 100);
     for name in (0..many).map(name) {
         world.also.extend((1..LOOP).map(|_| (name.clone(), "exited")));
@@ -182,21 +185,23 @@ async fn start_a_few_at_a_time(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// Checks that this is no fault, and that the next question starts it again.
-async fn comes_back(world: &mut World) -> Result<()> {
+/// Checks that the exit is not a fault, and that the next question restarts the extension.
+async fn restarts_on_demand(world: &mut World) -> Result<()> {
     world
-        .wait_until("it has left", || world.state(EVIL).is_ok_and(|state| state == ExtensionState::Idle))
+        .wait_until("the extension has exited", || {
+            world.state(EVIL).is_ok_and(|state| state == ExtensionState::Idle)
+        })
         .await?;
     world.expect_answer("ok").await?;
-    ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
+    ensure!(world.state(EVIL)? == ExtensionState::Ready, "the extension is {:?}", world.state(EVIL)?);
     world.expect_allow().await
 }
 
-async fn is_reported_and_gone(world: &mut World) -> Result<()> {
+async fn reports_panic_and_stops(world: &mut World) -> Result<()> {
     world.expect_report("exited", "its task panicked").await?;
     world.expect_failure("its task panicked").await?;
     world.expect_block_at_once("its task panicked").await?;
     let seen = world.screen.drawings();
-    ensure!(seen.iter().any(|seen| seen == "evil is gone"), "the front end was told {seen:?}");
+    ensure!(seen.iter().any(|seen| seen == "evil is gone"), "the front end received {seen:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Names that two want, threads that end, programs that cannot be started.
+//! Duplicate names, threads that end, and programs that cannot be started.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,15 +11,15 @@ use haft_host::ExtensionState;
 use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, find_program};
 use haft_packages::ExtensionOrigin;
 
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, ExpectedFaults, FaultCase, FaultRow, skip};
 use crate::world::{World, WorldSetup, sibling_binary};
 
-/// Trips of the canary in which those that end with a thread would have ended.
+/// The number of the canary's round trips after which processes bound to a thread would have ended.
 const THREADS_END: usize = 60;
 
-/// Duration of a look at a process that has not ended.
+/// The time to observe a process that must not end.
 const LOOK: Duration = Duration::from_millis(1);
 
 const NONE_STARTS: ExpectedFaults = &[
@@ -30,7 +30,7 @@ const NONE_STARTS: ExpectedFaults = &[
     ("being-written", "spawn_failed"),
 ];
 
-/// The message of the system for each.
+/// The system's message for each program.
 const WHY: &[(&str, &str)] = &[
     ("missing", "No such file or directory"),
     ("not-executable", "Permission denied"),
@@ -42,15 +42,15 @@ const WHY: &[(&str, &str)] = &[
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "L-14",
-        title: "two want the same name, the same tool, the same command",
+        title: "two extensions use the same name, tool and command",
         cases: &[FaultCase {
             expect: &[
                 ("project", "register_rejected"),
                 ("project", "register_rejected"),
                 ("user", "register_rejected"),
             ],
-            setup: two_of_a_kind,
-            play: |world| Box::pin(the_users_own_comes_first(world)),
+            setup: add_duplicates,
+            play: |world| Box::pin(user_extension_wins(world)),
             ..CASE
         }],
         undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = ExtensionOrigin::Global)),
@@ -63,12 +63,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "L-16",
-        title: "its program cannot be started",
+        title: "the program cannot be started",
         cases: &[
             FaultCase {
                 expect: NONE_STARTS,
                 setup: broken_programs,
-                play: |world| Box::pin(says_why(world)),
+                play: |world| Box::pin(reports_cause(world)),
                 ..CASE
             },
             FaultCase {
@@ -77,16 +77,16 @@ pub(crate) const ROWS: &[FaultRow] = &[
                     broken_programs(setup);
                     setup.config.launcher = None;
                 },
-                play: |world| Box::pin(says_why(world)),
+                play: |world| Box::pin(reports_cause(world)),
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::FaultReports)),
+        undefend: Some(|_| take_down(Defense::FaultReports)),
     },
 ];
 
-/// The project's is found first, and `user` twice.
-fn two_of_a_kind(setup: &mut WorldSetup) {
+/// The project's extension is found first, and `user` twice.
+fn add_duplicates(setup: &mut WorldSetup) {
     for (name, origin) in [
         ("project", ExtensionOrigin::Project),
         ("user", ExtensionOrigin::Global),
@@ -98,29 +98,35 @@ fn two_of_a_kind(setup: &mut WorldSetup) {
     }
 }
 
-async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
+async fn user_extension_wins(world: &mut World) -> Result<()> {
     world.mark("names")?;
     let tools = world.host.tools();
     let owner =
         tools.iter().find(|tool| tool.spec().name == "evil_tool").map(|tool| tool.spec().owner.clone());
-    ensure!(owner == Some(ToolOwner::Extension("user".into())), "the tool is {owner:?}'s");
+    ensure!(owner == Some(ToolOwner::Extension("user".into())), "the owner of the tool is {owner:?}");
     let commands = world.host.commands();
     ensure!(commands.len() == 1, "the commands are {commands:?}");
-    ensure!(commands.iter().all(|command| command.extension.as_str() == "user"), "they are {commands:?}");
+    ensure!(
+        commands.iter().all(|command| command.extension.as_str() == "user"),
+        "the commands are {commands:?}"
+    );
     world.wait_for_expected().await?;
     let messages: Vec<String> = world.events.faults().into_iter().map(|fault| fault.message).collect();
     for text in [
-        "tool evil_tool: extension user has that name",
-        "command /evil: extension user has that name",
+        "tool evil_tool: the name belongs to extension user",
+        "command /evil: the name belongs to extension user",
         "not started from",
     ] {
-        ensure!(messages.iter().any(|message| message.contains(text)), "nobody said {text:?}: {messages:?}");
+        ensure!(
+            messages.iter().any(|message| message.contains(text)),
+            "no message contains {text:?}: {messages:?}"
+        );
     }
-    // Each is said once, however often the names are looked up.
+    // Each conflict is reported once, however often the names are resolved.
     world.expect_answer("ok").await
 }
 
-/// Without the defence its thread takes it along, as it would if it were tied to whoever started it.
+/// Without the defense the process ends with its thread, as if it were bound to the thread that started it.
 async fn outlives_its_thread(world: &mut World) -> Result<()> {
     world.mark("threads")?;
     let tied = if world.mode.undefended {
@@ -139,10 +145,10 @@ async fn outlives_its_thread(world: &mut World) -> Result<()> {
         gone += usize::from(tokio::time::timeout(LOOK, child.wait()).await.is_ok());
     }
     for child in &mut children {
-        child.kill().context("kill what was started")?;
-        child.wait().await.context("wait for what was started")?;
+        child.kill().context("kill the started process")?;
+        child.wait().await.context("wait for the started process")?;
     }
-    ensure!(gone == 0, "{gone} of {many} are gone with the thread that started them");
+    ensure!(gone == 0, "{gone} of {many} processes ended with their thread");
     Ok(())
 }
 
@@ -170,12 +176,12 @@ fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
         GroupChild::spawn(spawn)
     });
     match thread.join() {
-        Ok(child) => child.context("start it"),
+        Ok(child) => child.context("start the extension"),
         Err(_) => bail!("the thread panicked"),
     }
 }
 
-/// Five programs that no system starts.
+/// Adds five programs that no system can start.
 fn broken_programs(setup: &mut WorldSetup) {
     let dir = setup.dir.clone();
     let made = [
@@ -187,10 +193,10 @@ fn broken_programs(setup: &mut WorldSetup) {
     for (name, _) in WHY {
         setup.add(extension_spec(setup, name, dir.join(name), Vec::new()));
     }
-    // Whoever writes a program keeps it from being started; this process does until it ends.
+    // A program that is open for writing cannot be started; this process keeps it open.
     let writer = OpenOptions::new().append(true).open(dir.join("being-written"));
     std::mem::forget(writer);
-    // A program that could not be made fails in another way than it should.
+    // A program that could not be created fails with another error.
     drop(made);
 }
 
@@ -200,7 +206,7 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> std::io::Resul
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// An ELF header for a machine that does not exist.
+/// Returns an ELF header for a machine that does not exist.
 fn other_machine() -> Vec<u8> {
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
     bytes.resize(64, 0);
@@ -208,7 +214,7 @@ fn other_machine() -> Vec<u8> {
     bytes
 }
 
-async fn says_why(world: &mut World) -> Result<()> {
+async fn reports_cause(world: &mut World) -> Result<()> {
     world.mark("spawn")?;
     world.wait_for_expected().await?;
     for (name, why) in WHY {
@@ -216,8 +222,8 @@ async fn says_why(world: &mut World) -> Result<()> {
             bail!("{name} is {:?}", world.state(name)?)
         };
         let path = world.dir.join(name).display().to_string();
-        ensure!(code.as_str() == "spawn_failed", "{name} fails with {code}");
-        ensure!(message.contains(why) && message.contains(&path), "{name} says {message:?}");
+        ensure!(code.as_str() == "spawn_failed", "{name} failed with {code}");
+        ensure!(message.contains(why) && message.contains(&path), "{name} reports {message:?}");
     }
     Ok(())
 }

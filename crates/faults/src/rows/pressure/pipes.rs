@@ -1,4 +1,4 @@
-//! B-01 to B-03 and B-07 to B-09: pipes that nobody reads, or that end.
+//! B-01 to B-03 and B-07 to B-09: pipes that are not read or are closed.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::Misbehavior;
 use crate::oracle::HeapGrowth;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
@@ -15,20 +15,21 @@ use crate::world::{World, WorldSetup};
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// Longer than any row.
+/// A time longer than any row.
 const NEVER: Duration = Duration::from_secs(4_000);
 
-/// Bytes of one event, and events of one round: twice what a queue takes.
+/// The bytes of an event, and the events of a round: twice the capacity of a queue.
 const EVENT: usize = 8 * 1024;
 const EVENTS: usize = 1_000;
 
-/// Rounds after the first one.
+/// The number of rounds after the first one.
 const ROUNDS: (u64, u64) = (3, 20);
 
-/// Most memory that a round may add, in bytes: one of sixteen events of a round.
+/// The memory in bytes that a round may add: one of sixteen events of a round.
 const KEPT: u64 = (EVENT * EVENTS) as u64 / 16;
 
-/// Events between two trips of the canary, which reads them all: less than its queue takes.
+/// The number of events between two round trips of the canary, which reads them all: less than the capacity of its
+/// queue.
 const BATCH: usize = 100;
 
 pub(crate) const ROWS: &[FaultRow] = &[
@@ -55,14 +56,14 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "B-02",
-        title: "never reads and watches everything",
-        // An extension that is asked things too, and one that only watches.
+        title: "never reads and subscribes to everything",
+        // One extension that also gets questions, and one that only subscribes.
         cases: &[dropped_events_case("never-read-stdin"), dropped_events_case("dead-observer")],
         undefend: Some(endless_queue),
     },
     FaultRow {
         id: "B-03",
-        title: "reads nothing and floods, so that each waits for the other",
+        title: "never reads and floods, so that both sides block",
         cases: &[FaultCase {
             evil: Misbehavior::Fault("flood"),
             expect: &[(EVIL, "rate_limited"), (EVIL, "write_stalled")],
@@ -74,7 +75,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "B-07",
-        title: "closes its input and runs on",
+        title: "closes its input and continues to run",
         cases: &[half_closed("close-stdin", |world| {
             Box::pin(fails_on_closed_stream(world, "closed its input"))
         })],
@@ -82,7 +83,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "B-08",
-        title: "closes its output and runs on",
+        title: "closes its output and continues to run",
         cases: &[half_closed("close-stdout", |world| {
             Box::pin(fails_on_closed_stream(world, "closed its output"))
         })],
@@ -105,7 +106,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
 ];
 
@@ -118,7 +119,7 @@ const fn half_closed(fault: &'static str, play: crate::row::CaseScript) -> Fault
 const fn dropped_events_case(fault: &'static str) -> FaultCase {
     FaultCase {
         evil: Misbehavior::Fault(fault),
-        // It is about the queue, not about the end of a writer that stalls.
+        // The case is about the queue; the write deadline must not end the extension.
         setup: |setup| setup.config.timeouts.write_stall = NEVER,
         play: |world| Box::pin(events_are_dropped(world)),
         ..CASE
@@ -144,15 +145,15 @@ fn never_over(setup: &mut WorldSetup) {
     (setup.config.timeouts.half_closed, setup.config.timeouts.pipe_drain) = (NEVER, NEVER);
 }
 
-/// More than a pipe takes.
+/// Returns arguments that exceed the capacity of a pipe.
 fn large_args() -> Value {
     json!({"content": "x".repeat(200 * 1024)})
 }
 
 async fn a_gate_stalls(world: &mut World) -> Result<()> {
     let gated = world.in_time("the gate", world.call_gated_tool(large_args())).await??;
-    ensure!(gated.ran_with.is_none(), "the tool ran all the same");
-    ensure!(gated.result.contains("does not read its input"), "the model is told {:?}", gated.result);
+    ensure!(gated.ran_with.is_none(), "the tool ran");
+    ensure!(gated.result.contains("does not read its input"), "the model received {:?}", gated.result);
     world.settle().await
 }
 
@@ -160,13 +161,13 @@ async fn a_tool_stalls(world: &mut World) -> Result<()> {
     let asked = world.in_time("the call", world.call(large_args())).await??;
     ensure!(
         asked.is_error && asked.text.contains("does not read its input"),
-        "the tool says {:?}",
+        "the tool answered {:?}",
         asked.text
     );
     world.settle().await
 }
 
-/// After a first round of events that fills the queue, further ones add nothing to what is kept.
+/// Checks that after a first round of events, which fills the queue, more rounds add no memory.
 async fn events_are_dropped(world: &mut World) -> Result<()> {
     events(world).await?;
     let (growth, rounds) = (HeapGrowth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
@@ -177,11 +178,15 @@ async fn events_are_dropped(world: &mut World) -> Result<()> {
     let mut states = world.host.statuses().into_iter();
     let dropped = states.find(|status| status.name.as_str() == EVIL).map(|status| status.events_dropped);
     ensure!(dropped.is_some_and(|dropped| dropped > 0), "no event was dropped");
-    ensure!(world.state(EVIL)? == haft_host::ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
+    ensure!(
+        world.state(EVIL)? == haft_host::ExtensionState::Ready,
+        "the extension is {:?}",
+        world.state(EVIL)?
+    );
     world.settle().await
 }
 
-/// Tells everybody one round of events. The canary does not count them: it counts those that it is told by itself.
+/// Sends one round of events to all extensions. The canary counts only the events that are sent to it separately.
 async fn events(world: &World) -> Result<()> {
     let event =
         AgentEvent::TurnEnd { stop: haft_protocol::message::StopCause::End, error: Some("x".repeat(EVENT)) };
@@ -190,13 +195,13 @@ async fn events(world: &World) -> Result<()> {
             let observers = world.host.hook_source().hooks().observers;
             observers.iter().for_each(|observer| observer.observe(&event));
         }
-        // The first one may have begun before.
+        // The first round trip may have started before the events.
         world.wait_for_trips(2).await?;
     }
     Ok(())
 }
 
-/// Checks that open and later questions fail as soon as the host meets the closed stream, long before their deadline.
+/// Checks that open and later questions fail as soon as the host notices the closed stream, long before their deadline.
 async fn fails_on_closed_stream(world: &mut World, symptom: &str) -> Result<()> {
     let meet = async {
         world.wait_until("the stream is closed", || !world.marks().is_empty()).await?;
@@ -204,13 +209,13 @@ async fn fails_on_closed_stream(world: &mut World, symptom: &str) -> Result<()> 
     };
     let both = async { tokio::join!(world.call(json!({})), meet) };
     let start = Instant::now();
-    let (asked, gated) = world.in_time("what is open", both).await?;
+    let (asked, gated) = world.in_time("the open questions", both).await?;
     let (asked, gated) = (asked?, gated?);
-    world.at_once("what is open", start.elapsed())?;
-    ensure!(asked.is_error && asked.text.contains(symptom), "the tool says {:?}", asked.text);
+    world.at_once("the open questions", start.elapsed())?;
+    ensure!(asked.is_error && asked.text.contains(symptom), "the tool answered {:?}", asked.text);
     ensure!(
         gated.ran_with.is_none() && gated.result.contains(symptom),
-        "the model is told {:?}",
+        "the model received {:?}",
         gated.result
     );
     world.settle().await

@@ -1,4 +1,4 @@
-//! P-14 to P-20: JSON that is no frame, or not the one it seems.
+//! P-14 to P-20: JSON that is not a frame, or an ambiguous one.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::line;
 use super::lines::bad_line;
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};
 
-/// The time that a call waits for an answer that never comes.
+/// The deadline of a call that is never answered.
 const SHORT: Duration = Duration::from_millis(500);
 
 const TOO_DEEP: ExpectedFaults = &[(EVIL, "frame_too_deep")];
@@ -35,7 +35,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "P-15",
-        title: "a key twice: in the frame, in arguments, spelt differently",
+        title: "a duplicate key: in the frame, in arguments, with escapes",
         cases: &[
             bad_line(DUPLICATE, || line(r#"{"type":"notify","message":"a","message":"b"}"#)),
             bad_line(DUPLICATE, || line(r#"{"type":"notify","message":"a","t\u0079pe":"ready"}"#)),
@@ -46,11 +46,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 line(r#"{"type":"event_intercept_response","id":"$ID","modified_args":{"a":1,"\u0061":2}}"#)
             }),
         ],
-        undefend: Some(|_| take_down(Defence::DuplicateKeys)),
+        undefend: Some(|_| take_down(Defense::DuplicateKeys)),
     },
     FaultRow {
         id: "P-16",
-        title: "numbers that not everybody reads alike",
+        title: "numbers that JSON readers interpret differently",
         cases: &[
             bad_line(INVALID, || line(r#"{"type":"notify","message":"a","number":1e400}"#)),
             bad_line(&[(EVIL, "frame_not_json")], || line(r#"{"type":"notify","message":"a","number":NaN}"#)),
@@ -70,7 +70,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-17",
@@ -98,7 +98,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-18",
@@ -109,7 +109,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_OBJECT, || line("7")),
             bad_line(NOT_OBJECT, || line("null")),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-19",
@@ -118,7 +118,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(&[(EVIL, "frame_unknown_type")], || line(r#"{"type":"later","x":1}"#)),
             bad_line(&[], || line(r#"{"type":"notify","message":"a","later":[1,{"x":null}]}"#)),
         ],
-        undefend: Some(|_| take_down(Defence::UnknownTypes)),
+        undefend: Some(|_| take_down(Defense::UnknownTypes)),
     },
     FaultRow {
         id: "P-20",
@@ -133,10 +133,10 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
 ];
 
-/// Integers that a double cannot hold, and a zero with a sign.
+/// Integers that a double cannot represent, and a negative zero.
 const EXACT: &str = r#"{"a":9007199254740993,"b":18446744073709551615,"c":-0,"d":0.1}"#;
 
-/// The guard answers with this; the call is blocked, because it is no answer.
+/// Returns a case in which the guard's answer is invalid and the call is blocked.
 pub(crate) const fn refused_answer_case(bytes: fn() -> Vec<u8>) -> FaultCase {
     let evil = inject_instead(InjectionMoment::Gate, bytes);
     FaultCase {
@@ -147,7 +147,7 @@ pub(crate) const fn refused_answer_case(bytes: fn() -> Vec<u8>) -> FaultCase {
     }
 }
 
-/// The tool answers with this; the call fails at once, because it is no answer.
+/// Returns a case in which the tool's answer is invalid and the call fails at once.
 const fn failed_call(bytes: fn() -> Vec<u8>) -> FaultCase {
     let evil = inject_instead(InjectionMoment::Tool, bytes);
     FaultCase {
@@ -158,7 +158,7 @@ const fn failed_call(bytes: fn() -> Vec<u8>) -> FaultCase {
     }
 }
 
-/// A note with a field so deep, the frame itself counted.
+/// Returns a note with a field of this depth, including the frame itself.
 fn nested_frame(depth: usize) -> Vec<u8> {
     let (open, close) = ("[".repeat(depth - 1), "]".repeat(depth - 1));
     line(format_args!(r#"{{"type":"notify","message":"a","deep":{open}{close}}}"#))
@@ -170,7 +170,7 @@ fn short_calls(setup: &mut WorldSetup) {
 
 async fn times_out(world: &mut World) -> Result<()> {
     let asked = world.call(json!({})).await?;
-    ensure!(asked.is_error && asked.text.contains("did not answer"), "the tool says {:?}", asked.text);
+    ensure!(asked.is_error && asked.text.contains("did not answer"), "the tool answered {:?}", asked.text);
     world.settle().await
 }
 

@@ -6,25 +6,25 @@ use anyhow::{Result, ensure};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
-use crate::defence::{Defence, take_down};
+use crate::defense::{Defense, take_down};
 use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::{HeapGrowth, peak_bytes};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::World;
 
-/// The length of a line without an end, in MiB.
+/// The length of an endless line, in MiB.
 const ENDLESS: (u64, u64) = (128, 2048);
 
-/// Most memory that may be kept of each such line, in bytes: an eighth of the part that may be read.
+/// The memory in bytes that may remain of each endless line: an eighth of the part that is read.
 const KEPT: u64 = MAX_LINE as u64 / 8;
 
-/// Most bytes that the heap may be higher while such lines are read.
+/// The memory in bytes that the heap may grow while such lines are read.
 const HELD: usize = MAX_LINE * 8;
 
-/// Such lines after the first one.
+/// The number of endless lines after the first one.
 const ROUNDS: (u64, u64) = (5, 50);
 
-/// The time that a line may be unfinished.
+/// The time for which a line may be incomplete.
 const SHORT: Duration = Duration::from_secs(1);
 
 const NOT_UTF8: ExpectedFaults = &[(EVIL, "frame_not_utf8")];
@@ -42,7 +42,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 let length = if setup.mode.full { ENDLESS.1 } else { ENDLESS.0 };
                 setup.set_env("HAFT_COUNT", length.to_string());
             },
-            play: |world| Box::pin(is_cut_short(world)),
+            play: |world| Box::pin(ends_endless_line(world)),
             ..CASE
         }],
         undefend: Some(|setup| setup.config.limits.max_line = usize::MAX / 2),
@@ -69,7 +69,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
     },
     FaultRow {
         id: "P-08",
-        title: "a byte now and then, and never a newline",
+        title: "single bytes with pauses, and never a newline",
         cases: &[FaultCase {
             evil: Misbehavior::Fault("slow-line"),
             expect: &[(EVIL, "unresponsive")],
@@ -95,7 +95,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
     FaultRow {
         id: "P-10",
@@ -106,7 +106,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_JSON, || b"{\0\"\0t\0y\0p\0e\0\"\0}\0\n".to_vec()),
             bad_line(NOT_JSON, || line("\u{feff}{\"type\":\"ready\"}")),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-11",
@@ -115,7 +115,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_line(NOT_JSON, || b"{\"type\":\"notify\",\"message\":\"\0\"}\n".to_vec()),
             bad_line(NOT_JSON, || b"\0\0\0\0\n".to_vec()),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-12",
@@ -132,7 +132,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::MendedNames)),
+        undefend: Some(|_| take_down(Defense::MendedNames)),
     },
     FaultRow {
         id: "P-13",
@@ -147,16 +147,16 @@ pub(crate) const ROWS: &[FaultRow] = &[
             play: |world| Box::pin(world.expect_answer("a\u{2028}b\u{85}c")),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::BlankLines)),
+        undefend: Some(|_| take_down(Defense::BlankLines)),
     },
     FaultRow {
         id: "P-21",
-        title: "two frames on one line, and garbage behind a frame",
+        title: "two frames on one line, and garbage after a frame",
         cases: &[
             bad_line(NOT_JSON, || line(r#"{"type":"ready"}{"type":"ready"}"#)),
             bad_line(NOT_JSON, || line(r#"{"type":"ready"} and so on"#)),
         ],
-        undefend: Some(|_| take_down(Defence::StrictFrames)),
+        undefend: Some(|_| take_down(Defense::StrictFrames)),
     },
     FaultRow {
         id: "P-22",
@@ -181,11 +181,11 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::Reassembly)),
+        undefend: Some(|_| take_down(Defense::Reassembly)),
     },
 ];
 
-/// One line that is refused; everything else goes on.
+/// Returns a case with one rejected line, after which everything continues.
 pub(super) const fn bad_line(expect: ExpectedFaults, bytes: fn() -> Vec<u8>) -> FaultCase {
     FaultCase {
         evil: inject(InjectionMoment::Ready, bytes),
@@ -195,22 +195,22 @@ pub(super) const fn bad_line(expect: ExpectedFaults, bytes: fn() -> Vec<u8>) -> 
     }
 }
 
-/// A note whose line has so many bytes.
+/// Injects a note whose line has this many bytes.
 const fn note_of(length: usize) -> Misbehavior {
     let bytes = || line(r#"{"type":"notify","level":"info","message":"$PAD"}"#);
     Misbehavior::Inject(Injection { at: InjectionMoment::Ready, bytes, length, ..INJECT })
 }
 
-/// The same of a tool's result.
+/// Injects a tool result whose line has this many bytes.
 const fn result_of(length: usize) -> Misbehavior {
     let bytes =
         || line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"ok"}],"pad":"$PAD"}"#);
     Misbehavior::Inject(Injection { at: InjectionMoment::Tool, bytes, length, instead: true, ..INJECT })
 }
 
-/// It is ended long before it is through. Memory never holds more than a few lines that are allowed, and keeps
-/// nothing of this one.
-async fn is_cut_short(world: &mut World) -> Result<()> {
+/// Checks that the extension is ended long before the line is complete. Memory never holds more than a few lines of the
+/// allowed length, and keeps nothing of this one.
+async fn ends_endless_line(world: &mut World) -> Result<()> {
     let before = peak_bytes();
     one_line(world).await?;
     let (growth, rounds) = (HeapGrowth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
@@ -222,15 +222,15 @@ async fn is_cut_short(world: &mut World) -> Result<()> {
         one_line(world).await?;
     }
     let higher = peak_bytes() - before;
-    ensure!(higher < HELD, "the heap was {higher} bytes higher");
+    ensure!(higher < HELD, "the heap grew by {higher} bytes");
     world.wait_until_freed(&growth, rounds, KEPT).await
 }
 
 async fn one_line(world: &World) -> Result<()> {
     let outcome = world.command("evil", "").await;
-    ensure!(outcome.is_err(), "the command did {outcome:?}");
+    ensure!(outcome.is_err(), "the command returned {outcome:?}");
     world.wait_for_expected().await?;
     let marks = world.marks();
-    ensure!(!marks.iter().any(|mark| mark.contains("read to the end")), "all of it was read");
+    ensure!(!marks.iter().any(|mark| mark.contains("read to the end")), "the whole line was read");
     Ok(())
 }

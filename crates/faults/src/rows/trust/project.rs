@@ -1,4 +1,4 @@
-//! A project that wants to run things, and what came of it.
+//! A hostile project, and the programs that it managed to run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::world::{HaftHome, World, last_word};
 
-/// Programs that a trace may show whoever is trusted: haft, and what strace was told to start.
+/// The programs that a trace may always contain: haft, which strace starts.
 const ALLOWED: [&str; 1] = ["haft"];
 
-/// The advice of haft where it does not use something.
+/// The advice of haft when it skips parts of a project.
 const ADVICE: &str = "`haft trust`";
 
-/// A home, a project in it, and a place where what runs leaves its name.
+/// A home directory, a project in it, and a file in which executed programs write their names.
 pub(super) struct HostileProject {
     pub(super) home: HaftHome,
     fired: PathBuf,
@@ -24,30 +24,30 @@ pub(super) struct HostileProject {
 }
 
 impl HostileProject {
-    /// An empty project.
+    /// Creates an empty project.
     pub(super) fn new(world: &World, name: &str) -> Result<Self> {
         let home = HaftHome::new(world, name, "idle", &json!([last_word()]))?;
         let place = |file: &str| world.dir.join(format!("{name}-{file}"));
         Ok(Self { home, fired: place("fired"), trace: place("trace") })
     }
 
-    /// With one more file in the project.
+    /// Writes a file in the project.
     pub(super) fn write(&self, path: &str, text: &str) -> Result<()> {
         write(&self.home.work_dir().join(path), text)
     }
 
-    /// Returns a program that leaves a name when it is run.
+    /// Returns a program that writes a name when it runs.
     pub(super) fn firing_script(&self, name: &str) -> String {
         format!("#!/bin/sh\necho {name} >> '{}'\n", self.fired.display())
     }
 
-    /// A program that leaves its name.
+    /// Writes a program in the project that writes its name when it runs.
     pub(super) fn write_program(&self, path: &str, name: &str) -> Result<()> {
         self.write(path, &self.firing_script(name))?;
         make_executable(&self.home.work_dir().join(path))
     }
 
-    /// An extension that leaves its name.
+    /// Writes an extension that writes its name when it runs.
     pub(super) fn write_extension(&self, dir: &str, name: &str) -> Result<()> {
         let dir = self.home.work_dir().join(dir);
         write(&dir.join("extension.json"), &json!({"name": name, "exec": "./run.sh"}).to_string())?;
@@ -55,7 +55,7 @@ impl HostileProject {
         make_executable(&dir.join("run.sh"))
     }
 
-    /// One of the user's own.
+    /// Writes an extension of the user.
     pub(super) fn write_own_extension(&self, name: &str, leaves: &str) -> Result<()> {
         let dir = self.home.root_dir().join("extensions").join(name);
         write(&dir.join("extension.json"), &json!({"name": name, "exec": "./run.sh"}).to_string())?;
@@ -66,7 +66,7 @@ impl HostileProject {
         Ok(())
     }
 
-    /// With eight kinds of what other programs would run.
+    /// Adds eight kinds of files that other programs would execute.
     pub(super) fn arm(self) -> Result<Self> {
         self.write_extension(".haft/extensions/local", "local")?;
         self.write_extension("more/named", "named")?;
@@ -93,7 +93,7 @@ impl HostileProject {
         Ok(self)
     }
 
-    /// A repository whose settings and hooks run something, and a bare one in it.
+    /// Writes a repository whose settings and hooks run programs, with a bare repository in it.
     pub(super) fn write_repository(&self) -> Result<()> {
         self.write_program("hook.sh", "git")?;
         let hook = self.home.work_dir().join("hook.sh").display().to_string();
@@ -105,8 +105,10 @@ impl HostileProject {
         self.write(".git/HEAD", "ref: refs/heads/main\n")?;
         self.write(".gitattributes", "* diff=x\n")?;
         for dir in [".git", "bare.git"] {
-            fs::create_dir_all(self.home.work_dir().join(dir).join("objects")).context("objects")?;
-            fs::create_dir_all(self.home.work_dir().join(dir).join("refs")).context("refs")?;
+            fs::create_dir_all(self.home.work_dir().join(dir).join("create the objects directory"))
+                .context("objects")?;
+            fs::create_dir_all(self.home.work_dir().join(dir).join("create the refs directory"))
+                .context("refs")?;
         }
         self.write("bare.git/HEAD", "ref: refs/heads/main\n")?;
         self.write("bare.git/config", &config.replace("bare = false", "bare = true"))?;
@@ -115,12 +117,12 @@ impl HostileProject {
             .try_for_each(|name| self.write_program(&format!(".git/hooks/{name}"), "git"))
     }
 
-    /// Runs with pipes; what it told people.
+    /// Runs haft with pipes and returns its messages.
     pub(super) async fn run_for_notes(&self, args: &[&str]) -> Result<String> {
         Ok(self.run_for_output(args).await?.0)
     }
 
-    /// Runs with pipes; what it told people, and what it printed.
+    /// Runs haft with pipes and returns its messages and its output.
     pub(super) async fn run_for_output(&self, args: &[&str]) -> Result<(String, String)> {
         let ran = self.home.run_piped(self.home.plain_args(args)).await?;
         let [told, printed] =
@@ -129,23 +131,24 @@ impl HostileProject {
         Ok((told, printed))
     }
 
-    /// Trusts it as it is, as the user does without a terminal.
+    /// Trusts the project in its current state, as a user does without a terminal.
     pub(super) async fn trust(&self) -> Result<()> {
         let command = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         let shown = self.home.run_piped(command(&["trust", "--show", "--json"])).await?;
-        let shown: Value = serde_json::from_slice(&shown.stdout).context("haft trust --show --json")?;
-        let digest = shown["digest"].as_str().context("a digest")?;
+        let shown: Value = serde_json::from_slice(&shown.stdout)
+            .context("parse the output of `haft trust --show --json`")?;
+        let digest = shown["digest"].as_str().context("the output has no digest")?;
         let ran = self.home.run_piped(command(&["trust", "--digest", digest])).await?;
         ensure!(ran.status.success(), "haft trust: {}", String::from_utf8_lossy(&ran.stderr));
         Ok(())
     }
 
-    /// Where what runs leaves its name.
+    /// Returns the file with the names of executed programs.
     pub(super) fn names_file(&self) -> &Path {
         &self.fired
     }
 
-    /// Returns the names of the programs that ran since the last call.
+    /// Returns the names of the programs that ran since the previous call.
     pub(super) fn take_fired(&self) -> Vec<String> {
         let names = fs::read_to_string(&self.fired).unwrap_or_default();
         let _ = fs::remove_file(&self.fired);
@@ -155,7 +158,7 @@ impl HostileProject {
         names
     }
 
-    /// From here on every program that is started is written down.
+    /// Records every program that is started from now on.
     pub(super) fn with_trace(mut self) -> Self {
         let trace = self.trace.display().to_string();
         self.home = self.home.with_wrapper(&[
@@ -172,10 +175,10 @@ impl HostileProject {
         self
     }
 
-    /// Nothing of the project was run, and haft alone was.
+    /// Checks that nothing of the project ran, and that only haft was started.
     pub(super) fn ran_nothing(&self) -> Result<usize> {
         let fired = self.take_fired();
-        ensure!(fired.is_empty(), "run: {fired:?}");
+        ensure!(fired.is_empty(), "these programs ran: {fired:?}");
         let trace = fs::read_to_string(&self.trace).context("read the trace")?;
         let _ = fs::remove_file(&self.trace);
         let calls: Vec<_> = trace.lines().filter(|line| line.contains("execve")).collect();
@@ -186,12 +189,12 @@ impl HostileProject {
                 || !ALLOWED.iter().any(|allowed| program.file_name().is_some_and(|name| name == *allowed))
         };
         let foreign: Vec<_> = calls.iter().filter(foreign).collect();
-        ensure!(foreign.is_empty(), "started: {foreign:?}");
+        ensure!(foreign.is_empty(), "these foreign programs were started: {foreign:?}");
         Ok(calls.len())
     }
 }
 
-/// Checks that haft reports what it skipped, and what grants it.
+/// Checks that haft reports the skipped parts and the command that grants trust.
 pub(super) fn check_report(told: &str, names: &[&str]) -> Result<()> {
     for name in names.iter().chain([&ADVICE]) {
         ensure!(told.contains(name), "{name} is not named in {told:?}");
@@ -200,7 +203,7 @@ pub(super) fn check_report(told: &str, names: &[&str]) -> Result<()> {
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(path)).context("make a directory")?;
+    fs::create_dir_all(path.parent().unwrap_or(path)).context("create a directory")?;
     fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
@@ -208,7 +211,7 @@ pub(super) fn make_executable(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).context("make it executable")?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).context("create the file executable")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! An extension at one moment, to decide by.
+//! An extension at one moment, as the basis for decisions.
 
 use haft_packages::ExtensionSpec;
 use haft_protocol::ext::InterceptKind;
@@ -9,7 +9,7 @@ use crate::session::filter::InterceptorRole;
 use crate::session::offers::ExtensionOffers;
 use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
 
-/// An extension at one moment. Nothing changes while it is looked at.
+/// An extension at one moment. The state cannot change while the view exists.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExtensionView<'a> {
     pub(super) slot: &'a ExtensionSlot,
@@ -18,13 +18,13 @@ pub(crate) struct ExtensionView<'a> {
 }
 
 impl ExtensionView<'_> {
-    /// Returns its offers, or the last ones; until it has been ready, those that its manifest declares.
+    /// Returns the current or last offers; before the first `ready`, those that the manifest declares.
     fn offers(&self) -> Option<&ExtensionOffers> {
         self.slot.stand_in.as_ref().or(self.snapshot.map(|now| &now.offers)).map(AsRef::as_ref)
     }
 
     pub(super) fn is_alive(&self) -> bool {
-        // While it starts, the declaration of its manifest counts.
+        // During the start, the declaration of the manifest counts.
         let starts =
             matches!(self.slot.stage, LifecycleStage::Starting { .. }) && self.slot.stand_in.is_some();
         self.snapshot.is_some_and(ExtensionSnapshot::is_alive)
@@ -36,7 +36,7 @@ impl ExtensionView<'_> {
         self.offers().is_some_and(|offers| offers.intercepts.contains(&hook))
     }
 
-    /// True if it is being started, again or not, and none of its processes has been ready yet, so that its
+    /// True if the extension is starting or restarting and no process of it has ever been ready, so its
     /// subscriptions are unknown.
     pub(super) fn is_new(&self) -> bool {
         let starts =
@@ -48,33 +48,33 @@ impl ExtensionView<'_> {
         self.slot.stage == LifecycleStage::Files
     }
 
-    /// True if this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
-    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
+    /// True if the extension takes part in a hook now: it runs and subscribed, or it is required and its
+    /// absence blocks. An extension that has never been ready may still turn out to be a gate for tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
         let may_yet = self.is_new()
             && is_granted
             && (hook == InterceptKind::ToolCall || self.spec.roles.blocks_on_failure(hook));
-        // What the manifest calls a gate is one, also when it never came up.
+        // A gate of the manifest counts as a gate even if it never started.
         let due = self.is_subscribed_to(hook) || self.spec.roles.blocks_on_failure(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
         may_yet || due && counts() || self.spec.roles.requires_hook(hook)
     }
 
-    /// True if it should take part in this hook and did not subscribe to it.
+    /// True if the manifest requires this hook and the extension did not subscribe to it.
     pub(super) fn is_missing_subscription(&self, hook: InterceptKind) -> bool {
         self.spec.roles.requires_hook(hook) && self.is_alive() && !self.is_subscribed_to(hook)
     }
 
-    /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
+    /// Returns the process if it runs and subscribed to this hook, so that no wait is needed.
     pub(super) fn ready_handle(&self, hook: InterceptKind) -> Option<&ExtensionHandle> {
         let answers = self.slot.stage == LifecycleStage::Running
             && self.snapshot.is_some_and(ExtensionSnapshot::is_alive);
         self.slot.instance.as_ref().filter(|_| answers && self.is_subscribed_to(hook))
     }
 
-    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
-    /// which ones, or has yet to say it, guards them all.
+    /// Returns the role for calls of this tool, if the extension takes part in them. A gate whose tools are
+    /// unknown, because it cannot be queried or has not registered yet, counts for all tools.
     pub(super) fn tool_role(&self, tool: &str) -> Option<InterceptorRole> {
         match self.offers() {
             Some(offers) if !self.is_new() && self.is_subscribed_to(InterceptKind::ToolCall) => {
@@ -84,7 +84,8 @@ impl ExtensionView<'_> {
         }
     }
 
-    /// True if it may turn out to guard this tool: it will never be asked about one that it was not granted.
+    /// True if the extension may turn out to be a gate for this tool. Tools outside its grant are never sent
+    /// to it.
     fn may_guard(&self, tool: &str) -> bool {
         match &self.spec.permissions {
             None => true,
@@ -95,7 +96,7 @@ impl ExtensionView<'_> {
         }
     }
 
-    /// In which role it takes part in a hook: as its manifest says, or its subscription.
+    /// Returns the role in a hook, from the manifest or else from the subscription.
     pub(super) fn role_in(&self, hook: InterceptKind) -> InterceptorRole {
         let as_gate = self.offers().is_some_and(|offers| offers.gates.contains(&hook));
         if self.spec.roles.gates.contains(&hook) || as_gate {

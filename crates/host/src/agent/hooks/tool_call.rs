@@ -1,4 +1,4 @@
-//! The hook before a tool call, over one extension: the role in which it is asked, and the meaning of its answer in that
+//! The hook before a tool call for one extension: its role in the call, and the meaning of its answer in that
 //! role.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Intercept, InterceptHook, InterceptKind, InterceptToolCall,
     ToolCallDecision, capability,
@@ -25,12 +25,12 @@ use crate::wire::fault::{CallError, FaultCode};
 
 /// One extension's part in one tool call.
 ///
-/// An answer ends a row of failures only when the call is over and it stood: a rewrite may turn out not to fit, and one
-/// that answered in its turn is asked again.
+/// An answer resets the failure count only when the call is over and the answer was used. A rewrite may turn
+/// out not to match the schema, and the extension is then queried again.
 pub(crate) struct ToolCallHook {
     entry: Arc<ManagedExtension>,
     context: Arc<HookContext>,
-    /// True if it was asked and has answered, and no failure followed.
+    /// True if the extension answered and no failure followed.
     has_answered: AtomicBool,
 }
 
@@ -45,7 +45,7 @@ impl ToolCallHook {
         call: &ToolCall,
         caller: Option<&ExtensionName>,
     ) -> Result<ToolCallDecision, InterceptFailure> {
-        // One that has just been started says only now which tools it means.
+        // An extension that has just started has only now registered its tools.
         let entry = self.entry.current();
         let known = entry.wait_until_registered(cancel).await;
         known.map_err(|error| entry.intercept_failure(InterceptKind::ToolCall, &error))?;
@@ -79,7 +79,7 @@ impl ToolCallHook {
     ) -> ToolDecision {
         let by = || self.entry.name().to_string();
         let outcome = self.query(cancel, call, caller).await;
-        // Otherwise it passed, because the user has said so, or the run was cancelled.
+        // Otherwise the call passed because the user allows it, or the run was cancelled.
         if let Err(InterceptFailure { verdict: FailureEffect::Block, detail: Some(detail), .. }) = &outcome {
             self.record_failure(detail);
         }
@@ -143,7 +143,7 @@ impl BeforeToolExecute for ToolCallHook {
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
-        let detail = format!("its modified_args do not fit tool {}: {detail}", call.name);
+        let detail = format!("the modified_args do not match the schema of tool {}: {detail}", call.name);
         self.report_fault(&detail);
         self.record_failure(&detail);
     }
@@ -161,8 +161,8 @@ impl Drop for ToolCallHook {
     }
 }
 
-/// The question, without the meaning of its answer: that depends on the role of the extension and on the tool, which the
-/// protocol does not know.
+/// A query without the interpretation of its answer, which depends on the extension's role and on the tool.
+/// The protocol knows neither.
 #[derive(Debug, Clone)]
 struct ToolCallQuery(InterceptToolCall);
 
@@ -186,8 +186,9 @@ impl InterceptHook for ToolCallQuery {
     }
 }
 
-/// Reads the decision from the answer of an extension that was asked about this tool in this role. Rewritten arguments may
-/// have `max_args` bytes: they must fit into a frame for others. Fails when the answer does not fit the question or role.
+/// Reads the decision from the answer about this tool in this role. Rewritten arguments may have `max_args`
+/// bytes, because they must fit into a frame for other extensions. Fails when the answer does not match the
+/// query or the role.
 fn read_decision(
     response: EventInterceptResponse,
     role: InterceptorRole,
@@ -196,24 +197,24 @@ fn read_decision(
 ) -> Result<ToolCallDecision, String> {
     let (is_explicit, named) = (response.block.is_some(), response.tool_name.clone());
     let decision = InterceptToolCall::read(response).map_err(|error| error.to_string())?;
-    if !is_up(Defence::GateAnswers) {
+    if !is_up(Defense::GateAnswers) {
         return Ok(decision);
     }
     let refuses = matches!(decision, ToolCallDecision::Block { .. });
     if let Some(other) = named.filter(|named| !refuses && named != tool) {
         let start: String = other.chars().take(64).collect();
-        return Err(format!("answered for tool {start:?} and was asked about {tool:?}"));
+        return Err(format!("answered for tool {start:?}, but the request was about {tool:?}"));
     }
     match &decision {
         ToolCallDecision::Rewrite { .. } if role == InterceptorRole::Gate => {
-            Err("sent modified_args, and a gate may only allow or refuse".to_owned())
+            Err("sent modified_args, but a gate can only allow or block".to_owned())
         }
         ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
             let bytes = args.as_str().len();
-            Err(format!("sent modified_args of {bytes} bytes; at most {max_args} are taken"))
+            Err(format!("sent modified_args of {bytes} bytes; the limit is {max_args}"))
         }
         ToolCallDecision::Allow if role == InterceptorRole::Gate && !is_explicit => {
-            Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
+            Err("sent no decision; a gate must set `block` to true or false".to_owned())
         }
         ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
             Ok(decision)
@@ -221,17 +222,17 @@ fn read_decision(
     }
 }
 
-/// Checks a decision against the grant of the extension: one that subscribes without a role may be granted less than to
-/// change arguments.
+/// Checks a decision against the grant of the extension. An extension that subscribes without a role may lack
+/// the grant to change arguments.
 fn check_granted(
     entry: &ManagedExtension,
     tool: &str,
     decision: ToolCallDecision,
 ) -> Result<ToolCallDecision, String> {
-    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
+    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defense::Permissions));
     let rewrites = matches!(decision, ToolCallDecision::Rewrite { .. });
     if rewrites && granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
-        return Err("sent modified_args, and was granted no role but `gate`".to_owned());
+        return Err("sent modified_args, but is granted only the role `gate`".to_owned());
     }
     Ok(decision)
 }
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_must_fit_the_role_and_the_tool() {
+    fn rejects_answer_for_other_role_or_tool() {
         let refused = || Ok(ToolCallDecision::block(""));
         for role in [InterceptorRole::Plain, InterceptorRole::Rewrite] {
             check(role, r#""block":false"#, Ok(ToolCallDecision::Allow));
@@ -270,19 +271,19 @@ mod tests {
         check(InterceptorRole::Gate, r#""block":false"#, Ok(ToolCallDecision::Allow));
         check(InterceptorRole::Gate, r#""block":true"#, refused());
         check(InterceptorRole::Gate, r#""block":true,"modified_args":{"a":1},"tool_name":"read""#, refused());
-        check(InterceptorRole::Gate, r#""approved":true"#, Err("did not say whether to block"));
+        check(InterceptorRole::Gate, r#""approved":true"#, Err("sent no decision"));
         check(
             InterceptorRole::Gate,
             r#""block":false,"modified_args":{"a":1}"#,
-            Err("a gate may only allow or refuse"),
+            Err("a gate can only allow or block"),
         );
     }
 
     #[test]
-    fn arguments_have_a_size() {
+    fn rejects_oversized_arguments() {
         let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
         let response = |bytes| format!(r#""modified_args":{}"#, of(bytes));
         check(InterceptorRole::Plain, &response(MAX_LINE), Ok(rewrite(&of(MAX_LINE))));
-        check(InterceptorRole::Plain, &response(MAX_LINE + 1), Err("at most"));
+        check(InterceptorRole::Plain, &response(MAX_LINE + 1), Err("the limit is"));
     }
 }

@@ -19,7 +19,7 @@ const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 impl ApproveTool for ProcessHookAdapter {
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         let question = Question {
-            meta: self.turns.meta(Question::TRACE_PATH),
+            meta: self.turns.turn_meta(Question::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
@@ -52,7 +52,7 @@ impl ApproveTool for ProcessHookAdapter {
     }
 }
 
-/// Why a hook denies that did not answer, in PicoClaw's words.
+/// Returns the reason of a denial after a failure, in PicoClaw's words.
 fn denial_reason(name: &ExtensionName, error: &CallError) -> String {
     match error {
         CallError::TimedOut { .. } => texts::approval_timed_out(name.as_str()),
@@ -69,7 +69,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_words_are_picoclaws() {
+    fn denial_uses_picoclaws_words() {
         let name = ExtensionName::new("gate");
         let late = CallError::TimedOut { after: Duration::from_secs(60) };
         let gone = CallError::Gone { why: "exited with status 1".into() };

@@ -1,4 +1,4 @@
-//! Hooks that are told what happens.
+//! Sends events to process hooks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::agent::hook_context::HookContext;
 use crate::session::dialect::OutboundMessage;
 use crate::wire::fault::FaultCode;
 
-/// All hooks of a host as one, so that which turn it is, is known before any of them is asked.
+/// All hooks of a host as one event receiver, so that the turn is known before any hook is queried.
 pub(crate) struct HookEventBroadcaster {
     pub(crate) entries: Vec<Arc<ManagedExtension>>,
     pub(crate) turns: Arc<TurnTracker>,
@@ -36,7 +36,7 @@ impl Observer for HookEventBroadcaster {
 }
 
 impl HookEventBroadcaster {
-    /// Says how often more in this turn a hook did what was reported once.
+    /// Reports the number of repetitions in this turn for each report that was made once.
     fn report_repetitions(&self) {
         for (hook, report, more) in self.turns.take_repeated_reports() {
             let text = format!("{report} ({more} more in this turn)");
@@ -44,7 +44,7 @@ impl HookEventBroadcaster {
         }
     }
 
-    /// Never waits: for one that does not read, what is too much is dropped.
+    /// Sends the event and never waits: events for a hook that does not read are dropped.
     fn broadcast(&self, meta: &TurnMeta, payload: HookEventPayload) {
         let kind = payload.kind();
         let mut listeners = self.entries.iter().filter_map(|entry| listening_hook(entry, kind)).peekable();
@@ -86,6 +86,6 @@ fn encode_occurrence(occurrence: &TurnEvent, form: EventForm, number: u64) -> Op
         EventForm::Name => occurrence.to_legacy_event(LegacyKind::Name).map(OutboundMessage::event),
         EventForm::Number => occurrence.to_legacy_event(LegacyKind::Number).map(OutboundMessage::event),
     };
-    // What this program builds has a form.
+    // A message that this program builds can be encoded.
     words.ok()?.ok()
 }

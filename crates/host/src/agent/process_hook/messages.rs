@@ -1,5 +1,5 @@
-//! The conversation in PicoClaw's form and back. What a hook leaves as it is comes back as the very message that it was,
-//! with all that PicoClaw's form has no place for.
+//! Converts the conversation to PicoClaw's form and back. A message that a hook leaves unchanged comes back
+//! as the original message, with all fields that PicoClaw's form lacks.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use haft_protocol::message::{
     AssistantBlock, AssistantMessage, Message as Own, Rfc3339Time, ToolMessage, text_of, tool_calls_of,
 };
 
-/// The beginning of a reference to an image of the conversation; the places of its message and of the image follow.
-/// Images are long, and hooks send back all that they are told.
+/// The prefix of a reference to an image of the conversation; the indices of the message and of the image
+/// follow. A reference is used because images are long and hooks send back everything that they receive.
 const OWN_IMAGE: &str = "media://message-";
 
 pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<HookMessage> {
@@ -69,8 +69,8 @@ fn image_references(place: usize, content: &[ContentBlock]) -> Vec<String> {
     images.map(|(at, _)| format!("{OWN_IMAGE}{place}-{at}")).collect()
 }
 
-/// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so. After an error nothing of
-/// it counts.
+/// Returns the conversation as a hook changed it. `own` is the original conversation, and `now` is the time
+/// of new messages. After an error, all changes are discarded.
 pub(super) fn apply_edits(
     edits: Vec<MessageEdit>,
     own: &[Own],
@@ -78,10 +78,11 @@ pub(super) fn apply_edits(
 ) -> Result<Vec<Own>, String> {
     let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(as_tool_result).collect();
     let edit = |edit| match edit {
-        // The system prompt is none of the conversation's.
+        // The system prompt is not a part of the conversation.
         MessageEdit::Unchanged(place) => {
             let kept = place.checked_sub(1).and_then(|place| own.get(place));
-            kept.cloned().ok_or_else(|| "it keeps a message that was not there".to_owned())
+            kept.cloned()
+                .ok_or_else(|| "the answer keeps a message that is not in the conversation".to_owned())
         }
         MessageEdit::New(message) => build_message(*message, own, &names, now),
     };
@@ -129,7 +130,7 @@ fn build_message(
         }
         other => {
             let role: String = other.chars().take(40).collect();
-            Err(format!("it says a message in the role {role:?}; there are user, assistant and tool"))
+            Err(format!("a message has the unknown role {role:?}; the roles are user, assistant and tool"))
         }
     }
 }
@@ -145,7 +146,7 @@ pub(super) fn text_block(text: String) -> Option<AssistantBlock> {
 pub(super) fn read_call(call: &HookToolCall) -> Result<Call, String> {
     let name = call.function.name.clone();
     let args = call.function.read_arguments();
-    let args = args.map_err(|error| format!("its call of {name:?} has arguments that are wrong: {error}"))?;
+    let args = args.map_err(|error| format!("the call of {name:?} has invalid arguments: {error}"))?;
     Ok(Call { id: ToolCallId::new(call.id.clone()), name, args })
 }
 
@@ -159,7 +160,7 @@ fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<ContentBlock> 
     text.into_iter().chain(media).collect()
 }
 
-/// An image of the conversation, or one that is all in its URL.
+/// Returns an image of the conversation, or an image from a data URL.
 fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
     let Some(place) = reference.strip_prefix(OWN_IMAGE) else {
         let (mime_type, data) = reference.strip_prefix("data:")?.split_once(";base64,")?;
@@ -177,19 +178,19 @@ fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
     }
 }
 
-/// The blocks of an answer as a hook left it. What it left as it was keeps its place.
+/// Returns the blocks of an answer as a hook changed them. Unchanged blocks keep their positions.
 pub(super) fn rebuild_answer(
     own: &[AssistantBlock],
-    said: &str,
+    edited_text: &str,
     reasoning: &str,
     tool_calls: &[HookToolCall],
 ) -> Result<Vec<AssistantBlock>, String> {
     let mut blocks = Vec::new();
-    if said == text_of(own) && reasoning == thinking_of(own) {
+    if edited_text == text_of(own) && reasoning == thinking_of(own) {
         blocks.extend(own.iter().filter(|block| !matches!(block, AssistantBlock::ToolCall(_))).cloned());
     } else {
         blocks.extend(thinking_block(reasoning.to_owned()));
-        blocks.extend(text_block(said.to_owned()));
+        blocks.extend(text_block(edited_text.to_owned()));
     }
     for call in tool_calls {
         blocks.push(AssistantBlock::ToolCall(read_call(call)?));
@@ -208,7 +209,7 @@ mod tests {
         Rfc3339Time(text.to_owned())
     }
 
-    /// A user with an image, an answer with thinking that only its provider reads, a result.
+    /// A user message with an image, an answer with thinking for its provider only, and a result.
     fn conversation() -> Vec<Own> {
         let image = Image { mime_type: "image/png".into(), data: ImageData::from("AAAA".to_owned()) };
         let call = Call {
@@ -246,7 +247,7 @@ mod tests {
         BeforeLlm { messages: to_hook_messages("be brief", &conversation()), ..BeforeLlm::default() }
     }
 
-    /// What becomes of the conversation when a hook says this.
+    /// Returns the conversation after these edits of a hook.
     fn decided(messages: &[HookMessage]) -> Result<Option<Vec<Own>>, String> {
         let result = serde_json::json!({"action": "modify", "request": {"messages": messages}});
         let decided = question().decide(&RawJson::from_value(&result).unwrap()).unwrap();
@@ -256,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn what_hooks_are_told() {
-        let told = serde_json::to_string_pretty(&question().messages).unwrap();
-        insta::assert_snapshot!(told, @r#"
+    fn converts_conversation_for_hooks() {
+        let converted = serde_json::to_string_pretty(&question().messages).unwrap();
+        insta::assert_snapshot!(converted, @r#"
         [
           {
             "role": "system",
@@ -299,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_changes_nothing() {
+    fn echoed_messages_change_nothing() {
         assert_eq!(decided(&question().messages), Ok(None));
         let without_system = &question().messages[1..];
         assert_eq!(decided(without_system), Ok(None));
     }
 
     #[test]
-    fn what_stays_is_what_it_was_and_the_rest_is_the_hooks() {
+    fn keeps_unchanged_messages_and_applies_edits() {
         let mut messages = question().messages;
         messages[1].content = "look again".into();
         messages[3].content = "[redacted]".into();
@@ -332,15 +333,15 @@ mod tests {
     }
 
     #[test]
-    fn a_role_that_nobody_knows_is_refused() {
+    fn rejects_unknown_role() {
         let stranger =
             HookMessage { role: "developer".into(), content: "x".into(), ..HookMessage::default() };
         let error = decided(&[stranger]).unwrap_err();
-        assert!(error.contains(r#"the role "developer""#), "{error}");
+        assert!(error.contains(r#"the unknown role "developer""#), "{error}");
     }
 
     #[test]
-    fn an_answer_keeps_what_a_hook_leaves() {
+    fn keeps_unchanged_blocks_of_answer() {
         let Own::Assistant(own) = &conversation()[1] else { panic!() };
         let own_calls = to_hook_calls(&own.content);
         let same = rebuild_answer(&own.content, "I look.", "hm", &own_calls).unwrap();

@@ -32,7 +32,7 @@ impl BeforeModelRequest for ProcessHookAdapter {
         request: &OutgoingRequest,
     ) -> RequestDecision {
         let question = BeforeLlm {
-            meta: self.turns.meta(BeforeLlm::TRACE_PATH),
+            meta: self.turns.turn_meta(BeforeLlm::TRACE_PATH),
             context: self.turns.context(),
             model: request.model.model.clone(),
             messages: messages::to_hook_messages(&request.system, &request.messages),
@@ -71,7 +71,7 @@ impl AfterModelResponse for ProcessHookAdapter {
         response: &ReceivedResponse,
     ) -> ResponseDecision {
         let question = AfterLlm {
-            meta: self.turns.meta(AfterLlm::TRACE_PATH),
+            meta: self.turns.turn_meta(AfterLlm::TRACE_PATH),
             context: self.turns.context(),
             model: response.model.model.clone(),
             response: to_llm_response(response),
@@ -95,8 +95,8 @@ impl AfterModelResponse for ProcessHookAdapter {
         }
     }
 
-    /// One that the user set up to look at answers may be there to redact them. Any other is asked only because hooks
-    /// before the model and after it go together.
+    /// An approved hook for answers may be there to redact them. Any other hook is queried only because the
+    /// hooks before and after the model belong together.
     fn suppresses_deltas(&self) -> bool {
         self.hook.watch.intercepts.contains(&AFTER)
     }
@@ -106,13 +106,13 @@ impl AfterModelResponse for ProcessHookAdapter {
     }
 }
 
-/// The changes of a hook that make sense; the rest is reported.
+/// Returns the valid changes of a hook; reports the others.
 fn accept_edit(edit: LlmEdit, request: &OutgoingRequest, by: &str, report: impl Fn(&str)) -> RequestEdit {
     let LlmEdit { model, messages, add_tools, options } = edit;
     let now = Rfc3339Time(format!("{:.3}", jiff::Timestamp::now()));
     let messages = messages.and_then(|edits| {
         let edited = messages::apply_edits(edits, &request.messages, &now);
-        edited.inspect_err(|detail| report(&format!("{detail}, so no message was changed"))).ok()
+        edited.inspect_err(|detail| report(&format!("{detail}; the messages were not changed"))).ok()
     });
     let thinking = options.as_ref().and_then(|options| {
         let level = options.thinking_level.as_deref()?.parse::<ThinkingLevel>();
@@ -147,7 +147,7 @@ fn tool_spec(tool: ToolDefinition, owner: ToolOwner) -> ToolSpec {
     ToolSpec { owner, ..ToolSpec::new(name, description).with_schema(parameters) }
 }
 
-/// The answer of the model as the hook changed it, or why that does not count. Cuts are reported.
+/// Returns the answer of the model as the hook changed it, or the reason to reject it. Reports truncations.
 fn apply_response_edit(
     response: &ReceivedResponse,
     mut answer: LlmResponse,

@@ -1,4 +1,4 @@
-//! Names of tools: haft's and PicoClaw's. A hook that was written for PicoClaw looks for `exec`.
+//! Translates the names of tools between haft and PicoClaw. A hook for PicoClaw looks for `exec`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,18 +16,18 @@ pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
     }
-    let mut told = question.clone();
-    told.translate(names);
-    Cow::Owned(told)
+    let mut translated = question.clone();
+    translated.translate(names);
+    Cow::Owned(translated)
 }
 
 pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_, TurnEvent> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
     }
-    let mut told = what.clone();
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
-    match &mut told.payload {
+    let mut translated = what.clone();
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other messages name no tool")]
+    match &mut translated.payload {
         HookEventPayload::ToolExecStart(start) => translate_name(names, &mut start.tool),
         HookEventPayload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
         HookEventPayload::ToolExecSkipped(skipped) => translate_name(names, &mut skipped.tool),
@@ -38,13 +38,13 @@ pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_
         }
         _ => {}
     }
-    Cow::Owned(told)
+    Cow::Owned(translated)
 }
 
 fn translate_name(names: ToolNames, name: &mut String) {
-    let told = names.hook_name(name);
-    if told != name {
-        *name = told.to_owned();
+    let translated = names.hook_name(name);
+    if translated != name {
+        *name = translated.to_owned();
     }
 }
 
@@ -53,11 +53,11 @@ fn translate_calls(names: ToolNames, calls: &mut [HookToolCall]) {
 }
 
 pub(super) trait TranslateToolNames: HookQuestion {
-    /// The question as the hook is asked it.
+    /// Translates the query to the names that the hook knows.
     fn translate(&mut self, names: ToolNames);
 
-    /// Returns the decision of the hook, by haft's names; this is the question by haft's names. Most decisions name no
-    /// tool.
+    /// Returns the decision of the hook with haft's names; `self` is the query with haft's names. Most
+    /// decisions name no tool.
     fn restore_names(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
         decision
     }
@@ -70,7 +70,7 @@ impl TranslateToolNames for BeforeTool {
 
     fn restore_names(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
         let ToolDecision::Modify { tool, arguments } = decision else { return decision };
-        // It may say what is the same tool by the other name.
+        // The hook may use the other name of the same tool.
         let tool = tool.map(|tool| names.tool_name(&tool).to_owned()).filter(|tool| *tool != self.tool);
         match (&tool, &arguments) {
             (None, None) => ToolDecision::Continue,
@@ -124,8 +124,8 @@ impl TranslateToolNames for AfterLlm {
     }
 }
 
-/// Calls that were there before, by their ids. An extension may have a tool that is called as PicoClaw calls another one:
-/// a call that a hook leaves as it is stays one of that tool.
+/// The calls before the hook, by id. An extension may have a tool with a name that PicoClaw uses for another
+/// tool. A call that a hook leaves unchanged keeps its tool.
 struct OriginalCalls<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> OriginalCalls<'a> {
@@ -152,19 +152,19 @@ mod tests {
         RawJson::parse(text).unwrap()
     }
 
-    /// What becomes of a call of a tool when a hook that knows PicoClaw's names answers this.
+    /// Checks the result of a tool call after this answer of a hook that knows PicoClaw's names.
     #[track_caller]
-    fn check(tool: &str, told: &str, answer: &str, expect: &ToolDecision) {
+    fn check(tool: &str, translated: &str, answer: &str, expect: &ToolDecision) {
         let question = BeforeTool { tool: tool.into(), ..BeforeTool::default() };
         let mut asked = question.clone();
         asked.translate(ToolNames::PicoClaw);
-        assert_eq!(asked.tool, told);
+        assert_eq!(asked.tool, translated);
         let decided = asked.decide(&object(answer)).unwrap();
         assert_eq!(question.restore_names(decided.decision, ToolNames::PicoClaw), *expect);
     }
 
     #[test]
-    fn a_call_is_told_and_rewritten_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_tool_call() {
         let other = |tool: &str| ToolDecision::Modify { tool: Some(tool.into()), arguments: None };
         check("bash", "exec", r#"{"action":"modify","call":{"tool":"read_file"}}"#, &other("read"));
         check("bash", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
@@ -174,7 +174,7 @@ mod tests {
         let answer = r#"{"action":"modify","call":{"tool":"exec","arguments":{"command":"true"}}}"#;
         check("bash", "exec", answer, &changed);
         check("grep", "grep", r#"{"action":"modify","call":{"tool":"mine"}}"#, &other("mine"));
-        // An extension's tool that is called like PicoClaw's stays itself.
+        // An extension's tool with one of PicoClaw's names is not translated.
         check("exec", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
     }
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_the_calls_that_a_hook_leaves() {
+    fn keeps_unchanged_calls_of_answer() {
         let response =
             LlmResponse { tool_calls: vec![call("1", "bash"), call("2", "exec")], ..LlmResponse::default() };
         let question = AfterLlm { response, ..AfterLlm::default() };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_told_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_request() {
         let mut tool = ToolDefinition::default();
         tool.function.name = "write".into();
         let message = HookMessage { tool_calls: vec![call("1", "edit")], ..HookMessage::default() };
@@ -213,18 +213,18 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_told_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_events() {
         use haft_protocol::hook::{ToolExecStart, TurnEnd, TurnMeta};
-        let told = |names: ToolNames, payload: HookEventPayload| {
+        let translated = |names: ToolNames, payload: HookEventPayload| {
             let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
             translate_occurrence(names, &what).into_owned().payload
         };
         let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };
         let renamed = ToolExecStart { tool: "exec".into(), ..start.clone() };
-        assert_eq!(told(ToolNames::PicoClaw, start.clone().into()), renamed.into());
-        assert_eq!(told(ToolNames::Haft, start.clone().into()), start.into());
+        assert_eq!(translated(ToolNames::PicoClaw, start.clone().into()), renamed.into());
+        assert_eq!(translated(ToolNames::Haft, start.clone().into()), start.into());
         let end = TurnEnd { tool_kinds: vec!["read".into()], ..TurnEnd::default() };
         let renamed = TurnEnd { tool_kinds: vec!["read_file".into()], ..end.clone() };
-        assert_eq!(told(ToolNames::PicoClaw, end.into()), renamed.into());
+        assert_eq!(translated(ToolNames::PicoClaw, end.into()), renamed.into());
     }
 }

@@ -10,8 +10,8 @@ use super::bounds;
 use super::part::ProcessHookAdapter;
 use crate::agent::tool::SanitizedToolResult;
 
-/// The beginning of a reference to an image of the result; its number follows. Images are long, and hooks send back all
-/// that they are told.
+/// The prefix of a reference to an image of the result; its number follows. A reference is used because
+/// images are long and hooks send back everything that they receive.
 const OWN_IMAGE: &str = "media://image-";
 
 pub(super) fn to_hook_result(output: &ToolOutput) -> HookToolResult {
@@ -26,8 +26,8 @@ pub(super) fn to_hook_result(output: &ToolOutput) -> HookToolResult {
     }
 }
 
-/// Reads what a hook says in place of a tool of this name, or of its result. Texts that are too long, characters that nobody
-/// can see and references that are no images are dealt with as in a result of an extension's tool.
+/// Reads a hook's result for this tool. Long texts, invisible characters and invalid image references are
+/// handled as in a result of an extension's tool.
 pub(super) async fn read_result(
     hook: &ProcessHookAdapter,
     point: InterceptPoint,
@@ -48,7 +48,7 @@ pub(super) async fn read_result(
         hook.report_fault(point, detail);
     }
     context.reporter(name).report_hidden_text(read.hidden, &format!("a result for tool {tool}"));
-    // Where nothing can be delivered beside the text, the model has to speak of it.
+    // If only text can be delivered, the model has to mention it.
     let handled = result.response_handled && result.media.is_empty();
     let shown = !result.silent && !result.for_user.is_empty();
     let display = shown.then(|| DisplayText {
@@ -70,7 +70,7 @@ fn result_blocks(result: &HookToolResult, own: Option<&ToolOutput>) -> Vec<Resul
     blocks
 }
 
-/// An image of the result itself, or one that is all in its URL.
+/// Returns an image of the result itself, or an image from a data URL.
 fn resolve_image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
     if let Some(number) = reference.strip_prefix(OWN_IMAGE) {
         let mut images = own?.content.iter().filter_map(|block| match block {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn images_of_a_result_come_back_by_their_number() {
+    fn restores_images_by_reference() {
         let own = ToolOutput {
             content: vec![png("a"), ContentBlock::text("fog"), png("b")],
             ..ToolOutput::text("")

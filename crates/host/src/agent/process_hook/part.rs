@@ -1,4 +1,4 @@
-//! The part of one process hook in a turn: its query, and what follows from a failure.
+//! The part of one process hook in a turn: its query and the handling of a failure.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,18 +20,18 @@ use crate::supervision::failures::FailureFile;
 use crate::supervision::slot::LifecycleStage;
 use crate::wire::fault::{CallError, ExtensionFailure, FaultCode};
 
-/// The part of one process hook in a turn. Each of core's hooks is implemented for it in a file of its own.
+/// The part of one process hook in a turn. Each of core's hooks has its implementation in its own file.
 pub(crate) struct ProcessHookAdapter {
     pub(super) entry: Arc<ManagedExtension>,
     pub(super) hook: Arc<HookSpec>,
     pub(super) turns: Arc<TurnTracker>,
     pub(super) context: Arc<HookContext>,
-    /// The kind of question that it answered last without a failure. Answers about the model, or about what a tool came
-    /// to, decide about no call.
+    /// The subject of the last answer without a failure. Answers about the model or about a tool's result
+    /// decide about no call.
     last_answered: Mutex<Option<DecisionSubject>>,
 }
 
-/// It did not answer, or not well. That is reported.
+/// The hook did not answer or sent an invalid answer. The failure is reported.
 #[derive(Debug)]
 pub(super) struct UnansweredQuery {
     pub(super) verdict: FailureEffect,
@@ -39,7 +39,7 @@ pub(super) struct UnansweredQuery {
 }
 
 impl ProcessHookAdapter {
-    /// Its part in turns; none for an extension that is no hook.
+    /// Returns the adapter; `None` for an extension that is not a process hook.
     pub(crate) fn new(
         entry: &Arc<ManagedExtension>,
         turns: Arc<TurnTracker>,
@@ -49,7 +49,7 @@ impl ProcessHookAdapter {
         Some(Self { entry: Arc::clone(entry), hook, turns, context, last_answered: Mutex::default() })
     }
 
-    /// Queries the hook. The parts of its answer that do not count are reported.
+    /// Queries the hook. Reports the invalid parts of its answer.
     pub(super) async fn query<Q: TranslateToolNames + Clone + Sync>(
         &self,
         cancel: &CancellationToken,
@@ -58,11 +58,11 @@ impl ProcessHookAdapter {
     ) -> Result<Q::Decision, UnansweredQuery> {
         let entry = self.entry.current();
         let names = self.hook.tool_names;
-        let told = translate_question(names, &question);
-        let answer = match query_process(entry, cancel, point, &*told, &self.hook).await {
-            Ok(result) => {
-                self.read(point, &*told, &result).map(|decision| question.restore_names(decision, names))
-            }
+        let translated = translate_question(names, &question);
+        let answer = match query_process(entry, cancel, point, &*translated, &self.hook).await {
+            Ok(result) => self
+                .read(point, &*translated, &result)
+                .map(|decision| question.restore_names(decision, names)),
             Err(error) => {
                 self.report_missing_hello(entry, point, &error);
                 Err(error)
@@ -79,8 +79,8 @@ impl ProcessHookAdapter {
         }
     }
 
-    /// Reports a hook that has not said hello by the time that its answer was due, and writes that down for those who ask
-    /// when nothing runs: it is the first failure of the hook, and a run may be over before its hello is.
+    /// Reports a hook that did not answer `hook.hello` before its answer was due. Also stores this first
+    /// failure for `haft ext list`, because the run may end before the hello deadline.
     fn report_missing_hello(&self, entry: &ManagedExtension, point: InterceptPoint, error: &CallError) {
         let is_first_start = matches!(entry.stage(), LifecycleStage::Starting { .. });
         if let (CallError::Gone { why }, true) = (error, is_first_start) {
@@ -95,11 +95,11 @@ impl ProcessHookAdapter {
     }
 
     fn classify_failure(&self, point: InterceptPoint, error: CallError) -> UnansweredQuery {
-        let loosened = self.entry.current().allow_on_timeout || self.hook.on_timeout_allow;
-        UnansweredQuery { verdict: policy::on_hook_failure(point, loosened, &error), error }
+        let allow_on_timeout = self.entry.current().allow_on_timeout || self.hook.on_timeout_allow;
+        UnansweredQuery { verdict: policy::on_hook_failure(point, allow_on_timeout, &error), error }
     }
 
-    /// Reports an answer that does not count at all, and returns what becomes of what the hook was asked about.
+    /// Reports an answer that is rejected completely, and returns the effect on the action.
     pub(super) fn reject_answer(&self, point: InterceptPoint, detail: String) -> UnansweredQuery {
         self.report_fault(point, &detail);
         self.classify_failure(point, CallError::BadResponse { detail })
@@ -127,17 +127,17 @@ impl ProcessHookAdapter {
         }
     }
 
-    /// Reports what is wrong with an answer: once a turn, however often a hook makes the same mistake in it.
+    /// Reports an invalid answer: once a turn, however often the hook repeats the mistake.
     pub(super) fn report_fault(&self, point: InterceptPoint, detail: &str) {
         let (name, text) = (self.entry.name(), format!("{} hook: {detail}", point.name()));
         if self.turns.is_first_report(name, &text) {
             self.context.reporter(name).report_fault(FaultCode::HookError, text);
         } else {
-            tracing::debug!(extension = %name, text, "the same again");
+            tracing::debug!(extension = %name, text, "repeated fault");
         }
     }
 
-    /// A call was blocked because it failed: too often in a row, and a person is asked.
+    /// Records a failure that blocked a call. After too many failures in a row, the person is asked.
     pub(super) fn record_failure(&self, point: InterceptPoint, detail: &str) {
         *self.lock_last_answered() = None;
         if let Some(deciding) = decision_subject(point) {
@@ -171,11 +171,12 @@ impl Drop for ProcessHookAdapter {
     }
 }
 
-/// Waits for the process, if it is being started, and sends it the question.
+/// Waits for a starting process and sends it the query.
 ///
-/// What passes when it is late is asked one at a time, and its time counts from then: a hook that reads one line after the
-/// other would be late with the last of many results that come at once, and they would be shown as they are. A guard that
-/// is late blocks, and its calls come one after the other anyway, so that it does not wait here behind others.
+/// Queries that pass on a timeout are sent one at a time, and the time counts from the send. Otherwise a hook
+/// that reads line by line would be late with the last of many simultaneous results, and these would pass
+/// unchecked. A gate that is late blocks, and its calls are sequential anyway, so its queries do not wait
+/// here.
 async fn query_process(
     entry: &ManagedExtension,
     cancel: &CancellationToken,
@@ -192,7 +193,7 @@ async fn query_process(
     instance.query_process_hook(cancel, question, format!("{} hook", point.name()), deadline).await
 }
 
-/// Returns the subject of its decision there, if that is a call.
+/// Returns the subject of the decision at this point if the point is about a call.
 const fn decision_subject(point: InterceptPoint) -> Option<DecisionSubject> {
     match point {
         InterceptPoint::BeforeTool => Some(DecisionSubject::Call),

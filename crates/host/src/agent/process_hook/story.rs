@@ -1,4 +1,4 @@
-//! The events of one turn for hooks: from what happens in the agent to what PicoClaw calls it. Pure: it takes the time.
+//! Maps the events of one turn to PicoClaw's events. Pure: the time is a parameter.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -16,14 +16,14 @@ use haft_protocol::message::{StopCause, text_of};
 
 use super::{CHANNEL, CHAT};
 
-/// One turn as it goes on.
+/// The current turn.
 #[derive(Debug)]
 pub(super) struct TurnEventMapper {
     began: Instant,
     end: TurnEnd,
     calls: HashMap<ToolCallId, TrackedCall>,
     compaction: Option<CompactReason>,
-    /// Messages of the user that wait.
+    /// The number of waiting messages of the user.
     waiting: usize,
 }
 
@@ -37,10 +37,10 @@ struct TrackedCall {
 #[derive(Debug, Clone, Copy)]
 enum CallStage {
     Called,
-    /// It will not run, and that is told.
+    /// The call will not run, and the event was sent.
     Skipped,
     Running(Instant),
-    /// Its tool has run for so long.
+    /// The tool ran for this time.
     Finished(Duration),
 }
 
@@ -55,19 +55,20 @@ impl TurnEventMapper {
         matches!(event, AgentEvent::UserMessage { .. } | AgentEvent::TurnStart { .. })
     }
 
-    /// True if this belongs to another turn: it begins with its first step.
+    /// True if this event belongs to the next turn, which begins with its first step.
     pub(super) fn belongs_to_next_turn(&self, event: &AgentEvent) -> bool {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
     }
 
-    /// Returns the payloads for an event between turns: a summary is made then only because the user wants one.
+    /// Returns the payloads for an event between turns. A summary between turns is always requested by the
+    /// user.
     pub(super) fn map_between_turns(event: &AgentEvent) -> Vec<HookEventPayload> {
         compaction_payloads(CompactReason::Manual, event)
     }
 
-    /// A turn that begins with this, and what is told of that.
+    /// Returns a turn that begins with this event, and the payload to send.
     pub(super) fn new(event: &AgentEvent, workspace: &str, at: Instant) -> (Self, HookEventPayload) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "others have no message")]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "other events have no message")]
         let content: &[ContentBlock] = match event {
             AgentEvent::UserMessage { content, .. } => content,
             _ => &[],
@@ -85,12 +86,12 @@ impl TurnEventMapper {
         (story, start.into())
     }
 
-    pub(super) fn iteration(&self) -> u32 {
+    pub(super) fn current_iteration(&self) -> u32 {
         self.end.iterations
     }
 
     pub(super) fn map_event(&mut self, event: &AgentEvent, at: Instant) -> Vec<HookEventPayload> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "what needs no memory is told below")]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "events without state are handled below")]
         match event {
             AgentEvent::TurnStart { step } => self.end.iterations = *step,
             AgentEvent::AssistantMessage { content, .. } => self.end.final_content = text_of(content),
@@ -121,7 +122,7 @@ impl TurnEventMapper {
     }
 
     fn map_other_event(&mut self, event: &AgentEvent) -> Vec<HookEventPayload> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are told of these kinds and no other")]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "hooks receive only these kinds of events")]
         match event {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
                 model_payload(event).into_iter().collect()
@@ -166,8 +167,8 @@ impl TurnEventMapper {
         vec![ToolExecSkipped { tool: call.tool.clone(), reason: reason.to_owned() }.into()]
     }
 
-    /// Notes the begin of a call, with the tool and the arguments that run, whatever was reported before. A call of an
-    /// extension is not told.
+    /// Records the start of a call with the tool and the arguments that run, whatever was reported before.
+    /// Calls by an extension are not sent.
     fn start_call(
         &mut self,
         id: &ToolCallId,
@@ -188,7 +189,8 @@ impl TurnEventMapper {
         }
     }
 
-    /// A call has its result. One that a hook answered took no time, and one that nobody ran was passed over.
+    /// Records the result of a call. A call that a hook answered took no time; a call that was not run was
+    /// skipped.
     fn finish_call(
         &mut self,
         id: &ToolCallId,
@@ -207,12 +209,12 @@ impl TurnEventMapper {
             CallStage::Finished(took) => (None, took),
         };
         self.note_execution(&call.tool, is_error, &text);
-        let (tool, duration, for_llm_len) = (call.tool, nanoseconds(took), text.len());
+        let (tool, duration, for_llm_len) = (call.tool, to_nanoseconds(took), text.len());
         let end = ToolExecEnd { tool, duration, for_llm_len, for_user_len: 0, is_error, is_async: false };
         start.into_iter().chain([end.into()]).collect()
     }
 
-    /// Notes for the end of the turn what a tool came to.
+    /// Records the outcome of a tool for the end of the turn.
     fn note_execution(&mut self, tool: &str, is_error: bool, text: &str) {
         if !self.end.tool_kinds.iter().any(|known| known == tool) {
             self.end.tool_kinds.push(tool.to_owned());
@@ -228,20 +230,20 @@ impl TurnEventMapper {
     fn on_queue_update(&mut self, steering: &[String]) -> Vec<HookEventPayload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
         let Some(last) = steering.last().filter(|_| steering.len() > before) else { return Vec::new() };
-        let told = InterruptReceived {
+        let received = InterruptReceived {
             kind: "steering".to_owned(),
             role: "user".to_owned(),
             content_len: last.len(),
             queue_depth: steering.len(),
             hint_len: 0,
         };
-        vec![told.into()]
+        vec![received.into()]
     }
 
     fn finish_turn(&mut self, at: Instant) -> HookEventPayload {
-        // Which step was the last is asked once more: where this belongs.
+        // The last step is only known now.
         let mut end = self.end.clone();
-        end.duration = nanoseconds(at.saturating_duration_since(self.began));
+        end.duration = to_nanoseconds(at.saturating_duration_since(self.began));
         end.final_content_len = end.final_content.len();
         end.into()
     }
@@ -271,12 +273,12 @@ fn compaction_payloads(reason: CompactReason, event: &AgentEvent) -> Vec<HookEve
 }
 
 fn model_payload(event: &AgentEvent) -> Option<HookEventPayload> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller has chosen these")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller passes only these kinds")]
     match event {
         AgentEvent::ModelRequest { model, messages, tools, max_tokens, temperature, .. } => {
             let request = LlmRequest {
                 model: model.clone(),
-                // The system prompt is one to hooks.
+                // PicoClaw counts the system prompt as a message.
                 messages_count: to_usize(*messages) + 1,
                 tools_count: to_usize(*tools),
                 max_tokens: max_tokens.unwrap_or_default(),
@@ -289,8 +291,8 @@ fn model_payload(event: &AgentEvent) -> Option<HookEventPayload> {
             Some(LlmResponded { content_len, tool_calls, has_reasoning: *thinking }.into())
         }
         AgentEvent::Retry { attempt, delay_ms, message, max_attempts, reason } => {
-            let backoff = nanoseconds(Duration::from_millis(*delay_ms));
-            // The first attempt is no retry.
+            let backoff = to_nanoseconds(Duration::from_millis(*delay_ms));
+            // The first attempt is not a retry.
             let retries = |attempts: u32| attempts.saturating_sub(1);
             let (attempt, max_retries) = (retries(*attempt), retries(max_attempts.unwrap_or_default()));
             let (reason, error) = (reason.map_or("retry", RetryReason::name).to_owned(), message.clone());
@@ -304,7 +306,7 @@ fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn nanoseconds(time: Duration) -> u64 {
+fn to_nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

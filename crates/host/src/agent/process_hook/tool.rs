@@ -26,7 +26,7 @@ const AFTER: InterceptPoint = InterceptPoint::AfterTool;
 impl BeforeToolExecute for ProcessHookAdapter {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
         let question = BeforeTool {
-            meta: self.turns.meta(BeforeTool::TRACE_PATH),
+            meta: self.turns.turn_meta(BeforeTool::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
@@ -34,7 +34,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        // An answer that is too long to be taken is no answer.
+        // An answer beyond the limit counts as no answer.
         let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {
             match bounds::find_oversized(&decision, call.args.as_str().len()) {
                 None => Ok(decision),
@@ -77,7 +77,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
-        let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
+        let detail = format!("the \"call\" cannot replace the call of {}: {detail}", call.name);
         self.report_fault(BEFORE, &detail);
         self.record_failure(BEFORE, &detail);
     }
@@ -96,7 +96,7 @@ impl AfterToolExecute for ProcessHookAdapter {
         output: ToolOutput,
     ) -> ResultDecision {
         let question = AfterTool {
-            meta: self.turns.meta(AfterTool::TRACE_PATH),
+            meta: self.turns.turn_meta(AfterTool::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),

@@ -1,4 +1,4 @@
-//! Which turn it is, as hooks are told it: one prompt of the user, from its message to the end of its work.
+//! The current turn as process hooks see it: one prompt of the user, from its message to the end of its work.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -12,13 +12,13 @@ use haft_protocol::ids::ExtensionName;
 use super::story::TurnEventMapper;
 use super::{CHANNEL, CHAT};
 
-/// The only agent.
+/// The name of the only agent.
 const AGENT: &str = "main";
 
-/// The part that acts, in PicoClaw's words.
+/// The source of events, in PicoClaw's words.
 const SOURCE: &str = "runTurn";
 
-/// The turns of a host, counted. Told what happens before any hook is asked about it.
+/// The turns of a host, numbered. Receives events before any hook is queried about them.
 #[derive(Debug)]
 pub(crate) struct TurnTracker {
     run: String,
@@ -40,7 +40,7 @@ impl TurnTracker {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let run = format!("{:x}", since.as_millis());
         let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-        // Hooks keep what they gather by session, so that one of which nothing is known has a name, too.
+        // Hooks store data by session, so an unknown session also needs a name.
         let now = Mutex::new(HookTurnState { session: run.clone(), ..HookTurnState::default() });
         Self { run, sender: sender.unwrap_or_else(|| "user".to_owned()), state: now }
     }
@@ -49,7 +49,7 @@ impl TurnTracker {
         self.lock_state().session = session;
     }
 
-    pub(super) fn meta(&self, trace_path: &str) -> TurnMeta {
+    pub(super) fn turn_meta(&self, trace_path: &str) -> TurnMeta {
         self.meta_at(&self.lock_state(), trace_path)
     }
 
@@ -59,13 +59,13 @@ impl TurnTracker {
             turn_id: format!("{AGENT}-turn-{}-{}", self.run, now.number),
             parent_turn_id: String::new(),
             session_key: now.session.clone(),
-            iteration: now.mapper.as_ref().map_or(0, TurnEventMapper::iteration),
+            iteration: now.mapper.as_ref().map_or(0, TurnEventMapper::current_iteration),
             trace_path: trace_path.to_owned(),
             source: SOURCE.to_owned(),
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "as every question has it")]
+    #[expect(clippy::unnecessary_wraps, reason = "all queries have this signature")]
     pub(super) fn context(&self) -> Option<Box<TurnContext>> {
         let inbound = InboundMessage {
             channel: CHANNEL.to_owned(),
@@ -85,7 +85,8 @@ impl TurnTracker {
         Some(Box::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
     }
 
-    /// Something happened: what hooks are told of it, and where that belongs. The path follows from what it is.
+    /// Records an event and returns what hooks receive and its place in the turn. The path follows from the
+    /// event kind.
     pub(super) fn record_event(
         &self,
         event: &AgentEvent,
@@ -96,17 +97,17 @@ impl TurnTracker {
         if let AgentEvent::Session { id, .. } = event {
             now.session.clone_from(id);
         }
-        let mut told = Vec::new();
-        // A run that was dropped has told no end.
+        let mut payloads = Vec::new();
+        // A run that was dropped sent no end event.
         let is_another = now.mapper.as_ref().is_some_and(|story| story.belongs_to_next_turn(event));
         if (now.mapper.is_none() || is_another) && TurnEventMapper::starts_turn(event) {
             now.number += 1;
             now.reports.clear();
             let (story, start) = TurnEventMapper::new(event, workspace, at);
             now.mapper = Some(story);
-            told.push(start);
+            payloads.push(start);
         }
-        told.extend(match &mut now.mapper {
+        payloads.extend(match &mut now.mapper {
             Some(story) => story.map_event(event, at),
             None => TurnEventMapper::map_between_turns(event),
         });
@@ -114,7 +115,7 @@ impl TurnTracker {
         if matches!(event, AgentEvent::Done) {
             now.mapper = None;
         }
-        (meta, told)
+        (meta, payloads)
     }
 
     pub(super) fn next_event_number(&self) -> u64 {
@@ -123,7 +124,7 @@ impl TurnTracker {
         now.events
     }
 
-    /// True if a report of a hook is the first of its kind in this turn; counted, if it is not.
+    /// True if a report of a hook is the first of its kind in this turn; counts repetitions.
     pub(super) fn is_first_report(&self, hook: &ExtensionName, report: &str) -> bool {
         match self.lock_state().reports.entry((hook.clone(), report.to_owned())) {
             Entry::Vacant(first) => {
@@ -137,7 +138,7 @@ impl TurnTracker {
         }
     }
 
-    /// Returns the reports of this turn that would have been repeated, with their numbers.
+    /// Takes the repeated reports of this turn with their counts.
     pub(super) fn take_repeated_reports(&self) -> Vec<(ExtensionName, String, u64)> {
         let reports = std::mem::take(&mut self.lock_state().reports).into_iter();
         reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()

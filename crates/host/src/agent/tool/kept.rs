@@ -1,4 +1,4 @@
-//! Files with the whole of results that are too long for a model.
+//! Files with the full text of results that are too long for a model.
 
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
@@ -9,26 +9,26 @@ use tempfile::{NamedTempFile, TempDir};
 
 #[derive(Debug)]
 pub(crate) struct ResultFiles {
-    /// Where they stay, for whoever made the host to clear away.
+    /// The directory of the files, which the host's owner cleans up.
     dir: Option<PathBuf>,
-    /// Otherwise they go with the host.
+    /// A temporary directory that is removed with the host, used without `dir`.
     own: Mutex<Option<TempDir>>,
 }
 
 impl ResultFiles {
-    /// Files go into this directory, which is made with the first one; without, into one of the system's temporary ones,
-    /// which is gone with this.
+    /// Creates a store in this directory, which is created with the first file. Without a directory, a
+    /// temporary one is used and removed with the store.
     pub(crate) fn new(dir: Option<PathBuf>) -> Self {
         Self { dir, own: Mutex::default() }
     }
 
-    /// Puts the whole of a long text into a new file, which only its owner can read: the model may come back to it long
-    /// after the call.
+    /// Saves the full text to a new file that only its owner can read. The model may read the file long after
+    /// the call.
     pub(crate) fn save(&self, whole: &[String]) -> Option<PathBuf> {
         match self.write(whole) {
             Ok(path) => Some(path),
             Err(error) => {
-                tracing::warn!(%error, "long result not kept");
+                tracing::warn!(%error, "cannot save the full text of a long result");
                 None
             }
         }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stay_in_a_directory_that_was_named_and_go_with_one_that_was_not() {
+    fn keeps_files_only_in_configured_directory() {
         let place = tempfile::tempdir().unwrap();
         let named = place.path().join("results");
         for (dir, stays) in [(Some(named.clone()), true), (None, false)] {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_keeps_nothing() {
+    fn saves_nothing_in_unwritable_directory() {
         let file = NamedTempFile::new().unwrap();
         assert_eq!(ResultFiles::new(Some(file.path().join("below"))).save(&whole()), None);
     }

@@ -1,4 +1,4 @@
-//! From the blocks of a `tool_result` to what a model can be shown. Pure.
+//! Converts the blocks of a `tool_result` to model input. Pure.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -8,11 +8,11 @@ use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate;
 use haft_protocol::content::{ContentBlock, Image};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResultFrame};
 use haft_protocol::ids::ExtensionName;
 
-/// The parts of a result that have been read. The limits hold for all its texts together.
+/// The parts of a result that have been read. The limits apply to the sum of all texts.
 #[derive(Debug, Default)]
 pub(crate) struct SanitizedToolResult {
     limits: Limits,
@@ -20,13 +20,13 @@ pub(crate) struct SanitizedToolResult {
     is_error: bool,
     bytes: usize,
     lines: usize,
-    /// All texts, those that were cut included.
+    /// All texts, including the truncated ones.
     texts: Vec<String>,
     /// Bytes of text that are not in `content`.
     omitted: usize,
     images: usize,
     pub(crate) rejected: Option<String>,
-    /// Characters that were taken out because nobody can see them.
+    /// The number of removed invisible characters.
     pub(crate) hidden: usize,
 }
 
@@ -51,12 +51,12 @@ impl SanitizedToolResult {
         read
     }
 
-    /// All texts of a result that is too long for a model.
+    /// Returns all texts of a result that is too long for a model.
     pub(crate) fn full_text(&self) -> Option<&[String]> {
         (self.omitted > 0).then_some(&self.texts)
     }
 
-    /// Returns the output for the model, when `kept` is the file with the whole text.
+    /// Returns the output for the model; `kept` is the file with the full text.
     pub(crate) fn into_output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
             self.content.push(ContentBlock::text("(extension returned no content)"));
@@ -64,16 +64,16 @@ impl SanitizedToolResult {
         if self.omitted > 0 {
             let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
             let whole = match kept {
-                Some(path) => format!("all of it is in {}", path.display()),
-                None => "the rest could not be kept".to_owned(),
+                Some(path) => format!("full text: {}", path.display()),
+                None => "the full text could not be saved".to_owned(),
             };
             self.add_note(format!(
-                "[truncated: {} bytes left out; a result may have {bytes} bytes and {lines} lines; {whole}]",
+                "[truncated: {} bytes omitted; the limit is {bytes} bytes and {lines} lines; {whole}]",
                 self.omitted
             ));
         }
         if self.hidden > 0 {
-            self.add_note(format!("[{} characters that nobody can see were left out]", self.hidden));
+            self.add_note(format!("[removed {} invisible characters]", self.hidden));
         }
         let is_error = self.is_error || self.rejected.is_some();
         let content = self.content;
@@ -92,8 +92,8 @@ impl SanitizedToolResult {
             lines: self.limits.max_result_lines.saturating_sub(self.lines),
         };
         let endless = truncate::TruncationLimits { bytes: usize::MAX, lines: usize::MAX };
-        let room = if is_up(Defence::ResultLimits) { room } else { endless };
-        // Behind a gap nothing follows: it would look as if it belonged to what is before.
+        let room = if is_up(Defense::ResultLimits) { room } else { endless };
+        // No text follows a gap: it would look as if it belonged to the text before the gap.
         let room = if self.omitted > 0 { truncate::TruncationLimits { bytes: 0, lines: 0 } } else { room };
         let kept = truncate::head(&text, room);
         self.bytes += kept.text.len();
@@ -107,13 +107,13 @@ impl SanitizedToolResult {
 
     fn add_image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
         self.images += 1;
-        let most = self.limits.max_images;
+        let max_images = self.limits.max_images;
         let checked = match self.images {
-            _ if !is_up(Defence::ImageCheck) => Ok(()),
-            images if images <= most => check_image(&image, self.limits.max_image),
-            // Said once: there may be thousands.
-            images if images > most + 1 => return,
-            _ => Err(format!("more than {most} images")),
+            _ if !is_up(Defense::ImageCheck) => Ok(()),
+            images if images <= max_images => check_image(&image, self.limits.max_image),
+            // Reported once: there may be thousands.
+            images if images > max_images + 1 => return,
+            _ => Err(format!("more than {max_images} images")),
         };
         match checked {
             Ok(()) => self.content.push(ContentBlock::Image(image)),
@@ -137,7 +137,7 @@ impl SanitizedToolResult {
     }
 }
 
-/// Looks at an image without decoding its pixels.
+/// Checks an image without decoding its pixels.
 fn check_image(image: &Image, longest: usize) -> Result<(), String> {
     let declared = image.mime_type.as_str();
     if !IMAGE_TYPES.contains(&declared) {
@@ -146,7 +146,7 @@ fn check_image(image: &Image, longest: usize) -> Result<(), String> {
     }
     match image::check_base64(&image.data, longest).map_err(|error| error.to_string())? {
         kind if kind == declared => Ok(()),
-        kind => Err(format!("it is called {declared} and is {kind}")),
+        kind => Err(format!("the declared type is {declared}, but the data is {kind}")),
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_become_what_a_model_can_read() {
+    fn converts_blocks_for_model() {
         check(r#"[{"type":"text","text":"Berlin"},{"type":"text","text":""}]"#, &["Berlin"], false);
         check(r#"[{"type":"video"}]"#, &[r#"[unknown block type "video" from extension E]"#], false);
         check("[]", &["(extension returned no content)"], false);
@@ -193,7 +193,7 @@ mod tests {
         check(&image("image/png", &png(PNG)), &["<image/png>"], false);
     }
 
-    /// The beginning of a PNG of one pixel.
+    /// The first bytes of a PNG of one pixel.
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0";
 
     fn png(bytes: &[u8]) -> String {
@@ -211,38 +211,38 @@ mod tests {
     }
 
     #[test]
-    fn images_that_cannot_be_used_are_errors_that_say_why() {
+    fn explains_unusable_images() {
         let svg = STANDARD.encode("<svg><script>alert(1)</script></svg>");
         let kinds = "is not one of image/png, image/jpeg, image/gif, image/webp";
         unusable("image/svg+xml", &svg, &format!("\"image/svg+xml\" {kinds}"));
         unusable("image/png\\u001b[31m", &svg, &format!("\"image/png\\u{{1b}}[31m\" {kinds}"));
         unusable("image/png", &svg, "its bytes are no PNG, JPEG, GIF or WebP image");
-        unusable("image/jpeg", &png(PNG), "it is called image/jpeg and is image/png");
+        unusable("image/jpeg", &png(PNG), "the declared type is image/jpeg, but the data is image/png");
         unusable("image/png", "-_-_", "not standard base64: Invalid symbol 45, offset 0.");
         unusable("image/png", "", "it has no data");
         unusable("image/png", &png(&PNG[..12]), "its header is damaged");
         let bomb = [&PNG[..16], &65_535_u32.to_be_bytes(), &65_535_u32.to_be_bytes(), &PNG[24..]].concat();
-        unusable("image/png", &png(&bomb), "it claims to be 65535 by 65535 pixels");
+        unusable("image/png", &png(&bomb), "the image is too large: 65535 by 65535 pixels");
         let mut large = PNG.to_vec();
         large.resize(image::MAX_BYTES, 0);
         check(&image("image/png", &png(&large)), &["<image/png>"], false);
         large.push(0);
-        unusable("image/png", &png(&large), "it is larger than 5242880 bytes");
+        unusable("image/png", &png(&large), "the image is larger than 5242880 bytes");
     }
 
     #[test]
-    fn a_size_behind_a_long_comment_is_found() {
+    fn finds_image_size_after_long_comment() {
         let mut jpeg = b"\xff\xd8".to_vec();
         jpeg.extend(b"\xff\xe1\xf0\x00");
         jpeg.resize(jpeg.len() + 0xf000 - 2, 0);
         jpeg.extend(b"\xff\xc0\0\x11\x08\x01\xe0\x02\x80\x03\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xd9");
         check(&image("image/jpeg", &STANDARD.encode(&jpeg)), &["<image/jpeg>"], false);
         jpeg.truncate(0xf000);
-        unusable("image/jpeg", &STANDARD.encode(&jpeg), "its header is damaged");
+        unusable("image/jpeg", &STANDARD.encode(&jpeg), "the image header is damaged");
     }
 
     #[test]
-    fn eight_images_are_enough() {
+    fn limits_number_of_images() {
         let images = |count: usize| {
             let one = format!(r#"{{"type":"image","mime_type":"image/png","data":"{}"}}"#, png(PNG));
             format!("[{}]", vec![one; count].join(","))
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_with_a_note_and_nothing_follows() {
+    fn truncates_long_text_and_drops_the_rest() {
         let line = "line\\n".repeat(3000);
         let read = read(&format!(r#"[{{"type":"text","text":"{line}"}},{{"type":"text","text":"more"}}]"#));
         let whole = read.full_text().unwrap().join("\n");
@@ -264,34 +264,34 @@ mod tests {
         assert_eq!(output.content.len(), 1);
         let text = output.content[0].as_text().unwrap();
         assert_eq!(text.lines().count(), 2001);
-        let note = "[truncated: 5004 bytes left out; a result may have 51200 bytes and 2000 lines; all of it is in \
+        let note = "[truncated: 5004 bytes omitted; the limit is 51200 bytes and 2000 lines; full text: \
             /tmp/whole.txt]";
         assert!(text.ends_with(note), "{text}");
     }
 
     #[test]
-    fn the_limits_hold_for_all_pieces_together() {
+    fn limits_sum_of_all_texts() {
         let pieces = |count: usize| {
             let one = r#"{"type":"text","text":"x"}"#;
             read(&format!("[{}]", vec![one; count].join(",")))
         };
         assert_eq!(pieces(2_000).full_text(), None, "each piece is a line");
-        let over = pieces(2_001);
-        assert_eq!(over.full_text().map(|whole| whole.join("\n").len()), Some(4_001));
-        let output = over.into_output(None);
+        let oversized = pieces(2_001);
+        assert_eq!(oversized.full_text().map(|whole| whole.join("\n").len()), Some(4_001));
+        let output = oversized.into_output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
-        assert!(last.ends_with("lines; the rest could not be kept]"), "{last}");
+        assert!(last.ends_with("lines; the full text could not be saved]"), "{last}");
     }
 
     #[test]
-    fn what_nobody_can_see_is_left_out_and_counted() {
+    fn removes_and_counts_invisible_characters() {
         let read =
             read(r#"[{"type":"text","text":"fog\udb40\udc41"},{"type":"text","text":"\udb40\udc42!"}]"#);
         assert_eq!((read.hidden, read.rejected.as_deref()), (2, None));
         let output = read.into_output(None);
         let texts: Vec<String> = output.content.iter().map(shown).collect();
-        assert_eq!(texts, ["fog", "!\n[2 characters that nobody can see were left out]"]);
+        assert_eq!(texts, ["fog", "!\n[removed 2 invisible characters]"]);
         assert!(!output.is_error);
     }
 }

@@ -1,11 +1,11 @@
-//! Calls that are under way for the extension. Each call is a task of its own, which ends soon when nobody wants it any
-//! more.
+//! Running host calls of the extension. Each call is its own task, which ends soon after it is no longer
+//! needed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use futures::channel::mpsc;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::RequestId;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use crate::extension::services::HostCallServer;
 use crate::session::HostCallRequest;
 use crate::timeouts::CALLS_END;
 
-/// See the module.
+/// The running host calls of one extension.
 pub(super) struct HostCallTasks {
     desk: Option<Arc<HostCallServer>>,
     open: HashMap<RequestId, CancellationToken>,
@@ -29,16 +29,16 @@ impl HostCallTasks {
         Self { desk, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
     }
 
-    /// Begins a call; its result comes as a command.
+    /// Starts a call; its result arrives as a command.
     pub(super) fn begin(&mut self, wanted: HostCallRequest, to: &Weak<mpsc::UnboundedSender<ActorCommand>>) {
-        // The session takes no calls where there is no desk.
+        // Without a server, the session accepts no calls.
         let Some(desk) = self.desk.clone() else { return };
         let (cancel, to) = (self.all.child_token(), Weak::clone(to));
         self.open.insert(wanted.id.clone(), cancel.clone());
         self.tasks.spawn(async move {
             let result = desk.serve(cancel, wanted).await;
             if let Some(to) = to.upgrade() {
-                // An extension that is gone wants no result.
+                // An extension that ended needs no result.
                 _ = to.unbounded_send(ActorCommand::HostCallDone(result));
             }
         });
@@ -55,12 +55,12 @@ impl HostCallTasks {
     }
 
     pub(super) fn cancel_all(&self) {
-        if is_up(Defence::Leases) {
+        if is_up(Defense::Leases) {
             self.all.cancel();
         }
     }
 
-    /// Waits until nothing is done for it any more, but not for ever.
+    /// Waits a limited time for the end of all calls.
     pub(super) async fn wait_until_ended(&self) {
         self.tasks.close();
         _ = timeout(CALLS_END, self.tasks.wait()).await;

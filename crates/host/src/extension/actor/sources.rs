@@ -1,4 +1,4 @@
-//! The sources that the task behind an extension waits for. Everything here may be dropped and called again.
+//! The sources that the task behind an extension waits for. All futures here are cancel-safe.
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -18,18 +18,18 @@ use crate::wire::decode::{BackgroundDecode, DecodedLine};
 use crate::wire::framer::LineFramer;
 use crate::wire::{pipe, scratch};
 
-/// The greatest size of a read while no line is unfinished: as many short lines as one may have handled in a row.
+/// The maximum size of a read while no line is unfinished: the short lines that are handled in a row.
 const SHORT_READ: usize = 4 * 1024;
 
-/// The greatest size of a read of a long line: what is read is searched for its end while it is still close to the
-/// processor.
+/// The maximum size of a read of a long line. Limited so that the search for the line end finds the bytes in
+/// the cache.
 const LONG_READ: usize = 128 * 1024;
 
-/// A happening other than lines and commands.
+/// An event other than lines and commands.
 pub(super) enum RareEvent {
     Alarm,
     Exit(ProcessExit),
-    /// All of standard error was read.
+    /// Standard error was read to its end.
     StderrEnd,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum InputEvent {
     Decoded(Box<DecodedLine>),
 }
 
-/// The line that is being read, or more bytes when there is none.
+/// Returns the decoded line, or more bytes when no line is being decoded.
 pub(super) async fn next_input(
     decoding: &mut Option<BackgroundDecode>,
     reader: &mut Option<pipe::StdoutReader>,
@@ -72,7 +72,7 @@ pub(super) async fn next_rare_event(
 
 async fn read_some(reader: &mut Option<pipe::StdoutReader>, framer: &mut LineFramer) -> io::Result<usize> {
     match reader {
-        // Whatever follows the beginning of a line is a part of it, and need not be moved once more.
+        // Bytes behind the beginning of a line belong to the line and need not be moved again.
         Some(reader) if framer.unfinished_len() > 0 => {
             reader.read_buf(&mut framer.space().limit(LONG_READ)).await
         }
@@ -105,7 +105,7 @@ async fn wait_for_exit(process: &mut Option<ExtensionProcess>) -> ProcessExit {
 
 async fn wait_for_stderr_end(stderr: &mut Option<JoinHandle<()>>) {
     match stderr {
-        // Whether the task ended or was cancelled: nothing more is read.
+        // The task ended or was cancelled: no further read follows.
         Some(task) => _ = task.await,
         None => pending().await,
     }

@@ -1,4 +1,4 @@
-//! Events as lines, many at once, and the events that an extension subscribed to.
+//! Events as lines, encoded in batches, and the events that an extension subscribed to.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,29 @@ use haft_protocol::ext::{HostFrame, LifecycleEvent};
 use crate::session::filter::ToolFilter;
 use crate::session::offers::{EventTopic, ExtensionOffers};
 
-/// Names of events as a set of bits.
+/// The names of events as a bit set.
 pub(super) type EventKinds = u8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct BatchedEvent {
     kind: EventKinds,
     tool: Option<Box<str>>,
-    /// Bytes of its line in the text of the batch; 0 for an event that no extension would take.
+    /// The length of the event's line in the text of the batch; 0 for an event that no extension would
+    /// receive.
     bytes: usize,
 }
 
-/// Events in a row, as lines that are encoded once for all extensions.
+/// Consecutive events as lines, encoded once for all extensions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventBatch {
     text: Bytes,
     events: Vec<BatchedEvent>,
 }
 
-/// Lines that stand next to each other in a batch.
+/// Adjacent lines of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct EventRun {
-    /// Empty for events that no extension would take.
+    /// Empty for events that no extension would receive.
     pub(crate) text: Bytes,
     pub(crate) events: usize,
 }
@@ -43,7 +44,7 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// Encodes an event for extensions that take lines up to this length.
+    /// Encodes an event for extensions that accept lines up to this length.
     pub(crate) fn add(&mut self, topic: EventTopic<'_>, event: Option<LifecycleEvent>, longest: usize) {
         let line = event.and_then(|event| codec::encode(&HostFrame::Event(event)).ok());
         let line = line.filter(|line| line.len() <= longest).unwrap_or_default();
@@ -55,15 +56,21 @@ impl BatchBuilder {
         });
     }
 
-    /// Copies the wanted events of a batch as long as there are fewer than `most`. Returns how many were wanted.
-    pub(crate) fn copy_wanted(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
+    /// Copies the wanted events of a batch while there are fewer than `max_events`. Returns the number of wanted
+    /// events.
+    pub(crate) fn copy_wanted(
+        &mut self,
+        batch: &EventBatch,
+        filter: &EventFilter,
+        max_events: usize,
+    ) -> usize {
         let (mut start, mut wanted) = (0, 0);
         for event in &batch.events {
             let line = start..start + event.bytes;
             start = line.end;
             if filter.matches(event) {
                 wanted += 1;
-                if self.events.len() < most {
+                if self.events.len() < max_events {
                     self.text.extend_from_slice(&batch.text.slice(line));
                     self.events.push(event.clone());
                 }
@@ -80,7 +87,7 @@ impl BatchBuilder {
         self.text.len()
     }
 
-    /// Takes all events out.
+    /// Takes all events.
     pub(crate) fn take(&mut self) -> EventBatch {
         let Self { text, events } = std::mem::take(self);
         EventBatch { text: text.into(), events }
@@ -108,7 +115,7 @@ pub(crate) struct EventFilter {
 }
 
 impl EventFilter {
-    /// The filter for the subscriptions in these offers.
+    /// Returns the filter for the subscriptions in these offers.
     pub(crate) fn from_offers(offers: &ExtensionOffers) -> Self {
         Self::new(&offers.events, offers.watched_tools.clone())
     }
@@ -117,13 +124,13 @@ impl EventFilter {
         Self { kinds: events.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind), tools }
     }
 
-    /// True if it lets this event through.
+    /// True if the filter lets this event through.
     fn matches(&self, event: &BatchedEvent) -> bool {
         self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.contains(tool))
     }
 }
 
-/// The bit of an event's name; none for one that this version never sends.
+/// Returns the bit of an event's name; 0 for a name that this version never sends.
 pub(super) fn kind(name: &str) -> EventKinds {
     LifecycleEvent::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
 }
@@ -133,14 +140,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_a_bit_of_its_own() {
+    fn every_event_has_its_own_bit() {
         let all = LifecycleEvent::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
         assert_eq!(all.count_ones() as usize, LifecycleEvent::NAMES.len());
         assert_eq!(kind("later_event"), 0);
     }
 
     #[test]
-    fn names_and_tools_narrow() {
+    fn filters_by_name_and_tool() {
         let events = ["turn_end", "tool_call", "later_event"].map(str::to_owned).into();
         let mut tools = ToolFilter::default();
         tools.add(&["bash".into()]);

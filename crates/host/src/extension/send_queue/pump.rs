@@ -1,10 +1,10 @@
-//! The way of events to the extensions of a host: first to their queues, many at once, then into their pipes, one
+//! The path of events to the extensions of a host: first to all queues in batches, then into the pipes, one
 //! extension after the other.
 //!
-//! An event for a hundred extensions is a hundred queues to lock, so events that come in a row are handed out together;
-//! and a hundred system calls, each of which wakes a process. A question that is asked beside them waits for one of these
-//! at most. Whoever adds anything else to a queue has the events before it handed out first, so each extension sees
-//! everything in the order it was sent in.
+//! An event for a hundred extensions locks a hundred queues, so consecutive events are distributed together.
+//! It also needs a hundred system calls, each of which wakes a process. A query in the meantime waits for at
+//! most one of these calls. Every other addition to a queue first distributes the earlier events, so each
+//! extension receives all messages in the order in which they were sent.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -18,18 +18,18 @@ use super::SendQueue;
 use super::event::{BatchBuilder, EventBatch, EventFilter, kind};
 use crate::session::offers::EventTopic;
 
-/// Events that are handed out together at most: no more than any queue has room for.
-const TOGETHER: usize = 128;
+/// The maximum number of events in one distribution, which fits into every queue.
+const MAX_BATCH_EVENTS: usize = 128;
 
-/// The same in bytes.
-const TOGETHER_BYTES: usize = 64 * 1024;
+/// The maximum number of bytes in one distribution.
+const MAX_BATCH_BYTES: usize = 64 * 1024;
 
-/// Extensions that are told events.
+/// Extensions that receive events.
 pub(crate) trait EventRecipients: Send + Sync {
     fn deliver(&self, batch: &EventBatch);
 }
 
-/// See the module.
+/// The event pump of a host.
 pub(crate) struct EventPump {
     longest: usize,
     watched: AtomicU8,
@@ -39,7 +39,7 @@ pub(crate) struct EventPump {
     turns: OnceLock<mpsc::UnboundedSender<PumpJob>>,
 }
 
-/// Events that came in a row, for the same extensions.
+/// Consecutive events for the same extensions.
 #[derive(Default)]
 struct StagedEvents {
     recipients: Option<Arc<dyn EventRecipients>>,
@@ -66,8 +66,8 @@ impl EventPump {
         self.watched.fetch_or(filter.kinds, Ordering::Relaxed);
     }
 
-    /// Tells extensions an event. Never waits.
-    pub(crate) fn publish(
+    /// Sends an event to extensions. Never waits.
+    pub(crate) fn publish_event(
         &self,
         recipients: &Arc<dyn EventRecipients>,
         topic: EventTopic<'_>,
@@ -83,20 +83,20 @@ impl EventPump {
         }
         staged.recipients.get_or_insert_with(|| Arc::clone(recipients));
         staged.batch.add(topic, event, self.longest);
-        let is_full = staged.batch.len() >= TOGETHER || staged.batch.bytes() >= TOGETHER_BYTES;
+        let is_full = staged.batch.len() >= MAX_BATCH_EVENTS || staged.batch.bytes() >= MAX_BATCH_BYTES;
         if is_full || !self.has_staged.swap(true, Ordering::AcqRel) && !self.add_turn(PumpJob::Distribute) {
             self.hand_out(staged);
         }
     }
 
-    /// Hands out the events that came before.
-    pub(crate) fn distribute(&self) {
+    /// Distributes the staged events.
+    pub(crate) fn distribute_events(&self) {
         if self.has_staged.load(Ordering::Acquire) {
             self.hand_out(self.lock_staged());
         }
     }
 
-    /// Has the pump work on this runtime, unless it works already.
+    /// Runs the pump on this runtime, unless it runs already.
     pub(super) fn run_on(self: &Arc<Self>, runtime: &Handle) {
         self.turns.get_or_init(|| {
             let (sender, turns) = mpsc::unbounded_channel();
@@ -105,7 +105,7 @@ impl EventPump {
         });
     }
 
-    /// Has a queue written in its turn. False when nobody does that any more.
+    /// Schedules a queue for its turn of writing. Returns false if the pump has ended.
     pub(super) fn add(&self, queue: &Arc<SendQueue>) -> bool {
         self.add_turn(PumpJob::Write(Arc::clone(queue)))
     }
@@ -125,7 +125,7 @@ impl EventPump {
 }
 
 impl StagedEvents {
-    /// Under the lock, so that what several tell at once comes to all in the same order.
+    /// Runs under the lock, so that concurrent events reach all queues in the same order.
     fn hand_out(&mut self) {
         if let Some(recipients) = self.recipients.take() {
             recipients.deliver(&self.batch.take());
@@ -133,11 +133,11 @@ impl StagedEvents {
     }
 }
 
-/// The task of the pump. It lets everything else go first after each system call.
+/// The task of the pump. It yields after each system call.
 async fn run_pump(pump: Weak<EventPump>, mut turns: mpsc::UnboundedReceiver<PumpJob>) {
     while let Some(turn) = turns.recv().await {
         match turn {
-            PumpJob::Distribute => pump.upgrade().iter().for_each(|pump| pump.distribute()),
+            PumpJob::Distribute => pump.upgrade().iter().for_each(|pump| pump.distribute_events()),
             PumpJob::Write(queue) => {
                 queue.write_some();
                 drop(queue);

@@ -1,4 +1,4 @@
-//! One process of an extension at the host's services: the tools that it is served with.
+//! Host calls of one extension process, and the tools that serve them.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
 use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
 use tokio::sync::OnceCell;
@@ -23,7 +23,7 @@ use crate::process::log::ExtensionLog;
 use crate::session::HostCallRequest;
 use crate::timeouts::{AGENT_PATIENCE, LEASE_GRACE, Timeouts};
 
-/// See the module.
+/// Serves the host calls of one extension process.
 pub(crate) struct HostCallServer {
     pub(crate) provided: Arc<ServiceProvider>,
     pub(crate) reach: ServiceReach,
@@ -65,7 +65,7 @@ impl HostCallServer {
         }
     }
 
-    /// Makes the call; the error is what is said of one that nobody was asked about.
+    /// Makes the call. The error is the result of a call that never reached a tool.
     async fn execute_call(
         &self,
         cancel: &CancellationToken,
@@ -85,7 +85,7 @@ impl HostCallServer {
         Ok(caller.call(cancel, call, tell).await)
     }
 
-    /// Returns the caller. There is no agent yet while the first extensions start.
+    /// Returns the runner. There is no agent yet while the first extensions start.
     async fn wait_for_caller(
         &self,
         cancel: &CancellationToken,
@@ -107,7 +107,7 @@ impl HostCallServer {
         let unavailable = |why: String| ExtensionCallResult::from_error(HostCallError::Unavailable, why);
         let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
         let tool = tools.iter().find(|tool| tool.spec().name == kind.tool());
-        tool.cloned().ok_or_else(|| unavailable(format!("there is no tool {} here", kind.tool())))
+        tool.cloned().ok_or_else(|| unavailable(format!("no tool {} is available", kind.tool())))
     }
 
     async fn open_tools(&self) -> Result<CallableTools, String> {
@@ -115,7 +115,7 @@ impl HostCallServer {
         let opened = spawn_blocking(move || provided.services.tools(&reach)).await;
         let tools = opened.map_err(|error| error.to_string())??;
         let leased = |tool: Arc<dyn Tool>| -> Arc<CallableTool> {
-            // A command has a time of its own, which its caller may set.
+            // A command has its own timeout, which its caller can set.
             let tool = match tool.spec().name == HostCallKind::Exec.tool() {
                 true => tool,
                 false => Arc::new(TimeLimitedTool { tool, time: self.timeouts.host_call }),
@@ -132,13 +132,10 @@ impl HostCallServer {
 }
 
 fn no_agent() -> ExtensionCallResult {
-    ExtensionCallResult::from_error(
-        HostCallError::Unavailable,
-        "there is no agent that could be asked about it",
-    )
+    ExtensionCallResult::from_error(HostCallError::Unavailable, "no agent runs that could approve the call")
 }
 
-/// A tool whose calls end after a while: whoever waits behind one for a file must not wait for ever.
+/// A tool whose calls end after a time limit, so that calls that wait for the same file do not wait forever.
 struct TimeLimitedTool {
     tool: Arc<dyn Tool>,
     time: Duration,
@@ -156,14 +153,14 @@ impl Tool for TimeLimitedTool {
         inner.cancel = cancel.clone();
         let name = call.name.clone();
         let mut work = pin!(self.tool.execute(inner, call));
-        if !is_up(Defence::Leases) {
+        if !is_up(Defense::Leases) {
             return work.await;
         }
         if let Ok(output) = timeout(self.time, work.as_mut()).await {
             return output;
         }
         cancel.cancel();
-        // It says how far it got, or is dropped, and its place in the queue with it.
+        // The tool reports its progress, or is dropped together with its place in the queue.
         match timeout(LEASE_GRACE, work).await {
             Ok(output) if !output.is_error => output,
             Ok(_) | Err(_) => ToolOutput::failed(ToolFailureKind::TimedOut, self.timeout_text(&name)),
@@ -175,7 +172,7 @@ impl TimeLimitedTool {
     fn timeout_text(&self, name: &str) -> String {
         let seconds = self.time.as_secs_f64();
         format!(
-            "{name} was not done within {seconds} s and was given up; may have done part of its work or all of it"
+            "{name} did not finish within {seconds} s and was cancelled; the work may be done in part or completely"
         )
     }
 }

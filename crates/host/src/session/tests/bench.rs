@@ -1,4 +1,4 @@
-//! A session, a clock that a test moves, and a transcript of all that happens.
+//! A session, a clock that a test moves, and a transcript of all outputs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Bench {
         Self::with(limits, None)
     }
 
-    /// One with these permissions, in the form of a manifest.
+    /// Returns a session with these permissions, in the form of a manifest.
     pub(super) fn granted(permissions: &str) -> Self {
         Self::with(Limits::default(), Some(Arc::new(serde_json::from_str(permissions).unwrap())))
     }
@@ -65,7 +65,7 @@ impl Bench {
         Self::speaking(speech, RequestIdGenerator::new("r"), limits, granted)
     }
 
-    /// A process hook that is asked about tools, and has just been started.
+    /// Returns a process hook for tools that has just been started.
     pub(super) fn hook() -> Self {
         Self::hook_within(Limits::default())
     }
@@ -78,7 +78,7 @@ impl Bench {
         bench
     }
 
-    /// One that has answered hello.
+    /// Returns a process hook that has answered hello.
     pub(super) fn ready_hook() -> Self {
         let mut bench = Self::hook();
         bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#);
@@ -116,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// After `hello`, a `tool_call` intercept and `ready`.
+    /// Returns a session after `hello`, a `tool_call` intercept and `ready`.
     pub(super) fn ready() -> Self {
         Self::ready_within(Limits::default())
     }
@@ -141,22 +141,22 @@ impl Bench {
         self.settle();
     }
 
-    /// A sign of life that is no frame yet.
+    /// Records a sign of life that is not a frame yet.
     pub(super) fn heard(&mut self) {
         self.session.handle_read(0, 1, self.now);
     }
 
-    /// Its input turns out to be closed.
+    /// Reports that the extension's input is closed.
     pub(super) fn deafened(&mut self) {
         self.session.on_input_closed(self.flushed, self.now);
     }
 
-    /// Time passes; deadlines are met in order. What was written has left.
+    /// Lets time pass and handles deadlines in order. All written lines count as read.
     pub(super) fn pass(&mut self, time: Duration) {
         self.wait_until(self.now + time, true);
     }
 
-    /// Time passes and the extension reads nothing.
+    /// Lets time pass while the extension reads nothing.
     pub(super) fn pass_unread(&mut self, time: Duration) {
         self.wait_until(self.now + time, false);
     }
@@ -180,7 +180,7 @@ impl Bench {
         self.exchange(ticket, |_, id| request.into_frame(id).into(), after)
     }
 
-    /// Asks a hook whether `bash` may run.
+    /// Sends a hook the query to approve `bash`.
     pub(super) fn approval(&mut self, ticket: &'static str) {
         let question = ApproveTool { tool: "bash".into(), ..ApproveTool::default() };
         self.exchange(ticket, |number, _| OutboundMessage::call(number, question).unwrap(), 60);
@@ -248,7 +248,7 @@ impl Bench {
         writeln!(self.transcript, "+{at:.3} {arrow} {text}").unwrap();
     }
 
-    /// The codes of all faults since the last look.
+    /// Takes the codes of all faults since the last call.
     pub(super) fn faults(&mut self) -> Vec<String> {
         let transcript = std::mem::take(&mut self.transcript);
         let faults = transcript.lines().filter_map(|line| line.split_once(" ! ")?.1.split_once(':'));

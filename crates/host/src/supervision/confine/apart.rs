@@ -1,10 +1,10 @@
-//! Places that no grant reaches: the program's own files, and what a link leads to that others may put there.
+//! Paths that no grant may include: the program's own files, and link targets that others may control.
 
 use std::path::{Path, PathBuf};
 
 use crate::supervision::config::HostConfig;
 
-/// The places that the paths of a grant are held against, canonical.
+/// The paths against which a grant is checked, canonical.
 pub(super) struct ProtectedPaths<'a> {
     cwd: &'a Path,
     data: &'a Path,
@@ -23,13 +23,13 @@ impl<'a> ProtectedPaths<'a> {
         }
     }
 
-    /// Whoever may change the program's own directories, or read the keys in them, is not confined: fails when the path is or
-    /// holds any of that.
+    /// Fails when the path is or contains one of the program's own directories or key files. Access to them
+    /// would defeat the sandbox.
     pub(super) fn check_holds_nothing(&self, path: &Path) -> Result<(), String> {
         let granted = resolve_path(path);
         if self.secrets.contains(&granted) {
             return Err(format!(
-                "{} is granted, and haft keeps keys in it; that is for nobody",
+                "{} must not be granted: haft stores keys in this file; remove the path from the grant",
                 path.display()
             ));
         }
@@ -37,29 +37,30 @@ impl<'a> ProtectedPaths<'a> {
         match own.find(|own| own.starts_with(&granted)) {
             None => Ok(()),
             Some(own) => Err(format!(
-                "{} is granted, and haft's own files lie in it, in {}; name what it needs of it",
+                "{} must not be granted: the path contains haft's own files in {}; grant only the paths that the extension needs",
                 path.display(),
                 own.display()
             )),
         }
     }
 
-    /// Fails when what is to be changed lies in one of the program's own directories, and not in that of the extension's data.
+    /// Fails when a writable path is in one of the program's own directories and outside the extension's
+    /// data.
     pub(super) fn check_outside(&self, path: &Path) -> Result<(), String> {
         let granted = resolve_path(path);
         match self.own.iter().find(|own| granted.starts_with(own) && !path.starts_with(self.data)) {
             None => Ok(()),
             Some(own) => Err(format!(
-                "{} is granted to be written, and lies among haft's own files in {}, of which an extension changes none \
-                 but its data",
+                "{} must not be granted for writing: the path is among haft's own files in {}; an extension can write only to \
+                 its data directory there",
                 path.display(),
                 own.display()
             )),
         }
     }
 
-    /// A path below the directory that the agent works in, below the extension's data or below what it may change leads
-    /// there, or this fails: a link could be anybody's, and lead to what nobody meant to grant.
+    /// Fails when a link redirects a path out of the agent's working directory, the extension's data, or a
+    /// writable path. Others may have created such a link, so its target was not granted on purpose.
     pub(super) fn check_link_targets(&self, path: &Path, written: &[PathBuf]) -> Result<(), String> {
         let bases = [self.cwd, self.data].into_iter().chain(written.iter().map(PathBuf::as_path));
         let left = bases
@@ -68,7 +69,7 @@ impl<'a> ProtectedPaths<'a> {
         match left {
             None => Ok(()),
             Some(base) => Err(format!(
-                "{} is granted, and a link in {} leads it to {}; name that, if you mean it",
+                "{} must not be granted: a link in {} leads to {}; grant that path instead if this is intended",
                 path.display(),
                 base.display(),
                 resolve_path(path).display()
@@ -77,7 +78,7 @@ impl<'a> ProtectedPaths<'a> {
     }
 }
 
-/// Where a path leads; what is not there yet would lie where the rest of its path leads.
+/// Resolves a path. For a missing path, resolves the existing part and appends the rest.
 fn resolve_path(path: &Path) -> PathBuf {
     let found =
         path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));

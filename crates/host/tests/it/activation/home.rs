@@ -1,4 +1,4 @@
-//! A home with an extension in it that counts its starts, and hosts over it, one after the other.
+//! A home with an extension that counts its starts, and consecutive hosts for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ pub(super) const USES: &str = r#"{
     "commands": [{"name": "go", "description": "goes"}]
 }"#;
 
-/// Has a tool and a command.
+/// Registers a tool and a command.
 pub(super) const TOOL: &str = r#"
 say '{"type":"register_tool","name":"t","description":"does it","schema":{"type":"object"}}'
 say '{"type":"register_command","name":"go","description":"goes"}'
 say '{"type":"ready"}'
 serve"#;
 
-/// What every script begins with: it counts its start, answers what it is asked, and keeps the events that it is told.
+/// The beginning of every script: counts its start, answers queries, and records events.
 const PRELUDE: &str = r#"echo start >> "$STARTS"
 say() { printf '%s\n' "$1"; }
 serve() {
@@ -44,7 +44,7 @@ serve() {
 say '{"type":"hello","name":"'$NAME'","capabilities":['$CAN']}'
 "#;
 
-/// See the module.
+/// A home with one extension.
 pub(super) struct Home {
     pub(super) config: HostConfig,
     root: TempDir,
@@ -52,7 +52,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// With one extension that has these fields in its manifest, and does this after its hello.
+    /// Creates a home with one extension that has these manifest fields and runs `body` after its hello.
     pub(super) fn with(name: &str, fields: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut config = HostConfig { timeouts: brisk(), ..config() };
@@ -80,7 +80,7 @@ impl Home {
         Self { config, root, spec }
     }
 
-    /// Changes the extension as it is found from now on.
+    /// Changes the extension for all later starts.
     pub(super) fn change(&mut self, change: impl Fn(&mut ExtensionSpec)) {
         change(&mut self.spec);
     }
@@ -91,12 +91,12 @@ impl Home {
         (builder.specs(vec![self.spec.clone()]).start().await, events)
     }
 
-    /// The number of times that the extension was started.
+    /// Returns the number of starts.
     pub(super) fn starts(&self) -> usize {
         self.lines("STARTS").len()
     }
 
-    /// The events that were told, and how many were said to be missing.
+    /// Returns the received events, with the number of missing ones.
     pub(super) fn events(&self) -> Vec<String> {
         let event = |line: String| {
             let event: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -105,7 +105,7 @@ impl Home {
         self.lines("EVENTS").into_iter().map(event).collect()
     }
 
-    /// A file beside the directory of the extension, as that in `$STARTS`.
+    /// Returns a file next to the extension's directory, with the prefix of `$STARTS`.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }

@@ -1,4 +1,4 @@
-//! The command line.
+//! Tests of the command line.
 
 use super::*;
 use crate::sandbox::ConfinementLevel;
@@ -17,7 +17,7 @@ fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
         args: ["__launch", "--confine", "{}"].map(OsString::from).into(),
     });
     let words: Vec<String> = words.into_iter().map(|word| word.into_string().unwrap()).collect();
-    // What there is of the system differs from one to the other.
+    // The existing system directories differ between machines.
     let text = words.join(" ").replace(" --", "\n--");
     let system = |line: &&str| {
         places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| line.ends_with(&format!(" {place}")))
@@ -26,7 +26,7 @@ fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
 }
 
 #[test]
-fn plain() {
+fn builds_command_line_of_minimal_sandbox() {
     insta::assert_snapshot!(lines(|_| ()), @r#"
     /usr/bin/bwrap
     --unshare-user
@@ -52,7 +52,7 @@ fn plain() {
 }
 
 #[test]
-fn outer_places_come_before_what_lies_in_them() {
+fn mounts_outer_paths_before_inner_paths() {
     let text = lines(|sandbox| {
         sandbox.write = vec!["/w/.git/own".into(), "/w".into(), "/both".into()];
         sandbox.read =
@@ -75,7 +75,7 @@ fn outer_places_come_before_what_lies_in_them() {
 }
 
 #[test]
-fn only_who_may_talk_to_everybody_shares_the_network() {
+fn shares_the_network_only_with_net_all() {
     assert!(lines(|_| ()).contains("--unshare-net"));
     assert!(!lines(|sandbox| sandbox.net = NetworkAccess::All).contains("--unshare-net"));
 }

@@ -1,4 +1,4 @@
-//! The filters, run as the kernel runs them, call by call.
+//! Tests of the filters, with an interpreter that runs them like the kernel.
 
 use libc::c_long;
 use seccompiler::{BpfProgramRef, sock_filter};
@@ -6,7 +6,7 @@ use seccompiler::{BpfProgramRef, sock_filter};
 use super::SyscallFilters;
 use crate::sandbox::NetworkAccess;
 
-/// What is answered.
+/// The result of a filtered call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Allow,
@@ -16,24 +16,24 @@ enum Answer {
 }
 use Answer::{Absent, Allow, Kill, Refuse};
 
-/// The kernel's number for this processor.
+/// The kernel's number of this processor architecture.
 #[cfg(target_arch = "x86_64")]
 const ARCH: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xC000_00B7;
 
-/// The kernel whose rules are complete.
+/// A Landlock version with all rules that matter here.
 const NEW: u32 = 7;
 
-/// What every program of a filter gets: the number, the processor, an address, six arguments.
+/// Returns the input of a filter: call number, architecture, instruction address, six arguments.
 fn data(call: u32, arch: u32, args: [u64; 6]) -> Vec<u32> {
     let halves = |value: u64| [(value & 0xffff_ffff) as u32, (value >> 32) as u32];
     let head = [call, arch, 0, 0];
     head.into_iter().chain(args.into_iter().flat_map(halves)).collect()
 }
 
-/// As the kernel does, for the instructions that are used.
-fn executed(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
+/// Executes a filter like the kernel, limited to the instructions that occur.
+fn run_filter(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
     let (mut at, mut value) = (0, 0);
     loop {
         let sock_filter { code, jt, jf, k } = program[at];
@@ -47,7 +47,7 @@ fn executed(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
             0x25 => at += jump(value > k),
             0x35 => at += jump(value >= k),
             0x06 => return k,
-            other => panic!("instruction {other:#x}"),
+            other => panic!("unknown instruction {other:#x}"),
         }
     }
 }
@@ -57,14 +57,14 @@ fn answer(net: NetworkAccess, abi: u32, call: u32, arch: u32, args: &[u64]) -> A
     six[..args.len()].copy_from_slice(args);
     let data = data(call, arch, six);
     let SyscallFilters(programs) = SyscallFilters::new(net, abi).unwrap();
-    let answers = programs.iter().map(|program| executed(program, &data));
-    // As signed numbers, the smaller is the stricter.
+    let answers = programs.iter().map(|program| run_filter(program, &data));
+    // Compared as signed numbers, the smaller action is the stricter one.
     match answers.map(u32::cast_signed).min().unwrap().cast_unsigned() {
         libc::SECCOMP_RET_ALLOW => Allow,
         libc::SECCOMP_RET_KILL_PROCESS => Kill,
         errno if errno == libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned() => Refuse,
         errno if errno == libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned() => Absent,
-        other => panic!("{other:#x}"),
+        other => panic!("unknown action {other:#x}"),
     }
 }
 
@@ -74,11 +74,11 @@ fn check(net: NetworkAccess, abi: u32, call: c_long, args: &[u64], expect: Answe
     assert_eq!(answer(net, abi, call, ARCH, args), expect, "{call} {args:x?} with {net:?} on {abi}");
 }
 
-/// A number with bits above those that the kernel looks at.
+/// Bits above those that the kernel reads.
 const ABOVE: u64 = 0xdead_0000_0000;
 
 #[test]
-fn what_is_never_permitted() {
+fn refuses_dangerous_calls_at_any_network_access() {
     for net in [NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All] {
         for call in [
             libc::SYS_ptrace,
@@ -124,7 +124,7 @@ fn what_is_never_permitted() {
 }
 
 #[test]
-fn what_programs_live_on() {
+fn allows_calls_that_programs_need() {
     for call in [
         libc::SYS_read,
         libc::SYS_write,
@@ -147,7 +147,7 @@ fn what_programs_live_on() {
 }
 
 #[test]
-fn numbers_of_other_processors_and_newer_kernels() {
+fn rejects_call_numbers_of_other_architectures_and_newer_kernels() {
     assert_eq!(answer(NetworkAccess::All, NEW, 0, 0x4000_0003, &[]), Kill);
     let first_new = u32::try_from(libc::SYS_mseal).unwrap() + 1;
     for call in [first_new, first_new + 100, 0x4000_0000, 0x4000_0000 + 41, u32::MAX] {
@@ -156,7 +156,7 @@ fn numbers_of_other_processors_and_newer_kernels() {
 }
 
 #[test]
-fn new_processes_but_no_namespaces() {
+fn allows_new_processes_and_refuses_new_namespaces() {
     let thread =
         libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
     for flags in [libc::SIGCHLD, thread, libc::CLONE_VFORK | libc::CLONE_VM | libc::SIGCHLD] {
@@ -178,7 +178,7 @@ fn new_processes_but_no_namespaces() {
 }
 
 #[test]
-fn sockets() {
+fn filters_sockets_by_network_access() {
     let [unix, v4, v6, netlink, packet, vsock] = [1, 2, 10, 16, 17, 40];
     let [stream, dgram, raw, seqpacket] = [1, 2, 3, 5];
     let flags = 0o2_004_000;
@@ -212,7 +212,7 @@ fn sockets() {
 }
 
 #[test]
-fn others_and_terminals() {
+fn refuses_changes_to_other_processes_and_terminals() {
     let [mine, other] = [0, 4711];
     check(NetworkAccess::None, NEW, libc::SYS_prlimit64, &[mine, 7], Allow);
     check(NetworkAccess::None, NEW, libc::SYS_prlimit64, &[other, 7], Refuse);
@@ -226,10 +226,10 @@ fn others_and_terminals() {
     }
 }
 
-/// Rules that do not know of cutting files off need help.
+/// Landlock versions that do not restrict truncation rely on the filter.
 #[test]
-fn older_kernels() {
-    let [read, write, cut, other] = [libc::O_RDONLY, libc::O_WRONLY, libc::O_TRUNC, libc::O_CLOEXEC]
+fn refuses_truncation_on_older_kernels() {
+    let [read, write, truncate, other] = [libc::O_RDONLY, libc::O_WRONLY, libc::O_TRUNC, libc::O_CLOEXEC]
         .map(|flag| u64::from(flag.cast_unsigned()));
     let neither = u64::from(libc::O_ACCMODE.cast_unsigned());
     for (abi, help) in [(1, true), (2, true), (3, false), (NEW, false)] {
@@ -239,10 +239,10 @@ fn older_kernels() {
         check(NetworkAccess::None, abi, libc::SYS_openat2, &[], if help { Absent } else { Allow });
         for (flags, expect) in [
             (read | other, Allow),
-            (write | cut, Allow),
-            (read | cut, refused),
-            (read | cut | other, refused),
-            (neither | cut, refused),
+            (write | truncate, Allow),
+            (read | truncate, refused),
+            (read | truncate | other, refused),
+            (neither | truncate, refused),
         ] {
             check(NetworkAccess::None, abi, libc::SYS_openat, &[0, 0, flags], expect);
             #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Going through a tree in the order of its names, within the limits of an extension.
+//! Walks a tree in the order of its names, within the limits of an extension.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::glance::FileStamp;
 
 type TreeVisitor<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
 
-/// Shows everything in a tree, directories before what is in them, but for what belongs to git. Links are not followed.
+/// Visits every entry of a tree, a directory before its entries, without git's own files. Links are not followed.
 pub(in super::super) fn walk_tree(root: &Path, visit: &mut TreeVisitor<'_>) -> Result<(), InstallError> {
     let mut entries = 0;
     walk_directory(root, Path::new(""), 1, &mut entries, visit)
@@ -29,7 +29,7 @@ fn walk_directory(
     if depth > MAX_DEPTH {
         return Err(InstallError::too_large(
             root,
-            format!("more than {MAX_DEPTH} directories inside each other"),
+            format!("directories nested more than {MAX_DEPTH} levels deep"),
         ));
     }
     let dir = if name.as_os_str().is_empty() { root.to_owned() } else { root.join(name) };
@@ -50,7 +50,7 @@ fn walk_directory(
         let metadata = path.symlink_metadata().map_err(InstallError::io("read", &path))?;
         let is_known = metadata.is_dir() || metadata.is_symlink() || metadata.is_file();
         if !is_known {
-            return Err(InstallError::refused(&path, "is neither a file nor a directory"));
+            return Err(InstallError::refused(&path, "is not a regular file or a directory"));
         }
         visit(&name, &path, &metadata)?;
         if metadata.is_dir() {
@@ -60,10 +60,10 @@ fn walk_directory(
     Ok(())
 }
 
-/// The looks of files without reading them: as long as they look the same they hold the same.
+/// A hash of the metadata of files. The same hash means the same content.
 ///
-/// A date tells nothing of a second change within its own step, so what changed within a step before it was looked at is
-/// not relied upon.
+/// A timestamp does not change when a file changes twice within the resolution of the clock. A file that changed that
+/// recently is not trusted.
 #[derive(Debug)]
 pub(crate) struct TreeStampHasher {
     hasher: Sha256,
@@ -72,7 +72,7 @@ pub(crate) struct TreeStampHasher {
 }
 
 impl TreeStampHasher {
-    /// Nothing looked at yet.
+    /// Creates a hasher without any file.
     pub(crate) fn begin() -> Self {
         Self {
             hasher: Sha256::new_with_prefix(b"haft looks 1\n"),
@@ -90,7 +90,7 @@ impl TreeStampHasher {
         self.hasher.update(stamp_bytes(metadata, glance));
     }
 
-    /// Looks at a whole tree; as [`finish`](Self::finish).
+    /// Hashes the metadata of a whole tree. The result is that of [`finish`](Self::finish).
     pub(crate) fn stamp_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
         let mut looks = Self::begin();
         walk_tree(root, &mut |name, _, metadata| {
@@ -100,13 +100,13 @@ impl TreeStampHasher {
         Ok(looks.finish())
     }
 
-    /// Returns the digest, and whether the same digest means that nothing has changed.
+    /// Returns the digest, and true if an equal digest later proves that nothing changed.
     pub(crate) fn finish(self) -> (Digest, bool) {
         (digest::digest_from_hasher(self.hasher), self.is_reliable)
     }
 }
 
-/// Of a directory only that it is one: what is in it is looked at itself.
+/// Returns the bytes to hash. A directory counts only as a directory, because its entries are visited themselves.
 fn stamp_bytes(metadata: &Metadata, glance: FileStamp) -> Vec<u8> {
     if metadata.is_dir() {
         return vec![b'd'];

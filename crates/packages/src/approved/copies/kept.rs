@@ -1,4 +1,4 @@
-//! Files of an extension in places where its next version brings files of its own: moved aside, and never written over.
+//! Files of an extension that are in the way of its next version: moved aside, never overwritten.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,20 +9,21 @@ use super::super::contents::{TreeContents, TreeEntry};
 use super::within::is_within;
 use super::{path_matches, remove_outdated};
 
-/// Something of an extension's own that another version left no room for.
+/// A file or directory of the extension that was moved aside for another version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreservedPath {
-    /// Where it was.
+    /// The original path.
     pub from: PathBuf,
-    /// Where it is now.
+    /// The present path.
     pub to: PathBuf,
 }
 
-/// Gets a copy ready for another version: what only the version `before` brought goes, and what the extension wrote where
-/// `now` has something is moved aside. What both brought is code, and is put back as it is in `now`.
+/// Prepares a copy for another version. Files that only the version `before` brought are removed. Files that the
+/// extension wrote in the place of files of `now` are moved aside. Files of both versions are code, and `restore`
+/// replaces them.
 ///
 /// # Errors
-/// When something cannot be moved; then nothing is.
+/// [`InstallError`] if something cannot be moved; then nothing is moved.
 pub(in super::super) fn prepare_copy(
     before: Option<&TreeContents>,
     now: &TreeContents,
@@ -52,15 +53,15 @@ pub(in super::super) fn prepare_copy(
     Ok(kept)
 }
 
-/// Undoes [`prepare_copy`]: the version before needs it where it was.
+/// Undoes [`prepare_copy`], because the earlier version needs the files in their original place.
 pub(crate) fn undo_moves(kept: &[PreservedPath]) {
     for PreservedPath { from, to } in kept {
-        // Where it is now it is safe, too.
+        // If the rename fails, the file is still safe in its present place.
         _ = fs::rename(to, from);
     }
 }
 
-/// Moves something out of the way, beside where it was.
+/// Moves a file or directory to a free name beside its original path.
 pub(super) fn move_aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<PathBuf, InstallError> {
     let mut number = 1_u32;
     loop {
@@ -75,8 +76,8 @@ pub(super) fn move_aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result
     }
 }
 
-/// True if what is there is neither what the version before brought nor what the next one brings. A directory with something
-/// in it is, where the next version has none: what only the version before brought is gone from it.
+/// True if the file at `path` comes from neither version. A directory that is not empty is the extension's own if the
+/// next version has none there, because the earlier version's files are already removed.
 fn is_extension_owned(before: Option<&TreeEntry>, now: &TreeEntry, path: &Path) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };
     if metadata.is_dir() {

@@ -1,22 +1,22 @@
-//! The own entries of a directory: nothing is deleted through a link, wherever that leads.
+//! Operations on the entries of a directory that never follow a link out of it.
 
 use std::path::Path;
 
 use super::super::contents::TreeEntry;
 
-/// Deletes what has this name in a directory, if it is this item there, and if all directories on the way are real ones. What
-/// stays is in nobody's way.
+/// Deletes the entry `name` below `root` if it matches `item` and all directories on the way are real. An entry that
+/// cannot be deleted stays.
 pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) {
     _ = beneath::delete(root, name, item);
 }
 
-/// True if all directories on the way are real ones: what a link leads to is not the copy's.
+/// True if all directories on the way are real ones, not links to a place outside of the copy.
 pub(super) fn is_within(copy: &Path, path: &Path) -> bool {
     let is_dir = |dir: &Path| dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     path.ancestors().skip(1).take_while(|dir| dir.starts_with(copy)).all(is_dir)
 }
 
-/// Each directory is opened from the one above it, and asked itself: none can be replaced by a link meanwhile.
+/// Opens each directory from its parent and checks it, so that it cannot be replaced by a link in between.
 #[cfg(unix)]
 mod beneath {
     use std::ffi::OsStr;
@@ -57,7 +57,7 @@ mod beneath {
         }
     }
 
-    /// A directory below `root`.
+    /// Opens a directory below `root`.
     fn open_directory_below(root: &Path, below: &Path) -> rustix::io::Result<OwnedFd> {
         let mut dir = rustix::fs::open(root, DIRECTORY, Mode::empty())?;
         for step in below.components() {
@@ -71,7 +71,7 @@ mod beneath {
         name.file_name().ok_or(Errno::INVAL)
     }
 
-    /// A directory that its owner may not write to was made so by the owner.
+    /// Deletes an entry. A directory that is read-only for its owner was protected on purpose and stays.
     fn unlink(dir: &OwnedFd, name: &OsStr, flags: AtFlags) -> rustix::io::Result<()> {
         match rustix::fs::unlinkat(dir, name, flags) {
             Err(Errno::ACCESS) => {

@@ -1,4 +1,4 @@
-//! What is tested here is in the module above.
+//! Tests of the lock file.
 
 use super::super::digest::digest_of;
 use super::super::tools::{LockFileToolPins, approve_tools};
@@ -36,7 +36,7 @@ fn approved() -> (tempfile::TempDir, ApprovalStore) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn reads_what_was_written() {
     let (_root, approved) = approved();
     let file = approved.load().unwrap();
     assert_eq!(file.find("A").map(|(_, entry)| entry), Some(&entry("one")));
@@ -50,7 +50,7 @@ fn what_is_written_is_read() {
     assert_eq!(none.load().unwrap(), LockFile::default());
 }
 
-/// After this was done to the file, nothing is approved, and this is said.
+/// Checks that no extension is approved after this damage, and that the error contains `expect`.
 #[track_caller]
 fn check(spoil: impl FnOnce(&Path), expect: &str) {
     let (_root, approved) = approved();
@@ -59,7 +59,11 @@ fn check(spoil: impl FnOnce(&Path), expect: &str) {
     assert!(error.to_string().contains(expect), "{error}");
     let before = fs::read(approved.lock_file_path()).ok();
     approved.edit(|file| file.extensions.clear()).unwrap_err();
-    assert_eq!(fs::read(approved.lock_file_path()).ok(), before, "what cannot be read is not written over");
+    assert_eq!(
+        fs::read(approved.lock_file_path()).ok(),
+        before,
+        "a file that cannot be read is not overwritten"
+    );
 }
 
 fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
@@ -71,10 +75,10 @@ fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
 }
 
 #[test]
-fn a_spoiled_file_approves_nothing() {
+fn damaged_file_approves_nothing() {
     check(|path| fs::write(path, "{").unwrap(), "is damaged (line 1");
     check(|path| fs::write(path, "").unwrap(), "is damaged");
-    check(edited("\"version\": 1", "\"version\": 2"), "by a newer haft");
+    check(edited("\"version\": 1", "\"version\": 2"), "by a newer version of haft");
     check(edited("\"enabled\"", "\"trusted\": true, \"enabled\""), "unknown field `trusted`");
     check(edited("sha256:", "md5:"), "64 hexadecimal digits");
     check(edited("\"directory\"", "\"http\""), "unknown variant `http`");
@@ -82,7 +86,7 @@ fn a_spoiled_file_approves_nothing() {
 
 #[test]
 #[cfg(unix)]
-fn a_file_that_others_may_have_written_approves_nothing() {
+fn file_of_other_users_approves_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |mode| move |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     check(mode(0o662), "can be written by other users");
@@ -92,16 +96,16 @@ fn a_file_that_others_may_have_written_approves_nothing() {
         fs::rename(path, &other).unwrap();
         std::os::unix::fs::symlink(other, path).unwrap();
     };
-    check(link, "is a link");
+    check(link, "is a symlink");
     let dir = |path: &Path| {
         fs::remove_file(path).unwrap();
         fs::create_dir(path).unwrap();
     };
-    check(dir, "is no file");
+    check(dir, "is not a regular file");
 }
 
 #[test]
-fn the_versions_before_can_be_gone_back_to() {
+fn rolls_back_to_earlier_versions() {
     let versions = ["one", "two", "three", "four", "five"].map(entry);
     let newest = versions.into_iter().reduce(|before, next| next.replacing(Some(before))).unwrap();
     let trees = |entry: &LockEntry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
@@ -111,14 +115,14 @@ fn the_versions_before_can_be_gone_back_to() {
     assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
     assert_eq!(back.rollback_to(0).unwrap(), newest);
     assert_eq!(entry("one").rollback_to(0), None);
-    // The same code again is no other version.
+    // The same code approved again is not another version.
     assert_eq!(trees(&entry("one").replacing(Some(entry("one")))).len(), 1);
     let off = LockEntry { enabled: false, ..entry("one") };
     assert!(!entry("two").replacing(Some(off)).enabled);
 }
 
 #[test]
-fn two_that_write_at_once_lose_nothing() {
+fn concurrent_edits_lose_nothing() {
     let (_root, approved) = approved();
     std::thread::scope(|scope| {
         for writer in 0..4 {
@@ -135,7 +139,7 @@ fn two_that_write_at_once_lose_nothing() {
 }
 
 #[test]
-fn what_another_process_writes_is_seen_and_not_lost() {
+fn sees_and_keeps_changes_of_another_process() {
     let (_root, one) = approved();
     let two = ApprovalStore::at(one.root.clone());
     let insert = |approved: &ApprovalStore, name: &str| {
@@ -157,26 +161,26 @@ fn what_another_process_writes_is_seen_and_not_lost() {
 }
 
 #[test]
-fn what_did_not_change_is_not_read_again() {
+fn does_not_read_unchanged_file_again() {
     let (_root, approved) = approved();
     let written = approved.load_cached().unwrap();
-    assert!(Arc::ptr_eq(&written, &approved.clone().load_cached().unwrap()), "by whoever looks");
+    assert!(
+        Arc::ptr_eq(&written, &approved.clone().load_cached().unwrap()),
+        "every clone shares the cached file"
+    );
     approved.edit(|file| file.extensions.clear()).unwrap();
     assert!(approved.load_cached().unwrap().extensions.is_empty() && written.extensions.len() == 1);
     #[cfg(unix)]
     {
         fs::set_permissions(approved.lock_file_path(), std::os::unix::fs::PermissionsExt::from_mode(0o666))
             .unwrap();
-        assert!(
-            approved.load_cached().unwrap_err().is_writable_by_others(),
-            "whose word it is may have changed"
-        );
+        assert!(approved.load_cached().unwrap_err().is_writable_by_others(), "the owner may have changed");
     }
 }
 
-/// A tool's schema is a text within the text.
+/// A tool's schema is stored as a text within the text.
 #[test]
-fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
+fn keeps_tool_texts_with_the_code_that_registered_them() {
     let (_root, approved) = approved();
     let name = ExtensionName::new("a");
     let tool = |text: &str| crate::pins::PinnedTool {
@@ -188,12 +192,12 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     assert_eq!(pins.pinned_tools(&ExtensionName::new("b")), None);
     assert_eq!(pins.pinned_tools(&name), Some(BTreeMap::new()));
     pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
-    // What is there first counts.
+    // The texts of the first registration count.
     pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))]))
         .unwrap();
     let expect = BTreeMap::from([("t".to_owned(), tool("one")), ("u".to_owned(), tool("u"))]);
     assert_eq!(LockFileToolPins::new(approved.clone(), |write| write()).pinned_tools(&name), Some(expect));
-    // Other texts wait beside those that count until somebody agrees.
+    // Other texts are locked until the user approves them.
     let other = BTreeMap::from([("t".to_owned(), tool("other"))]);
     pins.record_locked_tools(&name, other.clone()).unwrap();
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
@@ -201,14 +205,17 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     assert!(approve_tools(&approved, &name, &shown).unwrap());
     assert_eq!(pins.pinned_tools(&name).unwrap()["t"], tool("other"));
     assert!(!approved.load().unwrap().extensions[&name].has_changed_repeatedly("t"));
-    // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
+    // The same texts again are not a change; a third version of them is, even after an approval.
     for (text, unsteady) in [("third", true), ("third", true)] {
         pins.record_locked_tools(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
         assert_eq!(approved.load().unwrap().extensions[&name].has_changed_repeatedly("t"), unsteady);
     }
     let third = approved.load().unwrap().extensions[&name].clone();
     let newer = LockEntry { tree: entry("newer").tree, ..third.clone() };
-    assert!(!approve_tools(&approved, &name, &newer).unwrap(), "nobody has seen the texts of what is there");
+    assert!(
+        !approve_tools(&approved, &name, &newer).unwrap(),
+        "the user has not seen the texts of this version"
+    );
     assert_eq!(approved.load().unwrap().extensions[&name], third);
     assert!(approve_tools(&approved, &name, &third).unwrap());
     assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
@@ -216,5 +223,5 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     assert!(with_tools.changed.is_empty());
     assert_eq!(entry("one").replacing(Some(with_tools.clone())).tools.len(), 2);
     let other = entry("two").replacing(Some(with_tools));
-    assert!(other.tools.is_empty() && other.locks.is_empty(), "other code has other tools");
+    assert!(other.tools.is_empty() && other.locks.is_empty(), "other code starts without tool texts");
 }

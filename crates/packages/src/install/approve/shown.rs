@@ -1,4 +1,4 @@
-//! The lines that people are shown before they approve something.
+//! The lines that the user sees before an approval.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use super::super::interpreter::outside_paths;
 use super::super::lock::{InstallOrigin, LockEntry};
 use super::{InstallProposal, PermissionLine, PreviousApproval};
 
-/// A line of what is shown. Nothing in it is safe to be shown as it is.
+/// A line of the approval display. Its text is not sanitized for a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalLine {
     /// The text.
     pub text: String,
-    /// True if it must not be overlooked.
+    /// True if the line is a warning.
     pub red: bool,
 }
 
@@ -26,13 +26,13 @@ impl ApprovalLine {
 }
 
 impl InstallProposal {
-    /// All that is to be known before it is approved.
+    /// Returns all lines to show before the approval.
     pub fn lines(&self) -> Vec<ApprovalLine> {
         let manifest = &self.manifest;
         let version = manifest.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         let mut lines = vec![ApprovalLine::plain(format!("extension: {}{version}", manifest.name))];
         lines.extend(
-            manifest.description.iter().map(|text| ApprovalLine::plain(format!("  says of itself: {text}"))),
+            manifest.description.iter().map(|text| ApprovalLine::plain(format!("  description: {text}"))),
         );
         lines.push(ApprovalLine::plain(format!("  from: {}", self.entry.source)));
         lines.extend(self.execution_lines());
@@ -44,7 +44,7 @@ impl InstallProposal {
         )));
         if manifest.roles.required {
             lines.push(ApprovalLine::plain(
-                "  required: what it guards does not happen while it is not in place".into(),
+                "  required: the actions that it guards are blocked while it does not run".into(),
             ));
         }
         lines.extend(self.sandbox_lines());
@@ -54,17 +54,17 @@ impl InstallProposal {
 
     fn execution_lines(&self) -> Vec<ApprovalLine> {
         let Some(exec) = &self.manifest.exec else {
-            return vec![ApprovalLine::plain("  runs: nothing, it only brings files".into())];
+            return vec![ApprovalLine::plain("  runs: nothing; it contains only files".into())];
         };
         let words: Vec<String> =
             [&exec.program].into_iter().chain(&exec.args).map(|word| shell_quote(word)).collect();
         let mut lines = vec![ApprovalLine::plain(format!("  runs: {}", words.join(" ")))];
         if let Some(program) = &self.entry.interpreter {
-            lines.push(ApprovalLine::plain(format!("  by the program: {}", program.display())));
+            lines.push(ApprovalLine::plain(format!("  interpreter: {}", program.display())));
         }
         lines.extend(
             outside_paths(exec)
-                .map(|path| ApprovalLine::red(format!("  OUTSIDE of the extension's own files: {path}"))),
+                .map(|path| ApprovalLine::red(format!("  OUTSIDE the extension's directory: {path}"))),
         );
         lines
     }
@@ -88,39 +88,41 @@ impl InstallProposal {
         let mut lines = vec![ApprovalLine::plain(format!("  approved before: at {}", entry.approved.at))];
         match difference {
             None => lines.push(ApprovalLine::red(
-                "  what was approved before is gone, so nothing can be compared".into(),
+                "  the code approved before is missing, so the changes are unknown".into(),
             )),
             Some(difference) if difference.is_empty() => {
-                lines.push(ApprovalLine::plain("  files: the same as before".into()))
+                lines.push(ApprovalLine::plain("  files: unchanged".into()))
             }
-            Some(difference) => lines.push(ApprovalLine::plain(format!("  files, since then: {difference}"))),
+            Some(difference) => {
+                lines.push(ApprovalLine::plain(format!("  files changed since: {difference}")))
+            }
         }
         if !entry.source.is_same_origin(&self.entry.source) {
-            lines.push(ApprovalLine::red(format!("  it came from somewhere else before: {}", entry.source)));
+            lines.push(ApprovalLine::red(format!("  previous source: {}", entry.source)));
         }
         lines.extend(self.excess_permissions().iter().map(|line| ApprovalLine {
             red: true,
-            ..permission_line("asks for MORE than was granted", line)
+            ..permission_line("requests MORE than was granted", line)
         }));
         let named = |path: &Option<std::path::PathBuf>| {
             path.as_deref()
                 .map_or_else(|| "its own files".to_owned(), |path: &Path| path.display().to_string())
         };
         if entry.interpreter != self.entry.interpreter {
-            lines.push(ApprovalLine::red(format!("  it was run by {} before", named(&entry.interpreter))));
+            lines.push(ApprovalLine::red(format!("  previous interpreter: {}", named(&entry.interpreter))));
         }
         lines
     }
 }
 
 impl LockEntry {
-    /// Returns the rights that another version of the same extension does not have, for people; none when there are no
-    /// more.
+    /// Returns the rights that the other version of the extension does not have, for the user. Empty if there are
+    /// none.
     pub fn excess_rights(&self, other: &Self) -> Vec<ApprovalLine> {
         match (&self.permissions, &other.permissions) {
             (Some(these), Some(others)) => {
                 let lines = these.excess_over(others);
-                let verb = "may do MORE than the other version";
+                let verb = "has MORE rights than the other version";
                 lines.iter().map(|line| ApprovalLine { red: true, ..permission_line(verb, line) }).collect()
             }
             (None, Some(_)) => vec![unsandboxed_line()],
@@ -130,8 +132,9 @@ impl LockEntry {
 }
 
 fn unsandboxed_line() -> ApprovalLine {
-    let text = "  sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it \
-                can read and change all your files, use the network and start programs";
+    let text = "  sandbox: none. The manifest requests no permissions, so the extension runs WITHOUT A \
+    SANDBOX, with all your rights: it can read and change all your files, use the network and start \
+    programs";
     ApprovalLine::red(text.to_owned())
 }
 
@@ -139,7 +142,7 @@ fn permission_line(verb: &str, PermissionLine { permission, text, red }: &Permis
     ApprovalLine { text: format!("  {verb}: {permission}: {text}"), red: *red }
 }
 
-/// As a shell would need it, where that makes a difference.
+/// Quotes a word for a shell if necessary.
 pub fn shell_quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -154,7 +157,7 @@ impl std::fmt::Display for InstallOrigin {
             Self::Git { url, commit: Some(commit) } => write!(f, "{url}, commit {commit}"),
             Self::Git { url, commit: None } => write!(f, "{url}, commit unknown"),
             Self::Directory { path } => write!(f, "the directory {}", path.display()),
-            Self::Placed { path, .. } => write!(f, "{}, where it was put by hand", path.display()),
+            Self::Placed { path, .. } => write!(f, "{} (placed there by hand)", path.display()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A program that may take so long, and write so much below one directory.
+//! Runs a program with limits on its time and on the data that it writes below one directory.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 
 use crate::timeouts::CLONE_LOOK;
 
-/// So much of the end of what it says is kept, in bytes.
+/// The size of the end of its standard error that is kept, in bytes.
 const KEPT_WORDS: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProcessLimits {
     pub(super) time: Duration,
-    /// Of all files together.
+    /// The total size of all files.
     pub(super) bytes: u64,
     pub(super) entries: usize,
 }
 
 #[derive(Debug)]
 pub(super) enum ProcessEnd {
-    /// It ended by itself, and said this on its standard error.
+    /// The program ended by itself, with this standard error.
     Exited(ExitStatus, String),
     Killed(String),
 }
 
-/// Runs a program until it ends or exceeds its bounds below `dir`; then it is killed with all it started.
+/// Runs a program until it ends or exceeds its limits below `dir`; then it and all its child processes are killed.
 pub(super) fn run(mut command: Command, dir: &Path, bounds: ProcessLimits) -> io::Result<ProcessEnd> {
     let start = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -44,7 +44,7 @@ pub(super) fn run(mut command: Command, dir: &Path, bounds: ProcessLimits) -> io
             Err(RecvTimeoutError::Disconnected) => return Ok(ProcessEnd::Exited(group.0.wait()?, words())),
             Ok(()) | Err(RecvTimeoutError::Timeout) => {}
         }
-        // A helper that stays behind, as ssh may, holds on to the pipe.
+        // A helper that outlives the program, for example ssh, may keep the pipe open.
         if let Some(status) = group.0.try_wait()? {
             return Ok(ProcessEnd::Exited(status, words()));
         }
@@ -57,7 +57,7 @@ pub(super) fn run(mut command: Command, dir: &Path, bounds: ProcessLimits) -> io
     }
 }
 
-/// Keeps the end of what is said; the receiver is disconnected once nobody is left to say anything.
+/// Keeps the end of the output. The receiver is disconnected once all writers have closed the pipe.
 fn collect_stderr(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<u8>>>) -> Receiver<()> {
     let (speaks, silent) = channel();
     std::thread::spawn(move || {
@@ -77,7 +77,7 @@ fn collect_stderr(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<
     silent
 }
 
-/// Returns the bound that a directory exceeds. What comes and goes in between is not counted.
+/// Returns the limit that a directory exceeds. Files that were deleted in between do not count.
 fn exceeded_limit(dir: &Path, bounds: ProcessLimits) -> Option<String> {
     let (mut entries, mut bytes) = (0, 0);
     let mut dirs = vec![dir.to_path_buf()];
@@ -100,7 +100,7 @@ fn exceeded_limit(dir: &Path, bounds: ProcessLimits) -> Option<String> {
     None
 }
 
-/// A program in a group of its own; whatever is left of it is killed in the end.
+/// A program in a process group of its own, which is killed on drop.
 struct KillOnDropChild(Child);
 
 #[cfg(unix)]
@@ -116,7 +116,7 @@ impl Drop for KillOnDropChild {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            // An error says that nobody is left.
+            // An error means that no process is left.
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         }
         let _ = self.0.kill();
@@ -132,7 +132,7 @@ mod tests {
     const BOUNDS: ProcessLimits =
         ProcessLimits { time: haft_test_support::PATIENCE, bytes: 1 << 20, entries: 20 };
 
-    #[expect(clippy::disallowed_methods, reason = "a program that does too much")]
+    #[expect(clippy::disallowed_methods, reason = "the test runs a program that exceeds the limits")]
     fn ended(script: &str, dir: &Path, bounds: ProcessLimits) -> ProcessEnd {
         let mut command = Command::new("sh");
         command.args(["-c", script]).current_dir(dir);
@@ -149,15 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn what_writes_without_end_is_killed() {
+    fn kills_program_that_writes_too_much() {
         check("cat /dev/zero > big", BOUNDS, "it wrote more than 1 MiB");
         check("i=0; while :; do i=$((i+1)); : > $i; done", BOUNDS, "it wrote more than 20 files");
         check("mkdir -p a/b; cat /dev/zero > a/b/big & wait", BOUNDS, "it wrote more than 1 MiB");
     }
 
     #[test]
-    fn what_takes_too_long_is_killed_with_all_it_started() {
-        // On a machine that is busy enough, the first times are too short for it to start anything.
+    fn kills_slow_program_with_its_children() {
+        // On a busy machine, the first limits are too short for the program to start anything.
         for seconds in [1, 5, 25, 100] {
             let dir = tempfile::tempdir().unwrap();
             let script = "sleep 600 & echo $! > pid; echo working >&2; wait";
@@ -168,15 +168,15 @@ mod tests {
             let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap_or_default();
             if !pid.is_empty() {
                 let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-                assert!(!stat.contains(") S "), "its child is still there: {stat}");
+                assert!(!stat.contains(") S "), "its child still runs: {stat}");
                 return;
             }
         }
-        panic!("it starts nothing");
+        panic!("the program never started its child");
     }
 
     #[test]
-    fn the_end_of_what_was_said_is_kept() {
+    fn keeps_end_of_standard_error() {
         let dir = tempfile::tempdir().unwrap();
         let script = "yes 0123456789 | head -n 20000 >&2; echo the end >&2; exit 3";
         let ended = ended(script, dir.path(), BOUNDS);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_stays_behind_keeps_nobody_waiting() {
+    fn does_not_wait_for_left_over_helper() {
         let dir = tempfile::tempdir().unwrap();
         let ended = ended("(trap '' HUP; sleep 600) & echo said >&2", dir.path(), BOUNDS);
         assert!(matches!(&ended, ProcessEnd::Exited(status, _) if status.success()), "{ended:?}");

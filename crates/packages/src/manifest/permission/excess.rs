@@ -1,4 +1,4 @@
-//! The part of permissions that is asked beyond what was granted.
+//! The requested permissions that were not granted.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use haft_protocol::ext::{InterceptKind, Limits};
 use super::{ExecPermission, FsPermissions, InterceptPermission, Permissions, ToolPermissions};
 use crate::grant::GrantedPath;
 
-/// Returns the part of the permissions `asked` that `granted` does not cover. `home` is the path that `~` stands for.
+/// Returns the part of the permissions `asked` that `granted` does not cover. `home` replaces `~`.
 pub(super) fn excess_permissions(
     asked: &Permissions,
     granted: &Permissions,
@@ -31,7 +31,7 @@ pub(super) fn excess_permissions(
     }
 }
 
-/// Another role is another permission: what the extension may do differs, and the meaning of its failure.
+/// The role counts: it decides about the possible changes and about the effect of a failure.
 fn excess_intercept(
     asked: &InterceptPermission,
     granted: &[InterceptPermission],
@@ -73,7 +73,7 @@ fn excess_files(asked: &FsPermissions, granted: &FsPermissions, home: Option<&Pa
     }
 }
 
-/// Returns the places of paths; one that cannot be read covers nothing, and nothing covers it.
+/// Parses paths. A path that cannot be parsed covers nothing.
 fn parse_paths(paths: &[String], home: Option<&Path>) -> Vec<GrantedPath> {
     paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok()).collect()
 }

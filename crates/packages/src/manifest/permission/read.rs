@@ -1,4 +1,4 @@
-//! `permissions` as it is written, in a manifest or in a list of approvals: whatever is not understood is refused.
+//! Reads `permissions` in a manifest or in the lock file. Everything unknown is rejected.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::environment::check_requested;
 use crate::grant::{GrantedPath, net_name};
 use crate::manifest::{JsonObject, ManifestError, ObjectFields};
 
-/// The longest list: a person has to read it.
+/// The maximum length of a list, because the user must read it.
 const MAX_LISTED: usize = 128;
 
 #[derive(Debug, Deserialize)]
@@ -35,7 +35,7 @@ impl Permissions {
     /// Reads the fields of `permissions`.
     ///
     /// # Errors
-    /// The field that this version does not know, or whose value makes no sense.
+    /// The field that is unknown or has an invalid value.
     pub(crate) fn read(fields: &ObjectFields<'_>) -> Result<Self, ManifestError> {
         fields.reject_unknown_keys(&["tools", "events", "intercept", "host", "fs", "net", "env", "exec"])?;
         Ok(Self {
@@ -76,7 +76,7 @@ fn tool_names(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, Man
     let names = bounded_list(fields, field)?;
     match names.iter().find(|name| !names::is_tool(name, MAX_NAME)) {
         None => Ok(names),
-        Some(name) => Err(fields.error(field, &format!("names {name:?}, which no tool can be called"))),
+        Some(name) => Err(fields.error(field, &format!("has {name:?}, which is not a valid tool name"))),
     }
 }
 
@@ -95,7 +95,7 @@ fn read_intercepts(fields: &ObjectFields<'_>) -> Result<Vec<InterceptPermission>
     for entry in fields.objects("intercept")? {
         let read = read_intercept(&entry)?;
         if all.iter().any(|other| (other.event, other.role) == (read.event, read.role)) {
-            return Err(entry.error("event", "is there twice in this role; name all tools in one entry"));
+            return Err(entry.error("event", "occurs twice with the same role; list all tools in one entry"));
         }
         all.push(read);
     }
@@ -114,7 +114,7 @@ fn read_intercept(entry: &ObjectFields<'_>) -> Result<InterceptPermission, Manif
     }
     let tools = tool_names(entry, "tools")?;
     if !tools.is_empty() && event != InterceptKind::ToolCall {
-        return Err(entry.error("tools", "can be there only for `tool_call`"));
+        return Err(entry.error("tools", "is allowed only for `tool_call`"));
     }
     let timeout_ms = entry.milliseconds("timeout_ms")?;
     let tools = tools.iter().map(|name| name.to_ascii_lowercase()).collect();
@@ -130,10 +130,10 @@ fn read_fs(fields: &ObjectFields<'_>) -> Result<FsPermissions, ManifestError> {
 fn read_paths(fields: &ObjectFields<'_>, field: &str) -> Result<Vec<String>, ManifestError> {
     let paths = bounded_list(fields, field)?;
     for path in &paths {
-        // Any home will do: whether there is one is seen when the path is used.
+        // Any home will do: a missing home is reported when the path is used.
         let home = Path::new("/");
         GrantedPath::parse(path, Some(home))
-            .map_err(|error| fields.error(field, &format!("names {error}")))?;
+            .map_err(|error| fields.error(field, &format!("has an invalid path: {error}")))?;
     }
     Ok(paths)
 }
@@ -185,5 +185,5 @@ fn parse_keyword<T: Copy>(
 
 fn unknown_keyword_message(text: &str, known: impl Iterator<Item = &'static str>) -> String {
     let known: Vec<_> = known.map(|word| format!("`{word}`")).collect();
-    format!("names {text:?}, which this version does not know; it knows {}", known.join(", "))
+    format!("has the unknown value {text:?}; the known values are {}", known.join(", "))
 }

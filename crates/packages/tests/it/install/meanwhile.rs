@@ -1,4 +1,4 @@
-//! What happens while somebody is asked, and going back over what cannot be used.
+//! Changes while the user is asked, and rollback past versions that cannot be used.
 
 use haft_packages::install::lock::{ApprovalMethod, InstallOrigin, LockEntry};
 use haft_packages::install::{InstallError, InstallProposal, check_approved};
@@ -14,7 +14,7 @@ fn entry(world: &World) -> LockEntry {
     world.row("hello").entry.unwrap()
 }
 
-/// What lies in the store under this entry is something else from now on.
+/// Changes the stored code of this entry.
 fn tamper(world: &World, entry: &LockEntry) {
     let file = world.store.approved.tree_store().tree_path(&entry.tree).join("run");
     #[cfg(unix)]
@@ -25,7 +25,7 @@ fn tamper(world: &World, entry: &LockEntry) {
 }
 
 #[test]
-fn an_open_question_keeps_nobody_from_anything() {
+fn open_proposal_blocks_no_other_change() {
     let world = World::new();
     let other = world.source("other", r#"{"name":"other","exec":"./run"}"#);
     world.install(&other);
@@ -40,7 +40,7 @@ fn an_open_question_keeps_nobody_from_anything() {
 }
 
 #[test]
-fn a_yes_is_for_what_was_shown_beside_what_there_was() {
+fn approval_is_valid_only_for_shown_state() {
     let world = World::new();
     let (first, second) = (version(&world, "1"), version(&world, "2"));
     first.accept(ApprovalMethod::Terminal, "1").unwrap();
@@ -52,11 +52,11 @@ fn a_yes_is_for_what_was_shown_beside_what_there_was() {
     let third = version(&world, "3");
     world.store.remove(&world.row("hello")).unwrap();
     assert!(matches!(third.accept(ApprovalMethod::Terminal, "1"), Err(InstallError::Meanwhile { .. })));
-    assert_eq!(world.stored(), (0, 0), "what was removed does not come back");
+    assert_eq!(world.stored(), (0, 0), "the removed extension does not come back");
 }
 
 #[test]
-fn what_a_person_switches_meanwhile_is_no_other_version() {
+fn enabling_in_the_meantime_keeps_the_version() {
     let world = World::new();
     version(&world, "1").accept(ApprovalMethod::Terminal, "1").unwrap();
     let second = version(&world, "2");
@@ -65,7 +65,7 @@ fn what_a_person_switches_meanwhile_is_no_other_version() {
 }
 
 #[test]
-fn a_no_to_a_version_that_another_one_followed_disables_nothing() {
+fn declining_superseded_proposal_disables_nothing() {
     let world = World::new();
     version(&world, "1").accept(ApprovalMethod::Terminal, "1").unwrap();
     let more = r#"{"name":"hello","exec":"./run","permissions":{"net":"all"}}"#;
@@ -77,7 +77,7 @@ fn a_no_to_a_version_that_another_one_followed_disables_nothing() {
 }
 
 #[test]
-fn going_back_passes_over_what_is_not_what_was_approved() {
+fn rollback_skips_changed_versions() {
     let world = World::new();
     let versions = ["1", "2", "3"]
         .map(|text| version(&world, text).accept(ApprovalMethod::Terminal, "1").unwrap().entry);
@@ -87,7 +87,7 @@ fn going_back_passes_over_what_is_not_what_was_approved() {
     assert_eq!((older.entry.tree, older.unusable_versions.len()), (versions[0].tree, 1));
     assert_eq!(older.unusable_versions[0].entry.tree, versions[1].tree);
     assert!(
-        older.unusable_versions[0].why.ends_with("is not what was approved"),
+        older.unusable_versions[0].why.ends_with("differs from the approved code"),
         "{}",
         older.unusable_versions[0].why
     );
@@ -100,13 +100,13 @@ fn going_back_passes_over_what_is_not_what_was_approved() {
     assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
     tamper(&world, &versions[2]);
     let error = world.store.find_rollback_target(&world.row("hello")).unwrap_err().to_string();
-    assert!(error.contains("no older version of hello can be gone back to: "), "{error}");
-    assert_eq!(error.matches("is not what was approved").count(), 2, "{error}");
+    assert!(error.contains("cannot roll back hello: "), "{error}");
+    assert_eq!(error.matches("differs from the approved code").count(), 2, "{error}");
     assert_eq!(entry(&world), now);
 }
 
 #[test]
-fn what_was_changed_in_the_store_is_approved_anew() {
+fn changed_code_in_store_is_approved_again() {
     let world = World::new();
     let source = world.source("src", HELLO);
     let first = world.install(&source);
@@ -118,7 +118,7 @@ fn what_was_changed_in_the_store_is_approved_anew() {
 }
 
 #[test]
-fn where_code_came_from_is_not_recorded_of_what_was_approved_anew() {
+fn does_not_record_origin_after_another_approval() {
     let world = World::new();
     let source = world.source("src", HELLO);
     world.install(&source);

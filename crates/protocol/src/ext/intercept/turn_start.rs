@@ -1,4 +1,4 @@
-//! `turn_start`: may the model be called?
+//! `turn_start`: an extension allows or blocks a request to the model.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"2","event":"turn_start","step":3}
@@ -11,19 +11,19 @@ use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// The model is about to be called.
+/// Before each request to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptTurnStart {
-    /// The step within this prompt, counted from 1.
+    /// The number of the step, counted from 1 in each prompt.
     pub step: u32,
 }
 
-/// The decision about the start of a turn.
+/// The decision about the start of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStartDecision {
-    /// It does.
+    /// Allows the request.
     Allow,
-    /// It ends here.
+    /// Ends the turn.
     Block {
         /// The text for the user.
         reason: String,

@@ -1,4 +1,4 @@
-//! `hook.event`: how PicoClaw to 0.2.8 tells what happens.
+//! `hook.event`: the form of events up to PicoClaw 0.2.8.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,18 +11,18 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct LegacyEvent {
-    /// Which kind.
+    /// The kind of the event.
     pub kind: LegacyKind,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     #[serde(default)]
     pub time: String,
-    /// Which turn.
+    /// The turn.
     #[serde(default)]
     pub meta: TurnMeta,
     /// The context of the turn. Since PicoClaw 0.2.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
-    /// The particulars: see [`Payload`](super::Payload); `null` when there are none.
+    /// The data of the event: see the table of events; `null` if there is none.
     #[serde(default)]
     pub payload: Option<RawJson>,
 }
@@ -30,14 +30,14 @@ pub struct LegacyEvent {
 /// The spelling of a kind: PicoClaw's documents show a name, its code sends a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyKind {
-    /// `"turn_end"`.
+    /// The name, such as `"turn_end"`.
     Name(HookEventKind),
-    /// `1`.
+    /// The number, such as `1`.
     Number(HookEventKind),
 }
 
 impl LegacyKind {
-    /// The kind, however it is written.
+    /// Returns the kind, in either spelling.
     pub const fn kind(self) -> HookEventKind {
         match self {
             Self::Name(kind) | Self::Number(kind) => kind,
@@ -80,10 +80,11 @@ impl schemars::JsonSchema for LegacyKind {
 }
 
 impl TurnEvent {
-    /// In the form of PicoClaw to 0.2.8; `kind` is [`LegacyKind::Name`] or [`LegacyKind::Number`].
+    /// Converts the event to the form of PicoClaw up to 0.2.8; `kind` is [`LegacyKind::Name`] or
+    /// [`LegacyKind::Number`].
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn to_legacy_event(
         &self,
         kind: fn(HookEventKind) -> LegacyKind,

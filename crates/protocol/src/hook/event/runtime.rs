@@ -1,4 +1,4 @@
-//! `hook.runtime_event`: how PicoClaw from 0.2.9 on tells what happens.
+//! `hook.runtime_event`: the form of events since PicoClaw 0.2.9.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RuntimeEvent {
-    /// `evt-1`, counted for each process.
+    /// The id, counted for each process: `evt-1`.
     pub id: String,
-    /// Which kind: see [`Kind::name`](super::Kind::name).
+    /// The kind of the event: a name of the table of events.
     pub kind: String,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     pub time: String,
     /// The source of the event.
     pub source: EventSource,
@@ -25,10 +25,10 @@ pub struct RuntimeEvent {
     /// The severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<EventSeverity>,
-    /// The particulars: see [`Payload`](super::Payload).
+    /// The data of the event: see the table of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<RawJson>,
-    /// The rest.
+    /// Further attributes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attrs: Option<EventAttributes>,
 }
@@ -37,9 +37,9 @@ pub struct RuntimeEvent {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventSource {
-    /// `agent`.
+    /// The component: `agent`.
     pub component: String,
-    /// Which one: `main`.
+    /// The name of the component: `main`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
@@ -48,16 +48,16 @@ pub struct EventSource {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventScope {
-    /// Which process of the host.
+    /// The id of the host process.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub runtime_id: String,
-    /// Which agent.
+    /// The id of the agent.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_id: String,
-    /// Which session.
+    /// The id of the session.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session_key: String,
-    /// Which turn.
+    /// The id of the turn.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub turn_id: String,
     /// The channel: `cli`.
@@ -81,10 +81,10 @@ pub struct EventScope {
     /// `direct`, `group` or `channel`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub chat_type: String,
-    /// The author.
+    /// The sender's id.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub sender_id: String,
-    /// The message.
+    /// The id of the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message_id: String,
 }
@@ -93,16 +93,16 @@ pub struct EventScope {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventCorrelation {
-    /// Where in the turn: `meta.TracePath` of other calls.
+    /// The place in the turn: `meta.TracePath` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace_id: String,
-    /// The turn that this one is a part of.
+    /// The parent turn.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub parent_turn_id: String,
-    /// The request that it belongs to.
+    /// The request that the event belongs to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub request_id: String,
-    /// The message that it replies to.
+    /// The message that the event replies to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reply_to_id: String,
 }
@@ -111,10 +111,10 @@ pub struct EventCorrelation {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventAttributes {
-    /// The part that acts: `meta.Source` of other calls.
+    /// The acting part: `meta.Source` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_source: String,
-    /// The call of the model within the turn; absent before the first.
+    /// The number of the request to the model in the turn; absent before the first.
     #[serde(skip_serializing_if = "is_zero")]
     pub iteration: u32,
 }
@@ -124,10 +124,11 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl TurnEvent {
-    /// In the form of PicoClaw from 0.2.9 on, as the `number`th event of its process.
+    /// Converts the event to the form of PicoClaw since 0.2.9, as the `number`th event of its
+    /// process.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn to_runtime_event(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
         let kind = self.payload.kind();
         let TurnMeta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;

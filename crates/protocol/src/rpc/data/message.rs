@@ -1,4 +1,4 @@
-//! The reply to `get_messages`: the conversation as it is shown.
+//! The reply to `get_messages`: the conversation as clients see it.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub enum ShownMessage {
     User {
         /// Text and images.
         content: Vec<ShownContent<'static>>,
-        /// When.
+        /// The time, RFC 3339.
         time: Rfc3339Time,
     },
     /// An answer of the model.
@@ -36,7 +36,7 @@ pub enum ShownMessage {
     Tool {
         /// One block, of the type `tool_result`.
         content: Vec<ShownBlock>,
-        /// When.
+        /// The time, RFC 3339.
         time: Rfc3339Time,
     },
 }
@@ -47,7 +47,7 @@ pub enum ShownMessage {
 pub enum ShownBlock {
     /// A result.
     ToolResult {
-        /// The call.
+        /// The id of the tool call.
         call_id: ToolCallId,
         /// The tool. Since haft.
         name: String,
@@ -55,7 +55,7 @@ pub enum ShownBlock {
         is_error: bool,
         /// The content for the model.
         content: Vec<ShownContent<'static>>,
-        /// The extension whose tool gave it. Since haft.
+        /// The extension that owns the tool. Since haft.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extension: Option<ExtensionName>,
         /// Data for people and programs, such as the diff of a change. Since haft.
@@ -89,7 +89,7 @@ impl From<&Message> for ShownMessage {
 }
 
 impl MessagesData {
-    /// These messages, as they are shown.
+    /// Converts these messages to the form for clients.
     pub fn from_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         Self { messages: messages.into_iter().map(ShownMessage::from).collect() }
     }

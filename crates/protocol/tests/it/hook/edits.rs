@@ -15,7 +15,7 @@ fn decide(request: &Value) -> ParsedDecision<LlmDecision> {
     before_llm().decide(&raw(&result)).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// An edit about which nothing is said.
+/// Returns an edit without reports.
 #[track_caller]
 fn edit(request: &Value) -> LlmEdit {
     let decided = decide(request);
@@ -45,7 +45,7 @@ fn new(message: HookMessage) -> MessageEdit {
 }
 
 #[test]
-fn what_is_left_out_stays() {
+fn omitted_fields_keep_their_values() {
     let model = Some("other".to_owned());
     assert_eq!(edit(&json!({ "model": "other" })), LlmEdit { model, ..LlmEdit::default() });
     assert_eq!(edit(&json!({ "model": "" })), LlmEdit::default());
@@ -57,7 +57,7 @@ fn what_is_left_out_stays() {
 }
 
 #[test]
-fn options_are_taken_as_a_whole() {
+fn options_are_replaced_as_a_whole() {
     let options = |options: Value| edit(&json!({ "options": options })).options;
     let only = LlmOptions { temperature: Some(0.0), ..LlmOptions::default() };
     assert_eq!(options(json!({ "temperature": 0, "top_k": 3 })), Some(only));
@@ -75,7 +75,7 @@ fn options_are_taken_as_a_whole() {
 }
 
 #[test]
-fn messages_that_were_shown_are_found_again() {
+fn original_messages_are_matched() {
     let [system, user, call, result] = asked().try_into().unwrap();
     let (note, note_again) = (message("user", "be brief"), new(message("user", "be brief")));
     let all = [system.clone(), user.clone(), call.clone(), result.clone()];
@@ -112,11 +112,11 @@ fn messages_that_were_shown_are_found_again() {
 }
 
 #[test]
-fn what_a_hook_does_not_know_of_a_message_is_no_change() {
+fn omitted_message_details_are_not_a_change() {
     let [_, user, call, result] = asked().try_into().unwrap();
     let forgetful = HookMessage { reasoning_content: String::new(), ..call.clone() };
     check_messages(&[user.clone(), forgetful, result.clone()], None);
-    // What the model is shown is one.
+    // The text for the model is the same.
     let blind = HookMessage { media: Vec::new(), ..result };
     check_messages(
         &[user, call, blind.clone()],
@@ -136,8 +136,8 @@ fn a_long_conversation_is_compared_quickly() {
 }
 
 #[test]
-fn the_system_prompt_stays() {
-    let system = "the system prompt cannot be changed, so no message was";
+fn system_prompt_cannot_change() {
+    let system = "a hook cannot change the system prompt; all changes of messages were ignored";
     let other = [message("system", "You are mine."), message("user", "x")];
     let decided = decide(&json!({ "model": "other", "messages": other }));
     let model = Some("other".to_owned());
@@ -147,7 +147,7 @@ fn the_system_prompt_stays() {
     let decided = decide(&json!({ "messages": two }));
     assert_eq!((decided.decision, decided.reports), (LlmDecision::Continue, vec![system.to_owned()]));
     let decided = decide(&json!({ "messages": [] }));
-    let empty = "a request without messages cannot be sent, so none was taken away";
+    let empty = "a request needs messages; the removal of all messages was ignored";
     assert_eq!((decided.decision, decided.reports), (LlmDecision::Continue, vec![empty.to_owned()]));
 }
 
@@ -166,7 +166,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn tools_are_added_and_none_is_changed() {
+fn tools_can_be_added_but_not_changed() {
     let (read, bash, weather) = (tool("read"), tool("bash"), tool("weather"));
     check_tools(&[], &[], &[], &[]);
     let added = std::slice::from_ref(&weather);
@@ -175,33 +175,33 @@ fn tools_are_added_and_none_is_changed() {
     check_tools(added, added, &[missing], &[]);
     let mut other = read;
     other.function.parameters = raw("{}");
-    check_tools(&[other, bash], &[], &["the tool \"read\" is offered as it was"], &[]);
+    check_tools(&[other, bash], &[], &["the tool \"read\" cannot be changed; the change was ignored"], &[]);
 }
 
 #[test]
-fn tools_that_no_model_takes_are_not_added() {
+fn invalid_tools_are_not_added() {
     let all = [tool("read"), tool("bash")];
     let check = |bad: ToolDefinition, why: &str| {
         let said = [all.as_slice(), &[tool("weather"), bad]].concat();
         check_tools(&said, &[tool("weather")], &[], &[why]);
     };
     let name = "a name is a letter and up to 63 letters, digits, _ and -";
-    check(tool("weather"), "the tool \"weather\" is not offered: it is there twice");
-    check(tool(""), &format!("the tool \"\" is not offered: {name}"));
-    check(tool("b\u{430}sh"), &format!("the tool \"b\u{430}sh\" is not offered: {name}"));
+    check(tool("weather"), "the tool \"weather\" was not added: the name occurs twice");
+    check(tool(""), &format!("the tool \"\" was not added: {name}"));
+    check(tool("b\u{430}sh"), &format!("the tool \"b\u{430}sh\" was not added: {name}"));
     let mut long = tool("long");
     long.function.description = "x".repeat(5000);
-    check(long, "the tool \"long\" is not offered: its description is longer than 4 KiB");
+    check(long, "the tool \"long\" was not added: its description is longer than 4 KiB");
     let mut long = tool("long");
     long.function.parameters = raw(&json!({ "a": "x".repeat(70_000) }).to_string());
-    check(long, "the tool \"long\" is not offered: its parameters are longer than 64 KiB");
+    check(long, "the tool \"long\" was not added: its parameters are longer than 64 KiB");
 }
 
 #[test]
-fn there_is_an_end_to_tools_and_to_what_is_said_of_them() {
+fn number_of_tools_and_reports_is_limited() {
     let many: Vec<_> = (0..1000).map(|n| tool(&format!("t{n}"))).collect();
     let decided = decide(&json!({ "tools": many }));
     let LlmDecision::Modify(edit) = decided.decision else { panic!("some are added") };
     assert_eq!((edit.add_tools.len(), decided.reports.len()), (128, 8));
-    assert_eq!(decided.reports[0], "the tool \"t128\" is not offered: one hook can add 128 tools");
+    assert_eq!(decided.reports[0], "the tool \"t128\" was not added: one hook can add 128 tools");
 }

@@ -1,4 +1,4 @@
-//! What happened, in both forms.
+//! Events in both forms.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::*;
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use super::samples::{meta, occurrence};
 
-/// One of every kind, in order.
+/// One payload of every kind, in order.
 fn payloads() -> Vec<HookEventPayload> {
     HookEventKind::ALL
         .iter()
@@ -57,7 +57,7 @@ fn a_kind_is_found_by_name_and_number() {
 }
 
 #[test]
-fn what_failed_matters_more() {
+fn failures_have_a_higher_severity() {
     let usual: Vec<_> = payloads().iter().map(|payload| payload.severity()).collect();
     let count = |severity| usual.iter().filter(|found| **found == severity).count();
     assert_eq!(
@@ -73,7 +73,7 @@ fn what_failed_matters_more() {
 }
 
 #[test]
-fn both_forms_say_the_same() {
+fn both_forms_carry_the_same_data() {
     let end = TurnEnd {
         status: TurnEnd::COMPLETED.into(),
         workspace: "/src/app".into(),
@@ -104,7 +104,7 @@ fn both_forms_say_the_same() {
 }
 
 #[test]
-fn what_is_not_known_is_left_out() {
+fn unknown_values_are_omitted() {
     let bare = TurnEvent {
         context: None,
         meta: TurnMeta {

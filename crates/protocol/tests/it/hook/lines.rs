@@ -1,4 +1,5 @@
-//! The exact bytes of what both sides say. Shell hooks match on them, so a change here is a change of the protocol.
+//! The exact bytes of both sides. Shell hooks match them, so a change here is a change of the
+//! protocol.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ pub(crate) fn line(text: &str) -> CallLine {
 }
 
 #[test]
-fn every_method_is_written_like_this() {
+fn every_method_matches_the_fixture() {
     let lines = samples::lines();
     let methods: BTreeSet<_> = lines.iter().map(|line| line.call.method()).collect();
     assert_eq!(methods, Method::ALL.iter().copied().collect(), "methods without a sample");
@@ -26,7 +27,7 @@ fn every_method_is_written_like_this() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_lines_are_read_back() {
     for (text, sample) in HOST.lines().zip(samples::lines()) {
         assert_eq!(line(text), sample);
     }
@@ -43,13 +44,13 @@ fn lines_fit_the_schema() {
     }
 }
 
-/// The question of a reply, by its id.
+/// Returns the request of a reply, by its id.
 fn asked(id: u64) -> CallLine {
     samples::lines().into_iter().find(|line| line.id == Some(id)).unwrap()
 }
 
 #[test]
-fn every_reply_is_written_like_this() {
+fn every_reply_matches_the_fixture() {
     let written: String = samples::replies().iter().map(|reply| reply.encode().unwrap()).collect();
     assert_eq!(written, HOOK);
     for (text, sample) in HOOK.lines().zip(samples::replies()) {
@@ -74,7 +75,7 @@ fn results_fit_the_schema_of_their_method() {
 }
 
 #[test]
-fn a_line_that_is_no_call_is_refused_with_its_id() {
+fn invalid_call_is_rejected_with_its_id() {
     let check = |text: &str, expect: (Option<u64>, &str)| {
         let unread = CallLine::read(text.as_bytes(), BOUNDS).unwrap_err();
         assert_eq!((unread.id, unread.detail.as_str()), expect, "{text}");
@@ -102,7 +103,7 @@ fn check_borrowed<Q: HookQuestion + Clone + Into<Call>>(question: &Q) {
 }
 
 #[test]
-fn a_question_that_stays_with_its_owner_is_the_same_line() {
+fn borrowed_call_encodes_to_the_same_line() {
     check_borrowed(&samples::before_llm());
     check_borrowed(&samples::after_llm());
     check_borrowed(&samples::before_tool());

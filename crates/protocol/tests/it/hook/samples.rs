@@ -1,4 +1,4 @@
-//! Questions and events as the host would build them.
+//! Requests and events as the host builds them.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::*;
@@ -41,7 +41,7 @@ pub(crate) fn message(role: &str, content: &str) -> HookMessage {
     HookMessage { role: role.into(), content: content.into(), ..HookMessage::default() }
 }
 
-/// A tool of this name.
+/// Creates a tool of this name.
 pub(crate) fn tool(name: &str) -> ToolDefinition {
     let function = FunctionDefinition {
         name: name.into(),
@@ -153,7 +153,7 @@ pub(crate) fn occurrence(payload: impl Into<HookEventPayload>) -> TurnEvent {
     }
 }
 
-/// A line of every method.
+/// One line of every method.
 pub(crate) fn lines() -> Vec<CallLine> {
     let start =
         occurrence(ToolExecStart { tool: "bash".into(), arguments: Some(json(r#"{"command":"ls"}"#)) });
@@ -172,7 +172,7 @@ pub(crate) fn lines() -> Vec<CallLine> {
     ]
 }
 
-/// Replies as somebody would write them who has these types, by the id of the question.
+/// Replies built from these types, by the id of the request.
 pub(crate) fn replies() -> Vec<HookReply> {
     let changed = PartialRequest { tools: Some(vec![tool("weather")]), ..PartialRequest::default() };
     let answer = PartialResponse { content: Some("***".into()), ..PartialResponse::default() };

@@ -1,4 +1,4 @@
-//! Lines by chance.
+//! Random lines.
 
 use haft_protocol::rpc::{
     AuthToken, BOUNDS, ForkCommand, HelloCommand, PanelKeyCommand, PromptCommand, RpcRequest, RpcResponse,
@@ -35,21 +35,21 @@ fn request() -> impl Strategy<Value = RpcRequest> {
         }
         .into()),
     ];
-    // An empty id is none.
+    // An empty id means none.
     let text = || proptest::option::of(any::<String>().prop_filter("empty", |text| !text.is_empty()));
     (text(), command, text()).prop_map(|(id, command, session)| RpcRequest { id, command, session })
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(request in request()) {
+    fn written_lines_are_read_back(request in request()) {
         let line = request.encode().unwrap();
         prop_assert_eq!(line.matches('\n').count(), 1);
         prop_assert_eq!(read_request(line.trim_end_matches('\n').as_bytes(), BOUNDS), Ok(request));
     }
 
     #[test]
-    fn every_line_has_an_answer(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn every_line_is_read_or_answered(line in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Err(unread) = read_request(&line, BOUNDS) {
             let (reply, encoded) = (unread.clone().into_response(), unread.into_response().encode().unwrap());
             prop_assert_eq!(serde_json::from_str::<RpcResponse>(&encoded).unwrap(), reply);
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_line_is_read_or_answered(request in request(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn damaged_line_is_read_or_answered(request in request(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut line = request.encode().unwrap().into_bytes();
         let at = at.index(line.len());
         line[at] = byte;

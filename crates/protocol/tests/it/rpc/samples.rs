@@ -1,4 +1,4 @@
-//! A line of everything that both sides say, as code that speaks the protocol would build it.
+//! One line of every kind of both sides, as code with these types builds it.
 
 mod events;
 mod replies;
@@ -23,7 +23,7 @@ fn image() -> Image {
     Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() }
 }
 
-/// A command or more of each kind, with the ids that the replies have.
+/// One or more commands of each kind, with the ids of the replies.
 pub(crate) fn requests() -> Vec<RpcRequest> {
     let mut commands = conversation();
     commands.extend(sessions());

@@ -1,4 +1,4 @@
-//! Streams that break, and what comes of it.
+//! Broken streams.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 
 use crate::program::Program;
 
-/// An output that takes nothing.
+/// An output that accepts no data.
 struct Torn(io::ErrorKind);
 
 impl AsyncWrite for Torn {
@@ -29,7 +29,7 @@ impl AsyncWrite for Torn {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_output_that_breaks_is_an_error_and_one_that_is_closed_is_not() {
+async fn broken_output_is_an_error_but_closed_output_is_not() {
     let said = |kind| async move {
         let line = &b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
         let program = Arc::new(Program::new([]));

@@ -16,7 +16,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client with two sessions, the first of which has a tool running and a prompt waiting.
+/// A client with two sessions, the first of which has a running tool and a waiting prompt.
 async fn busy(drives: Drives) -> Client {
     let mut client = drives(Program::new([Answer::Call("wait", "{}")]));
     client.hello().await;
@@ -27,12 +27,12 @@ async fn busy(drives: Drives) -> Client {
     client
 }
 
-/// The number of tasks.
+/// Returns the number of tasks.
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// The process is told to end while it is at work.
+/// Ends the process while it works.
 pub(super) async fn shut_down(drives: Drives) -> String {
     let before = tasks();
     let mut client = busy(drives).await;
@@ -45,12 +45,12 @@ pub(super) async fn shut_down(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
+async fn shutdown_is_answered_first_and_stops_all_work() {
     assert_snapshot!(shut_down(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_answers_does_not_hold_up_the_end() {
+async fn pending_work_does_not_delay_the_end() {
     let before = tasks();
     let mut client = Client::of(Program::new([]).asleep());
     client.hello().await;
@@ -64,7 +64,7 @@ async fn what_nobody_answers_does_not_hold_up_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_program_may_end_it() {
+async fn program_can_end_serving() {
     let before = tasks();
     let client = busy(Client::of).await;
     client.cancel.cancel();
@@ -74,7 +74,7 @@ async fn the_program_may_end_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
+async fn each_session_finishes_at_the_end_of_input() {
     let before = tasks();
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
@@ -94,7 +94,7 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_reply_comes_behind_the_last_line_of_a_session() {
+async fn no_reply_follows_the_last_line_of_a_session() {
     let mut client = Client::of(Program::new([]));
     client.hello().await;
     for (id, command) in ["fork", "tree", "list_sessions", "new_session", "list_commands"].iter().enumerate()
@@ -117,7 +117,7 @@ async fn no_reply_comes_behind_the_last_line_of_a_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_program_may_end_it_behind_the_end_of_the_input() {
+async fn program_can_end_serving_after_the_end_of_input() {
     let mut client = busy(Client::of).await;
     client.stop_speaking();
     client.all_there_is().await;
@@ -128,7 +128,7 @@ async fn the_program_may_end_it_behind_the_end_of_the_input() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_gone_ends_everything() {
+async fn lost_client_ends_serving() {
     let before = tasks();
     let client = busy(Client::of).await;
     assert_eq!(client.leave().await.unwrap(), EndReason::Gone);
@@ -136,7 +136,7 @@ async fn a_client_that_is_gone_ends_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
+async fn client_that_stops_reading_ends_serving() {
     let before = tasks();
     let mut client = Client::behind(64, Program::new([Answer::Pieces("piece ", 10_000)]), |_| {});
     client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
@@ -147,7 +147,7 @@ async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_while_everything_ends_changes_nothing_about_the_end() {
+async fn client_leaving_during_the_end_changes_nothing() {
     let before = tasks();
     let mut client = busy(Client::of).await;
     client.cancel.cancel();
@@ -160,13 +160,13 @@ async fn a_client_that_leaves_while_everything_ends_changes_nothing_about_the_en
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_first_session_nothing_is_served() {
+async fn serving_requires_a_first_session() {
     let mut client = Client::of(Program::new([]).opening(0));
     assert_eq!(client.next().await, None);
     assert!(matches!(client.ended().await, Err(ServeError::First(_))));
 }
 
-/// An input that breaks.
+/// An input that fails.
 struct Breaks;
 
 impl AsyncRead for Breaks {
@@ -176,7 +176,7 @@ impl AsyncRead for Breaks {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_read_before_the_input_broke_is_finished() {
+async fn broken_input_finishes_accepted_commands() {
     let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
     let (cancel, program, mut output) = (CancellationToken::new(), Program::new([]), Vec::new());
     let options = ServeOptions::new("1.0.0");
@@ -187,7 +187,7 @@ async fn what_was_read_before_the_input_broke_is_finished() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_before_the_input_broke_is_told_to_a_client_that_reads_slowly() {
+async fn broken_input_still_delivers_to_a_slow_client() {
     let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
     let (output, mut reader) = tokio::io::duplex(16);
     let (cancel, program, options) = (CancellationToken::new(), Program::new([]), ServeOptions::new("1.0.0"));

@@ -21,7 +21,7 @@ use crate::client::{Client, narrow};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client in the same process, and who serves it.
+/// A client in the same process, with its server.
 struct Local {
     says: UnboundedSender<RpcRequest>,
     lines: Receiver<ServerLine>,
@@ -57,7 +57,7 @@ impl Local {
         self.say(PromptCommand { message: message.into(), images: Vec::new(), plain: None });
     }
 
-    /// The next reply.
+    /// Returns the next reply.
     async fn reply(&mut self) -> RpcResponse {
         loop {
             match self.lines.recv().await.expect("it answers") {
@@ -67,7 +67,7 @@ impl Local {
         }
     }
 
-    /// What comes until the end.
+    /// Returns all lines until the end.
     async fn rest(&mut self) -> Vec<ServerLine> {
         let mut rest = Vec::new();
         while let Some(line) = self.lines.recv().await {
@@ -77,7 +77,7 @@ impl Local {
     }
 }
 
-/// A conversation is the same over both connections, to the byte.
+/// Checks that a conversation has the same bytes over both connections.
 macro_rules! same {
     ($($name:ident: $conversation:path,)*) => {
         $(
@@ -101,7 +101,7 @@ same! {
 }
 
 #[tokio::test(start_paused = true)]
-async fn images_have_their_data() {
+async fn images_keep_their_data() {
     let mut local = Local::of(Program::new([Answer::Say("A pixel.")]));
     local.say(PromptCommand { message: String::new(), images: vec![prompts::pixel()], plain: None });
     drop(local.says);
@@ -119,7 +119,7 @@ async fn images_have_their_data() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_asks_for_a_token_and_what_a_line_could_not_say_is_refused() {
+async fn local_client_needs_no_token_but_valid_requests() {
     let set = |options: &mut ServeOptions| options.token = Some(AuthToken("secret".into()));
     let mut local = Local::with(Program::new([]), 64, set);
     local.say(PingCommand {});
@@ -128,7 +128,7 @@ async fn nobody_asks_for_a_token_and_what_a_line_could_not_say_is_refused() {
     assert_eq!(local.reply().await.outcome.unwrap_err().code, ErrorCode::BadRequest);
     local.say(RunCommand { name: "a\u{1b}b".into(), args: String::new() });
     assert_eq!(local.reply().await.outcome.unwrap_err().code, ErrorCode::BadRequest);
-    // An id that is empty is none.
+    // An empty id means none.
     let (id, command) = (Some(String::new()), PingCommand {}.into());
     local.says.send(RpcRequest { id, command, session: Some(String::new()) }).unwrap();
     let RpcResponse { id, outcome, .. } = local.reply().await;
@@ -136,14 +136,14 @@ async fn nobody_asks_for_a_token_and_what_a_line_could_not_say_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_what_one_does_not_read_pieces_are_left_out() {
+async fn slow_local_client_loses_pieces() {
     const PIECES: u64 = 5_000;
     let program = Program::new([Answer::Pieces("word ", 5_000)]);
     let agents = program.agents();
     let mut local = Local::with(program, 1, narrow);
     local.prompt("talk");
     sleep(Duration::from_secs(30)).await;
-    // The agent did not wait for it.
+    // The agent did not wait for the client.
     assert_eq!(agents.lock().unwrap()[0].messages().len(), 2);
     drop(local.says);
     let (mut heard, mut missed, mut last) = (0, 0, None);
@@ -162,7 +162,7 @@ async fn of_what_one_does_not_read_pieces_are_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
+async fn silent_local_client_does_not_delay_the_end() {
     let before = Handle::current().metrics().num_alive_tasks();
     let local = Local::with(Program::new([Answer::Pieces("word ", 100)]), 1, |_| {});
     local.prompt("talk");
@@ -174,7 +174,7 @@ async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_gone_ends_everything() {
+async fn lost_local_client_ends_serving() {
     let before = Handle::current().metrics().num_alive_tasks();
     let Local { says, mut lines, served, .. } = Local::of(Program::new([Answer::Call("wait", "{}")]));
     says.send(RpcRequest::new(PromptCommand { message: "wait".into(), images: Vec::new(), plain: None }))
@@ -183,7 +183,7 @@ async fn one_that_is_gone_ends_everything() {
         lines.recv().await,
         Some(ServerLine::Event(EventLine { event: ClientEvent::Agent(AgentEvent::ToolStart { .. }), .. }))
     ) {}
-    // There is nothing to tell, and it is noticed all the same.
+    // The server notices it without a line to send.
     drop(lines);
     assert_eq!(served.await.unwrap().unwrap(), EndReason::Gone);
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
@@ -191,7 +191,7 @@ async fn one_that_is_gone_ends_everything() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_nothing_more_hears_the_rest() {
+async fn local_client_gets_the_rest_after_closing_its_input() {
     let mut local = Local::of(Program::new([]));
     local.prompt("one");
     local.prompt("two");

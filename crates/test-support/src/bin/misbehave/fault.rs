@@ -1,4 +1,4 @@
-//! The description of a fault: a name, a moment, and what happens then.
+//! The description of a fault: its name, its moment and its action.
 
 use serde_json::Value;
 
@@ -8,38 +8,38 @@ use crate::peer::ExtensionPeer;
 pub(crate) struct FaultSpec {
     pub(crate) name: &'static str,
     pub(crate) at: FaultMoment,
-    /// Happens whenever the moment comes, after the marker was written.
+    /// Runs whenever the moment comes, after the marker was written.
     pub(crate) act: fn(&mut ExtensionPeer, &Value) -> AfterFault,
 }
 
 /// A moment in the life of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultMoment {
-    /// Before it says hello, or instead.
+    /// Before or instead of `hello`.
     Start,
-    /// After hello, before it registers anything.
+    /// After `hello`, before the registrations.
     Greeted,
-    /// After its registrations, before it says that it is ready.
+    /// After the registrations, before `ready`.
     Registered,
-    /// After that, before it reads anything.
+    /// After `ready`, before anything is read.
     Ready,
-    /// The host answered its hello.
+    /// The host answered `hello`.
     Acknowledged,
-    /// It is asked anything: the next three together.
+    /// Any question: a tool call, an interception or a command.
     Question,
-    /// Its tool is called.
+    /// A call of the extension's tool.
     Tool,
-    /// It is asked about somebody's tool call.
+    /// An interception of any tool call.
     Gate,
-    /// Its command is run.
+    /// A call of the extension's command.
     Command,
-    /// Something it watches happened.
+    /// A subscribed event.
     Event,
-    /// A line came that is longer than it can take.
+    /// A line that is longer than the extension can read.
     BigLine,
-    /// It is asked to leave.
+    /// A request to shut down.
     Shutdown,
-    /// When the file of `inject` says.
+    /// The moment that the file of `inject` names.
     Inject,
     /// Never.
     Never,
@@ -48,6 +48,8 @@ pub(crate) enum FaultMoment {
 /// The behavior of the extension after the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterFault {
-    GoOn,
-    Instead,
+    /// The extension handles the frame as usual.
+    Continue,
+    /// The extension skips its usual answer.
+    SkipAnswer,
 }

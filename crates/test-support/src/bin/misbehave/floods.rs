@@ -1,4 +1,4 @@
-//! Group B, too: far too much of everything.
+//! Group B, continued: far too much of everything.
 
 use std::io::Write;
 use std::time::Duration;
@@ -32,26 +32,26 @@ fn flood_junk(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     }
 }
 
-/// `HAFT_COUNT` MiB of lines.
+/// Writes `HAFT_COUNT` MiB of lines.
 fn flood_stderr(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let lines = "a line of a log that says nothing at all\n".repeat(25_000);
     for _ in 0..count(64) {
-        // Whoever does not read this wants it lost.
+        // The host may discard this output, so errors are ignored.
         _ = std::io::stderr().write_all(lines.as_bytes());
     }
-    peer.mark("all is written");
-    // The log says what is missing when it goes on, in another second.
+    peer.mark("all written");
+    // The log reports the number of dropped lines with the next line that it accepts, in a later second.
     std::thread::spawn(|| {
         loop {
             _ = std::io::stderr().write_all(b"the end of it\n");
-            // sleep: the fault itself, a line now and then
+            // sleep: part of the fault, a line from time to time
             std::thread::sleep(Duration::from_millis(200));
         }
     });
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Computes beside everything else.
+/// Computes in a second thread, while the extension works as usual.
 fn busy(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     std::thread::spawn(|| {
         let mut number = 0_u64;
@@ -59,33 +59,33 @@ fn busy(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
             number = std::hint::black_box(number.wrapping_mul(31).wrapping_add(7));
         }
     });
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// `HAFT_COUNT` tools beside its own.
+/// Registers `HAFT_COUNT` tools in addition to its own.
 fn many_tools(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(1_000) {
         peer.send_frame(&good::tool(&format!("many_{number}")));
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Its tool again and again, each time with another description.
+/// Registers its tool repeatedly, each time with a different description.
 fn churn(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(10_000) {
         let mut tool = good::tool("evil_tool");
         tool["description"] = format!("version {number}").into();
         peer.send_frame(&tool);
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
 fn spam_notes(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(1_000) {
         peer.send_frame(&json!({"type": "notify", "level": "info", "message": format!("note {number}")}));
     }
-    peer.mark("all is said");
-    AfterFault::GoOn
+    peer.mark("all sent");
+    AfterFault::Continue
 }
 
 /// Opens a panel and draws it a thousand times within a second.
@@ -94,10 +94,10 @@ fn spam_panel(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
         "open_panel": {"id": "p", "title": "evil", "lines": ["the first"]}}));
     for number in 0..count(1_000) {
         peer.send_frame(&json!({"type": "panel_render", "panel_id": "p", "lines": [format!("{number}")]}));
-        // sleep: the fault itself
+        // sleep: part of the fault
         std::thread::sleep(Duration::from_millis(1));
     }
     peer.send_frame(&json!({"type": "panel_render", "panel_id": "p", "lines": ["the last"]}));
-    peer.mark("all is said");
-    AfterFault::Instead
+    peer.mark("all sent");
+    AfterFault::SkipAnswer
 }

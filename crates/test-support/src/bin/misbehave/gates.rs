@@ -11,16 +11,16 @@ use crate::good;
 use crate::peer::ExtensionPeer;
 
 pub(crate) const FAULTS: &[FaultSpec] = &[
-    // Refuses what contains DENIED, and offers nothing.
+    // Blocks calls that contain DENIED, and registers no tool.
     FaultSpec { name: GUARD, at: FaultMoment::Gate, act: guard },
-    // As its name begins: `r` rewrites, `g` is a gate, any other does both.
+    // The first letter of the name selects the role: `r` rewrites, `g` is a gate, any other letter does both.
     FaultSpec { name: CHAIN, at: FaultMoment::Gate, act: chain },
 ];
 
 const GUARD: &str = "guard";
 const CHAIN: &str = "chain";
 
-/// Returns the registrations in place of the usual ones.
+/// Returns the registrations that replace the usual ones.
 pub(crate) fn gate_registrations(peer: &ExtensionPeer) -> Option<Vec<Value>> {
     let intercept = match (peer.fault, peer.name.chars().next()) {
         (GUARD, _) => json!("tool_call"),
@@ -38,7 +38,7 @@ fn send_decision(peer: &mut ExtensionPeer, frame: &Value, mut answer: Value) -> 
     answer["type"] = json!("event_intercept_response");
     answer["id"] = frame["id"].clone();
     peer.send_frame(&answer);
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }
 
 fn guard(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
@@ -46,8 +46,8 @@ fn guard(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     send_decision(peer, frame, json!({"block": denied, "reason": "refused: DENIED"}))
 }
 
-/// Decides by the call's `seed` and by what was done to the arguments so far, the same way each time. Writes down
-/// what it lets pass, and where it fails.
+/// Decides by the call's `seed` and by the previous rewrites, in the same way each time. Records what it allows and
+/// where it fails.
 fn chain(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let args = &frame["tool_args"];
     let name = peer.name.clone();
@@ -88,7 +88,7 @@ fn failing_answer(dice: u64) -> Option<Value> {
     }
 }
 
-/// Adds a line to a file beside the transcripts.
+/// Adds a line to a file next to the transcripts.
 fn note(file: &str, args: &Value) {
     let dir = std::env::var_os("HAFT_TRANSCRIPT").expect("HAFT_TRANSCRIPT names a directory");
     let path = std::path::Path::new(&dir).join(format!("{file}.jsonl"));

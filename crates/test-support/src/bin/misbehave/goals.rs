@@ -1,4 +1,4 @@
-//! For the measured goals: extensions that are slow or deaf in one way, and otherwise unremarkable.
+//! Extensions for the measured goals: slow or unresponsive in one way, and otherwise normal.
 
 use std::io::{BufRead, Write};
 use std::process::{Command, Stdio, exit};
@@ -20,13 +20,13 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "endless-stderr", at: FaultMoment::Ready, act: endless_stderr },
 ];
 
-/// Bytes of one line that is too long.
+/// The length of one overlong line in bytes.
 const LONG: usize = 4 * 1024 * 1024;
 
-/// Lines of a talkative start, 64 bytes each.
+/// The number of lines of a verbose start, 64 bytes each.
 const LINES: usize = 256;
 
-/// Neither reads nor ends when it is asked to by signal: becomes a shell that ignores it, then itself again.
+/// Neither reads nor ends on a signal: becomes a shell that ignores signals, then runs itself again.
 #[cfg(unix)]
 fn deaf(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     use std::os::unix::process::CommandExt;
@@ -38,7 +38,7 @@ fn deaf(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     exit(1)
 }
 
-/// There are no such signals: not reading is the same.
+/// Without these signals, it is enough not to read.
 #[cfg(not(unix))]
 fn deaf(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     good::hello(peer);
@@ -46,38 +46,38 @@ fn deaf(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.hang()
 }
 
-/// Leaves a process in its own group that ignores the signals.
+/// Starts a process in its own process group that ignores the signals.
 fn heir(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let script = "trap '' TERM HUP; while :; do sleep 600; done";
     let mut child = Command::new("sh");
     child.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It is meant to be there when this one is gone.
+    // This process must survive the extension.
     drop(child.spawn().expect("sh runs"));
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Writes 16 KiB into its log, for logs that must be turned over.
+/// Writes 16 KiB to the log, for logs that must be rotated.
 fn chatty(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let line = "a line of a log that says nothing, which is sixty-four bytes in\n";
-    // Whoever does not read this wants it lost.
+    // The host may discard this output, so errors are ignored.
     _ = std::io::stderr().write_all(line.repeat(LINES).as_bytes());
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Watches events and never reads one.
+/// Subscribes to events and never reads one.
 fn dead_observer(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     subscribe_to_events(peer);
     peer.hang()
 }
 
-/// Watches events and reads one every 50 ms.
+/// Subscribes to events and reads one every 50 ms.
 fn slow_observer(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     subscribe_to_events(peer);
     for line in std::io::stdin().lock().lines() {
         if line.is_err() {
             break;
         }
-        // sleep: the fault itself
+        // sleep: part of the fault
         std::thread::sleep(Duration::from_millis(50));
     }
     exit(0)
@@ -89,7 +89,7 @@ fn subscribe_to_events(peer: &mut ExtensionPeer) {
     good::ready(peer);
 }
 
-/// One line after the other that is longer than a line may be.
+/// Writes lines that are longer than the limit, without end.
 fn long_lines(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let line = [vec![b'x'; LONG], b"\n".to_vec()].concat();
     loop {
@@ -100,7 +100,7 @@ fn long_lines(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
 fn endless_stderr(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let lines = "a line of a log that says nothing at all\n".repeat(1_000);
     loop {
-        // Whoever does not read this wants it lost.
+        // The host may discard this output, so errors are ignored.
         _ = std::io::stderr().write_all(lines.as_bytes());
     }
 }

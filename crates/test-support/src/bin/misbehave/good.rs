@@ -1,4 +1,4 @@
-//! Good behaviour, and the two extensions that have no other: `good`, and the `canary` of the fault matrix.
+//! Correct behavior, and the two extensions without a fault: `good`, and the `canary` of the fault matrix.
 
 use std::process::exit;
 
@@ -10,12 +10,12 @@ use crate::gates;
 use crate::peer::ExtensionPeer;
 
 pub(crate) const FAULTS: &[FaultSpec] = &[
-    FaultSpec { name: "good", at: FaultMoment::Never, act: |_, _| AfterFault::GoOn },
-    // Its tool says how many events it has seen; it intercepts nothing.
-    FaultSpec { name: "canary", at: FaultMoment::Never, act: |_, _| AfterFault::GoOn },
+    FaultSpec { name: "good", at: FaultMoment::Never, act: |_, _| AfterFault::Continue },
+    // Its tool returns the number of events that it has received; it intercepts nothing.
+    FaultSpec { name: "canary", at: FaultMoment::Never, act: |_, _| AfterFault::Continue },
 ];
 
-/// The events for a canary are steps from this number on.
+/// The events for a canary have steps from this number on.
 const CANARY_STEPS: u64 = 1_000_000;
 
 const EVENTS: &[&str] = &["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"];
@@ -30,7 +30,7 @@ pub(crate) fn send_registrations(peer: &mut ExtensionPeer) {
         peer.send_frame(&tool("canary_tool"));
         return peer.send_frame(&json!({"type": "subscribe", "events": EVENTS}));
     }
-    // For rows with many of us, who would all want the same names.
+    // For rows with many extensions, whose names would collide.
     if std::env::var_os("HAFT_BARE").is_some() {
         return;
     }
@@ -52,7 +52,7 @@ pub(crate) fn send_registrations(peer: &mut ExtensionPeer) {
     peer.send_frame(&json!({"type": "subscribe", "intercept": ["tool_call"], "events": EVENTS}));
 }
 
-/// A registration of a tool that takes any arguments.
+/// Returns the registration of a tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Value {
     json!({"type": "register_tool", "name": name, "description": "for tests", "schema": {"type": "object"}})
 }
@@ -61,12 +61,12 @@ pub(crate) fn ready(peer: &mut ExtensionPeer) {
     peer.send_frame(&json!({"type": "ready"}));
 }
 
-/// Behaves as a good extension when this frame comes.
+/// Handles this frame as a correct extension.
 pub(crate) fn behave_well(peer: &mut ExtensionPeer, at: FaultMoment, frame: &Value) {
     match at {
         FaultMoment::Tool | FaultMoment::Gate | FaultMoment::Command => answer(peer, frame),
         FaultMoment::Event if peer.fault == "canary" => {
-            // Beside those of runs, which somebody else counts.
+            // The events of runs have smaller steps and are counted by the test.
             let own = frame["step"].as_u64().is_some_and(|step| step >= CANARY_STEPS);
             peer.events += u64::from(own);
         }
@@ -92,12 +92,12 @@ pub(crate) fn behave_well(peer: &mut ExtensionPeer, at: FaultMoment, frame: &Val
     }
 }
 
-/// Answers whether anybody is there.
+/// Answers a ping.
 pub(crate) fn send_pong(peer: &mut ExtensionPeer, ping: &Value) {
     peer.send_frame(&json!({"type": "pong", "id": ping["id"]}));
 }
 
-/// Answers a question as it should be.
+/// Answers a question correctly.
 pub(crate) fn answer(peer: &mut ExtensionPeer, frame: &Value) {
     let id = &frame["id"];
     let frame = match frame["type"].as_str() {

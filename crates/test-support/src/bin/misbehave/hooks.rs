@@ -1,7 +1,7 @@
-//! Group H: process hooks, in PicoClaw's dialect: `misbehave hook FAULT POINT NAME`.
+//! Group H: process hooks in PicoClaw's dialect: `misbehave hook FAULT POINT NAME`.
 //!
-//! The point is the method at which the fault happens, such as `hook.before_tool`; `started` before anything is read, and
-//! `greeted` after hello was answered. Everything else it answers well.
+//! The point is the method at which the fault happens, such as `hook.before_tool`; `started` is before anything is
+//! read, and `greeted` after `hook.hello` was answered. All other calls are answered correctly.
 
 use std::io::BufRead;
 use std::process::{Command, exit};
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use crate::fault::AfterFault;
 use crate::peer::{ExtensionPeer, count};
 
-/// The first argument of a process hook.
+/// The first argument for a process hook.
 pub(crate) const HOOK: &str = "hook";
 
-/// The fault of a hook.
+/// A fault of a process hook.
 struct HookFault {
     name: &'static str,
-    /// Happens whenever the point comes, after the marker was written. There is no call at `started` and `greeted`.
+    /// Runs whenever the point comes, after the marker was written. There is no call at `started` and `greeted`.
     act: fn(&mut ExtensionPeer, &Value) -> AfterFault,
 }
 
 const FAULTS: &[HookFault] = &[
-    HookFault { name: "good", act: |_, _| AfterFault::GoOn },
-    HookFault { name: "hang", act: |_, _| AfterFault::Instead },
+    HookFault { name: "good", act: |_, _| AfterFault::Continue },
+    HookFault { name: "hang", act: |_, _| AfterFault::SkipAnswer },
     HookFault { name: "never-read", act: |peer, _| peer.hang() },
     HookFault { name: "exit", act: exit_after_panic },
     HookFault { name: "abort", act: |_, _| std::process::abort() },
@@ -65,16 +65,16 @@ const FAULTS: &[HookFault] = &[
     HookFault { name: "unasked-aborts", act: unasked_aborts },
 ];
 
-/// More than a reply may be.
+/// More bytes than a reply may have.
 const TOO_LONG: usize = 9 * 1024 * 1024;
 
-/// One line of noise that is long.
+/// The length of a long line of noise.
 const LONG_LINE: usize = 63 * 1024;
 
-/// Runs such a hook until its input ends.
+/// Runs this hook until its input ends.
 pub(crate) fn run(fault: &str, point: &str, name: &str) {
     let Some(fault) = FAULTS.iter().find(|known| known.name == fault) else {
-        crate::complain(&format!("no hook has the fault {fault:?}"));
+        crate::complain(&format!("unknown hook fault {fault:?}"));
         exit(2);
     };
     let mut peer = ExtensionPeer::new(fault.name, name);
@@ -84,7 +84,8 @@ pub(crate) fn run(fault: &str, point: &str, name: &str) {
         peer.note_received(&line);
         let Ok(call) = serde_json::from_str::<Value>(&line) else { exit(1) };
         let method = call["method"].as_str().unwrap_or_default().to_owned();
-        if trigger_fault(&mut peer, fault, point, &method, &call) == AfterFault::GoOn && !call["id"].is_null()
+        if trigger_fault(&mut peer, fault, point, &method, &call) == AfterFault::Continue
+            && !call["id"].is_null()
         {
             answer_well(&mut peer, &method, &call);
         }
@@ -102,7 +103,7 @@ fn trigger_fault(
     call: &Value,
 ) -> AfterFault {
     if point != at {
-        return AfterFault::GoOn;
+        return AfterFault::Continue;
     }
     peer.mark(fault.name);
     (fault.act)(peer, call)
@@ -117,19 +118,19 @@ fn answer_well(peer: &mut ExtensionPeer, method: &str, call: &Value) {
     send_result(peer, call, result);
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "reads better in the table")]
+#[expect(clippy::needless_pass_by_value, reason = "keeps the table short")]
 fn send_result(peer: &mut ExtensionPeer, call: &Value, result: Value) -> AfterFault {
     reply(peer, &call["id"], &result)
 }
 
 fn reply(peer: &mut ExtensionPeer, id: &Value, result: &Value) -> AfterFault {
     peer.send_frame(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }
 
 fn send_text(peer: &mut ExtensionPeer, text: &str) -> AfterFault {
     peer.send_bytes(format!("{text}\n").as_bytes());
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }
 
 fn exit_after_panic(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
@@ -137,14 +138,14 @@ fn exit_after_panic(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     exit(3)
 }
 
-/// Stops itself, as a debugger would.
+/// Stops itself with a signal, as a debugger would.
 fn stop_process(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let pid = std::process::id().to_string();
     Command::new("kill").args(["-STOP", &pid]).status().expect("kill runs");
     peer.hang()
 }
 
-/// Leaves a process that holds all of its pipes open.
+/// Starts a process that keeps all of the hook's pipes open.
 fn fork_and_exit(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     Command::new("sh").args(["-c", "sleep 3600 &"]).status().expect("sh runs");
     exit(5)
@@ -160,10 +161,10 @@ fn error(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     peer.send_frame(
         &json!({"jsonrpc": "2.0", "id": call["id"], "result": {"approved": true}, "error": error}),
     );
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }
 
-/// Two readers see two answers.
+/// Answers with a duplicate key, which JSON readers interpret differently.
 fn key_twice(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let result = r#"{"action":"deny_tool","action":"continue","approved":false,"approved":true}"#;
     send_text(peer, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", call["id"]))
@@ -178,26 +179,26 @@ fn long_reply(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     send_result(peer, call, json!({"action": "continue", "approved": true, "reason": "x".repeat(TOO_LONG)}))
 }
 
-/// `HAFT_COUNT` lines that a library prints, and then its answer.
+/// Writes `HAFT_COUNT` lines of library output before its answer.
 fn noise(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let lines =
         "DEBUG: what a library prints while it thinks about an answer, and nobody wants to read\n".repeat(50);
     for _ in 0..count(40_000) / 50 {
         peer.send_bytes(lines.as_bytes());
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// `HAFT_COUNT` long lines, and then its answer.
+/// Writes `HAFT_COUNT` long lines before its answer.
 fn long_noise(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let line = "x".repeat(LONG_LINE) + "\n";
     for _ in 0..count(64) {
         peer.send_bytes(line.as_bytes());
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Answers what nobody asked, what was answered, and the same again, before its answer.
+/// Writes answers to unknown questions, to answered questions, and twice to one question, before its answer.
 fn stray(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let id = call["id"].as_u64().unwrap_or_default();
     for other in [id + 1_000, id + 1_001, 1, id.saturating_sub(1)] {
@@ -209,28 +210,28 @@ fn stray(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
             &format!("{{\"jsonrpc\":\"2.0\",\"id\":{text},\"result\":{{\"action\":\"hard_abort\"}}}}"),
         );
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Denies, and then does not.
+/// Answers with a denial and then with an approval.
 fn answer_twice(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     send_result(peer, call, json!({"action": "deny_tool", "approved": false, "reason": "the first"}));
     send_result(peer, call, json!({"action": "continue", "approved": true}))
 }
 
-/// Answers when the test says that the deadline has passed.
+/// Answers when the test reports that the deadline has passed.
 fn late(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.wait_until_released();
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// `HAFT_COUNT` ends of turns that nobody asked about, and then its answer.
+/// Writes `HAFT_COUNT` unrequested aborts of the turn before its answer.
 fn unasked_aborts(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let id = call["id"].as_u64().unwrap_or_default();
     for number in 0..count(1_000) {
         let action = if number % 2 == 0 { "abort_turn" } else { "hard_abort" };
         reply(peer, &json!(id + 10 + number), &json!({"action": action, "reason": "unasked"}));
     }
-    peer.mark("all is said");
-    AfterFault::GoOn
+    peer.mark("all sent");
+    AfterFault::Continue
 }

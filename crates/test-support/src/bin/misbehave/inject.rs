@@ -1,9 +1,17 @@
-//! `misbehave inject`: bytes from a file at a moment that the file names, for faults that are a matter of bytes alone.
+//! `misbehave inject`: writes bytes from a file at a moment that the file names, for faults that consist of bytes
+//! alone.
 //!
-//! `HAFT_INJECT` names a directory. `plan.json` in it says `{"at": "tool", "instead": true, "chunk": 1, "length": 0,
-//! "times": 3}`: the moment, whether the usual answer is left out, how many bytes go in one write (0: all), how long
-//! the line shall be without its newline (0: as it is), and how often at most. `bytes` is what is written, with `$ID`
-//! replaced by the id of the question, and `$PAD` by as many `x` as the length wants.
+//! `HAFT_INJECT` names a directory. It holds a `plan.json` such as `{"at": "tool", "instead": true, "chunk": 1,
+//! "length": 0, "times": 3}`:
+//!
+//! - `at`: the moment
+//! - `instead`: true to omit the usual answer
+//! - `chunk`: the number of bytes in one write, 0 for all
+//! - `length`: the length of the line without its newline, 0 for no padding
+//! - `times`: the largest number of repetitions
+//!
+//! The file `bytes` holds the bytes. `$ID` is replaced by the id of the question, and `$PAD` by as many `x` as the
+//! length requires.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,15 +24,15 @@ use crate::peer::ExtensionPeer;
 
 pub(crate) const FAULTS: &[FaultSpec] = &[FaultSpec { name: "inject", at: FaultMoment::Inject, act: inject }];
 
-/// Stands for the id of the question.
+/// The placeholder for the id of the question.
 const ID: &[u8] = b"$ID";
 
-/// Stands for what is missing to the length.
+/// The placeholder for the padding.
 const PAD: &[u8] = b"$PAD";
 
 static DONE: AtomicU64 = AtomicU64::new(0);
 
-/// True if the file names this moment, and it has not come too often.
+/// True if the plan names this moment and its repetitions are not used up.
 pub(crate) fn is_due(at: FaultMoment) -> bool {
     let plan = read_plan();
     let due = match plan["at"].as_str() {
@@ -51,7 +59,7 @@ fn inject(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
         0 => peer.send_bytes(&bytes),
         size => bytes.chunks(usize::try_from(size).unwrap_or(1)).for_each(|piece| peer.send_bytes(piece)),
     }
-    if plan["instead"] == true { AfterFault::Instead } else { AfterFault::GoOn }
+    if plan["instead"] == true { AfterFault::SkipAnswer } else { AfterFault::Continue }
 }
 
 fn fill_placeholder(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {

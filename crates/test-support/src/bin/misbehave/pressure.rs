@@ -13,7 +13,7 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "fork-and-hold-stdout", at: FaultMoment::Question, act: fork_and_hold_stdout },
     FaultSpec { name: "linger", at: FaultMoment::Shutdown, act: |peer, _| peer.hang() },
     FaultSpec { name: "ignore-sigterm", at: FaultMoment::Start, act: ignore_sigterm },
-    FaultSpec { name: "daemonise", at: FaultMoment::Registered, act: daemonize },
+    FaultSpec { name: "daemonize", at: FaultMoment::Registered, act: daemonize },
     FaultSpec { name: "fork-many", at: FaultMoment::Registered, act: fork_many },
     FaultSpec { name: "stopped", at: FaultMoment::Acknowledged, act: stopped },
     FaultSpec { name: "allocate", at: FaultMoment::Registered, act: allocate },
@@ -30,7 +30,7 @@ fn fork_and_hold_stdout(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     exit(5)
 }
 
-/// Becomes a shell that ignores the signal and then itself again: what is ignored stays ignored over an exec.
+/// Becomes a shell that ignores the signal and then itself again: an ignored signal stays ignored across an exec.
 #[cfg(unix)]
 fn ignore_sigterm(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     use std::os::unix::process::CommandExt;
@@ -42,27 +42,27 @@ fn ignore_sigterm(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     exit(1)
 }
 
-/// There is no such signal: not leaving is the same.
+/// Without this signal, it is enough not to exit.
 #[cfg(not(unix))]
 fn ignore_sigterm(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Leaves a process in a session of its own that ignores the signal, twice removed.
+/// Starts a grandchild in a separate session that ignores the signals.
 fn daemonize(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     spawn_detached(&format!("trap '' TERM HUP; while :; do {NAP}; done"));
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// The same `HAFT_COUNT` times.
+/// Starts `HAFT_COUNT` such processes.
 fn fork_many(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for _ in 0..count(30) {
         spawn_detached(&format!("exec {NAP}"));
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Longer than any row.
+/// A time longer than any row.
 const NAP: &str = "sleep 600";
 
 fn spawn_detached(script: &str) {
@@ -71,23 +71,23 @@ fn spawn_detached(script: &str) {
     assert!(status.success(), "sh cannot detach");
 }
 
-/// Stops itself, as a debugger or a terminal would.
+/// Stops itself with a signal, as a debugger or a terminal would.
 fn stopped(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let pid = std::process::id().to_string();
     Command::new("kill").args(["-STOP", &pid]).status().expect("kill runs");
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// Takes `HAFT_COUNT` MiB and touches all of it.
+/// Allocates `HAFT_COUNT` MiB and writes to every page.
 fn allocate(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let bytes = usize::try_from(count(64)).unwrap_or(64) * 1024 * 1024;
     let held = vec![1_u8; bytes];
     std::mem::forget(held);
-    peer.mark("all is taken");
-    AfterFault::GoOn
+    peer.mark("all allocated");
+    AfterFault::Continue
 }
 
-/// Opens files until it is not let any more, and says how many.
+/// Opens files up to the limit and marks the number.
 fn open_files(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let mut held = Vec::new();
     while let Ok(file) = std::fs::File::open("/dev/null") {
@@ -99,5 +99,5 @@ fn open_files(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let opened = held.len();
     drop(held);
     peer.mark(&format!("opened {opened}"));
-    AfterFault::GoOn
+    AfterFault::Continue
 }

@@ -1,4 +1,4 @@
-//! Group P: hello, framing, frames.
+//! Group P: the handshake, framing and frames.
 
 use std::process::exit;
 use std::time::Duration;
@@ -25,24 +25,24 @@ pub(crate) const FAULTS: &[FaultSpec] = &[
     FaultSpec { name: "bad-types", at: FaultMoment::Question, act: bad_types },
 ];
 
-/// Says hello when the test says that the deadline has passed.
+/// Sends `hello` when the test reports that the deadline has passed.
 fn late_hello(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.wait_until_released();
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
 fn garbage(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.send_bytes(b"Welcome to misbehave 1.0!\n  loading modules...\n");
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// With the status `HAFT_COUNT`.
+/// Exits with the status `HAFT_COUNT`.
 fn exit_before_hello(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.log("usage: misbehave <fault>");
     exit(i32::try_from(count(2)).unwrap_or(2))
 }
 
-/// `HAFT_COUNT` MiB without a newline; the host must have ended us long before.
+/// Writes `HAFT_COUNT` MiB without a newline; the host must end this process long before.
 fn endless_line(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let piece = vec![b'x'; 1024 * 1024];
     for _ in 0..count(64) {
@@ -55,20 +55,20 @@ fn endless_line(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
 fn huge_line(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let text = "x".repeat(9 * 1024 * 1024);
     peer.send_frame(&json!({"type": "notify", "message": text}));
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// A byte every 20 ms, and never a newline. It goes on reading.
+/// Writes a byte every 20 ms and never a newline, and continues reading.
 fn slow_line(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     std::thread::spawn(|| {
         let mut peer = ExtensionPeer::new("slow-line", "slow");
         loop {
             peer.send_bytes(b"x");
-            // sleep: the fault itself
+            // sleep: part of the fault
             std::thread::sleep(Duration::from_millis(20));
         }
     });
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
 fn half_line(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
@@ -78,17 +78,17 @@ fn half_line(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
 
 fn print_to_stdout(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.send_bytes(b"debug: got a question\n");
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
 fn many_unknown_types(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(1_000) {
         peer.send_frame(&json!({"type": format!("later_{number}")}));
     }
-    AfterFault::GoOn
+    AfterFault::Continue
 }
 
-/// A thousand frames in one write, the answer last.
+/// Writes a thousand frames at once, with the answer last.
 fn thousand_in_one_write(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let clear = json!({"type": "clear_notes"});
     let answer = json!({"type": "tool_result", "id": frame["id"],
@@ -96,13 +96,13 @@ fn thousand_in_one_write(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault 
     let mut bytes = format!("{clear}\n").repeat(999).into_bytes();
     bytes.extend_from_slice(format!("{answer}\n").as_bytes());
     peer.send_bytes(&bytes);
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }
 
 fn wrong_kind(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let wrong = if frame["type"] == "tool_call" { "command_response" } else { "tool_result" };
     peer.send_frame(&json!({"type": wrong, "id": frame["id"]}));
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }
 
 fn bad_types(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
@@ -113,5 +113,5 @@ fn bad_types(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
         _ => json!({"type": "event_intercept_response", "id": id, "block": "false"}),
     };
     peer.send_frame(&answer);
-    AfterFault::Instead
+    AfterFault::SkipAnswer
 }

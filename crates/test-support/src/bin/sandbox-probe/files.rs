@@ -1,4 +1,4 @@
-//! Files: own ones, those of others, and devices.
+//! Files: the extension's own, those of others, and devices.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -65,25 +65,25 @@ fn move_out(data: &Path, workspace: &Path) -> io::Result<()> {
     fs::rename(data.join("out"), workspace.join("out"))
 }
 
-/// Cuts a file off without saying that it writes.
+/// Truncates a file while opening it for reading.
 fn open_to_truncate(path: &Path) -> io::Result<()> {
     OpenOptions::new().read(true).custom_flags(libc::O_TRUNC).open(path).map(drop)
 }
 
-/// Names of files that are made, read and removed there are told.
+/// Watches a directory for names of files that are created, read and removed.
 fn watch_dir(dir: &Path) -> io::Result<()> {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
     add_watch(init(CreateFlags::CLOEXEC)?, dir, WatchFlags::ALL_EVENTS)?;
     Ok(())
 }
 
-/// Tries to start a program. It takes no part in anything.
-#[expect(clippy::disallowed_methods, reason = "starting is what is probed")]
+/// Tries to start a program without input or output.
+#[expect(clippy::disallowed_methods, reason = "the probe tests starting a program")]
 pub(crate) fn run(program: &Path) -> io::Result<()> {
     Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().map(drop)
 }
 
-/// A file that has no name and lies in no directory.
+/// Runs a program from a file without a name or directory.
 fn run_from_memory() -> io::Result<()> {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::os::fd::AsRawFd as _;

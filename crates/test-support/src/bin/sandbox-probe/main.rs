@@ -1,10 +1,10 @@
-//! `sandbox-probe FACTS`: tries everything on the list and prints what came of it, a line each: the probe's name and
-//! `ok`, the number of an error, or `skip` and a reason.
+//! `sandbox-probe FACTS`: runs every probe and prints one line for each: the probe's name and `ok`, an error number, or
+//! `skip` and a reason.
 //!
-//! `sandbox-probe --without CALL… -- PROGRAM ARGS…`: becomes the program, with a kernel that does not know these calls
+//! `sandbox-probe --without CALL… -- PROGRAM ARGS…`: becomes the program, on a simulated kernel without these calls
 //! (`landlock`, `namespaces`).
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "what it says is what it is for")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the output is the purpose of the program")]
 
 #[cfg(target_os = "linux")]
 mod files;
@@ -67,7 +67,7 @@ mod linux {
                 }
                 Err(error) => usage(&error.to_string()),
             },
-            _ => usage("one argument, the facts of a scene"),
+            _ => usage("expected one argument: the facts of a scene"),
         }
     }
 
@@ -81,7 +81,7 @@ mod linux {
             let groups = [files::attempt, processes::attempt, net::attempt, kernel::attempt];
             let result = groups.iter().find_map(|group| group(probe.name, facts));
             let said = match result {
-                None => "skip nobody tries it".to_owned(),
+                None => "skip no probe has this name".to_owned(),
                 Some(Ok(())) => "ok".to_owned(),
                 Some(Err(error)) => describe_error(&error),
             };

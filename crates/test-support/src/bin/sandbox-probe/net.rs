@@ -19,7 +19,7 @@ pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> 
             let own = socket.local_addr()?;
             socket.send_to(b"?", own).map(drop)
         }),
-        // Of a kind that is raw for everybody, and of the protocol for routes.
+        // Netlink sockets are raw for every user; 0 is the protocol for routes.
         "tables-of-routes" => open_socket(AddressFamily::NETLINK, SocketType::RAW),
         "raw-socket" => open_socket(AddressFamily::INET, SocketType::RAW),
         "packet-socket" => open_socket(AddressFamily::PACKET, SocketType::RAW),

@@ -1,4 +1,4 @@
-//! Other processes, and what the probe itself has become.
+//! Other processes, and the probe's own rights.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +12,7 @@ use rustix::process::{
 
 use crate::SceneFacts;
 
-/// Does nothing to whom it is sent.
+/// A signal without effect on its receiver.
 const HARMLESS: Signal = Signal::URG;
 
 pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> {
@@ -44,7 +44,7 @@ pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> 
 }
 
 fn pid(number: i32) -> io::Result<Pid> {
-    Pid::from_raw(number).ok_or_else(|| io::Error::other("no such number"))
+    Pid::from_raw(number).ok_or_else(|| io::Error::other("not a process id"))
 }
 
 fn send_signal(number: i32) -> io::Result<()> {
@@ -56,7 +56,7 @@ fn signal_by_descriptor(number: i32) -> io::Result<()> {
     Ok(pidfd_send_signal(descriptor, HARMLESS)?)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a child of its own is what is probed")]
+#[expect(clippy::disallowed_methods, reason = "the probe tests its own child")]
 fn own_child() -> io::Result<()> {
     let mut child = Command::new("/bin/cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     let result = i32::try_from(child.id()).map_err(io::Error::other).and_then(send_signal);
@@ -65,7 +65,7 @@ fn own_child() -> io::Result<()> {
     result
 }
 
-/// Sets a limit to what it is.
+/// Sets a limit to its current value.
 fn set_limit(of: Option<Pid>) -> io::Result<()> {
     let limit: Rlimit = getrlimit(Resource::Cpu);
     prlimit(of, Resource::Cpu, limit)?;
@@ -101,7 +101,7 @@ fn status(field: &str, value: &str) -> io::Result<()> {
     fail_unless(text.lines().any(|line| line.strip_prefix(field).is_some_and(|rest| rest.trim() == value)))
 }
 
-/// None, or the one that lets a container's root open files of other owners.
+/// True for no capabilities, or only the one that lets a container's root open files of other owners.
 fn no_capabilities() -> io::Result<()> {
     let text = fs::read_to_string("/proc/self/status")?;
     let sets = text.lines().filter_map(|line| line.strip_prefix("CapEff:").or(line.strip_prefix("CapPrm:")));
@@ -110,13 +110,13 @@ fn no_capabilities() -> io::Result<()> {
     )
 }
 
-/// Its own, or that of the first process of a namespace.
+/// Succeeds in its own session, or in that of a namespace's first process.
 fn own_session() -> io::Result<()> {
     let leader = getsid(None)?;
     fail_unless(leader == getpid() || leader == Pid::INIT)
 }
 
-/// Three streams, and the list itself.
+/// Succeeds if only the standard streams and the listing itself are open.
 fn nothing_inherited() -> io::Result<()> {
     let open = fs::read_dir("/proc/self/fd")?.flatten().count();
     fail_unless(open == 4)

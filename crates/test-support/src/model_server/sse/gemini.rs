@@ -20,7 +20,7 @@ pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     out
 }
 
-/// Text comes in pieces, a call whole: Gemini has no other way.
+/// Streams text in pieces and a call as a whole, as Gemini does.
 fn parts(block: &AnswerBlock) -> Vec<Value> {
     match block {
         AnswerBlock::Text(text) => {

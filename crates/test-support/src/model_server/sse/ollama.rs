@@ -1,4 +1,4 @@
-//! Ollama's own /api/chat: a line of JSON each.
+//! Ollama's own /api/chat: one line of JSON for each event.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     out
 }
 
-/// Text comes in pieces, a call whole: Ollama has no other way.
+/// Streams text in pieces and a call as a whole, as Ollama does.
 fn messages(block: &AnswerBlock) -> Vec<Value> {
     let said = |field: &'static str, text: &str| -> Vec<Value> {
         let message = |piece: String| {

@@ -1,4 +1,4 @@
-//! Anthropic Messages: results come first in the message behind their calls.
+//! Anthropic Messages: the results come first in the message after their calls.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ impl<'a> AnthropicTranscript<'a> {
             ("assistant", "user") => self.check_assistant(blocks)?,
             ("assistant", "") => return Err("the transcript begins with an answer".to_owned()),
             ("assistant", _) => return Err("two answers in a row".to_owned()),
-            (other, _) => return Err(format!("the role {other}")),
+            (other, _) => return Err(format!("unexpected role {other}")),
         }
         self.last = role;
         Ok(())
@@ -45,7 +45,7 @@ impl<'a> AnthropicTranscript<'a> {
                 continue;
             }
             if other {
-                return Err("something stands before the result of a tool".to_owned());
+                return Err("another block precedes a tool result".to_owned());
             }
             self.calls.result(text(block, "tool_use_id")?)?;
             content(block)?;
@@ -53,7 +53,7 @@ impl<'a> AnthropicTranscript<'a> {
             if block.get("is_error") == Some(&Value::Bool(true))
                 && parts.iter().any(|part| kind(part) != "text")
             {
-                return Err("the result of a failed call holds more than text".to_owned());
+                return Err("the result of a failed call has a block that is not text".to_owned());
             }
         }
         self.calls.all_answered()
@@ -65,17 +65,17 @@ impl<'a> AnthropicTranscript<'a> {
                 "tool_use" => {
                     let id = text(block, "id")?;
                     if !id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
-                        return Err(format!("{id:?} is no id of a call"));
+                        return Err(format!("{id:?} is not a valid call id"));
                     }
                     text(block, "name")?;
                     if !block.get("input").is_some_and(Value::is_object) {
-                        return Err("the input of a call is no object".to_owned());
+                        return Err("the input of a call is not an object".to_owned());
                     }
                     self.calls.call(id)?;
                 }
                 "thinking" => drop(text(block, "signature")?),
                 "text" | "redacted_thinking" => {}
-                other => return Err(format!("a block of type {other:?}")),
+                other => return Err(format!("unexpected block type {other:?}")),
             }
         }
         match blocks.last().map(kind) {

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: each result is a message of its own, directly behind the calls.
+//! OpenAI Chat Completions: each result is a separate message directly after the calls.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn check_message(message: &Value, role: &str, last: &str, calls: &mut PendingCal
         ("assistant", "user" | "tool") => check_assistant(message, calls),
         ("assistant", "assistant") => Err("two answers in a row".to_owned()),
         ("assistant", _) => Err("the transcript begins with an answer".to_owned()),
-        (other, _) => Err(format!("the role {other} here")),
+        (other, _) => Err(format!("unexpected role {other}")),
     }
 }
 
@@ -46,9 +46,9 @@ fn check_assistant(message: &Value, calls: &mut PendingCalls) -> Result<(), Stri
         let function = call.get("function").ok_or("a call without a function")?;
         text(function, "name")?;
         let args: Value = serde_json::from_str(text(function, "arguments")?)
-            .map_err(|error| format!("the arguments of a call are no JSON: {error}"))?;
+            .map_err(|error| format!("the arguments of a call are not JSON: {error}"))?;
         if !args.is_object() {
-            return Err("the arguments of a call are no object".to_owned());
+            return Err("the arguments of a call are not an object".to_owned());
         }
         calls.call(text(call, "id")?)?;
     }

@@ -1,12 +1,12 @@
-//! Gemini's and Ollama's transcripts, in which results follow their calls by place and not by name.
+//! Gemini and Ollama: results belong to calls by position, not by id.
 
 use serde_json::Value;
 
 use super::list;
 
-/// The content of one message in both APIs.
+/// The calls and results of one message.
 struct TurnCounts {
-    /// True if the model said it.
+    /// True if the model wrote the message.
     model: bool,
     calls: usize,
     results: usize,
@@ -42,15 +42,15 @@ fn check(turns: Vec<TurnCounts>) -> Result<(), String> {
     let mut open = 0_usize;
     for turn in turns {
         if turn.results > open {
-            return Err("a result of no call".to_owned());
+            return Err("a result without a call".to_owned());
         }
         open -= turn.results;
         if turn.results == 0 && open > 0 {
-            return Err(format!("no result directly behind {open} calls"));
+            return Err(format!("no result directly after {open} calls"));
         }
         open += turn.calls;
     }
-    if open == 0 { Ok(()) } else { Err(format!("no result of {open} calls")) }
+    if open == 0 { Ok(()) } else { Err(format!("no result for {open} calls")) }
 }
 
 #[cfg(test)]
@@ -66,15 +66,15 @@ mod tests {
     }
 
     #[test]
-    fn results_follow_their_calls() {
+    fn results_must_follow_their_calls() {
         let part = |role: &str, part: Value| json!({"role": role, "parts": [part]});
         let user = part("user", json!({"text": "hi"}));
         let call = part("model", json!({"functionCall": {"name": "read"}}));
         let result = part("user", json!({"functionResponse": {"name": "read"}}));
         let check = |contents: Value, expect| fault(check_gemini(&json!({ "contents": contents })), expect);
         check(json!([user, call, result]), "");
-        check(json!([user, call, user]), "no result directly behind 1 calls");
-        check(json!([user, result]), "a result of no call");
+        check(json!([user, call, user]), "no result directly after 1 calls");
+        check(json!([user, result]), "a result without a call");
         check(json!([user, call]), "ends with the model");
         check(json!([]), "contents is empty");
         let message = |role: &str| json!({"role": role, "content": "x"});
@@ -82,8 +82,8 @@ mod tests {
         let (user, tool) = (message("user"), message("tool"));
         let check = |messages: Value, expect| fault(check_ollama(&json!({ "messages": messages })), expect);
         check(json!([message("system"), user, call, tool, tool, user]), "");
-        check(json!([user, call, tool, user]), "no result directly behind 1 calls");
-        check(json!([user, call, tool]), "no result of 1 calls");
+        check(json!([user, call, tool, user]), "no result directly after 1 calls");
+        check(json!([user, call, tool]), "no result for 1 calls");
         check(json!([message("assistant"), user]), "begins with the model");
     }
 }

@@ -1,4 +1,4 @@
-//! OpenAI Responses: one list of items; calls and their outputs are items beside the messages.
+//! OpenAI Responses: one list of items, in which calls and their outputs are separate items.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn kind(item: &Value) -> &str {
 
 fn check_item(item: &Value, kind: &str, last: &str, calls: &mut PendingCalls) -> Result<(), String> {
     if last == "reasoning" && !matches!(kind, "assistant" | "function_call" | "reasoning") {
-        return Err("an answer has nothing behind its reasoning".to_owned());
+        return Err("an answer has nothing after its reasoning".to_owned());
     }
     if matches!(kind, "user" | "assistant") {
         calls.all_answered()?;
@@ -51,10 +51,10 @@ fn check_item(item: &Value, kind: &str, last: &str, calls: &mut PendingCalls) ->
             text(item, "name")?;
             let args = text(item, "arguments")?;
             serde_json::from_str::<Value>(args)
-                .map_err(|error| format!("the arguments of a call are no JSON: {error}"))?;
+                .map_err(|error| format!("the arguments of a call are not JSON: {error}"))?;
             calls.call(text(item, "call_id")?)
         }
         "function_call_output" => calls.result(text(item, "call_id")?),
-        other => Err(format!("an item {other:?} here")),
+        other => Err(format!("unexpected item {other:?}")),
     }
 }

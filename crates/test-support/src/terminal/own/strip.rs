@@ -1,11 +1,11 @@
-//! Drawings at the end of the terminal's own screen, below printed text.
+//! Checks frames of the inline mode, at the end of the normal screen below printed text.
 
 use super::{TerminalAction, leaves_color};
 
-/// A frame: `Begin Hide? (anew | changes)? cursor? End`.
+/// Checks a frame: `Begin Hide? (redraw | changes)? cursor? End`.
 ///
-/// The cursor is found from where it was, so what counts is how far it goes: never above the rows that were drawn, which
-/// are all that is haft's.
+/// Cursor moves are relative, so only their distance is checked: the cursor must not leave the drawn rows, which are
+/// the only rows that belong to haft.
 pub(super) fn check_inline_frame(
     deeds: &[TerminalAction],
     columns: u16,
@@ -16,7 +16,7 @@ pub(super) fn check_inline_frame(
         return Vec::new();
     }
     let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else {
-        return vec!["not one frame".to_owned()];
+        return vec!["not exactly one frame".to_owned()];
     };
     let inner = inner.strip_prefix(&[TerminalAction::Hide]).unwrap_or(inner);
     let (inner, shown) = match inner {
@@ -31,8 +31,8 @@ pub(super) fn check_inline_frame(
     found
 }
 
-/// Returns the defects of the text that takes the rows away: `Begin Return Up? Pen ClearBelow End`; nothing where none
-/// are.
+/// Returns the defects of the text that removes the drawn rows: `Begin Return Up? Pen ClearBelow End`, or nothing
+/// without drawn rows.
 pub(super) fn check_removal(deeds: &[TerminalAction], before: u16) -> Vec<String> {
     let rest = match deeds {
         [] => return Vec::new(),
@@ -45,10 +45,11 @@ pub(super) fn check_removal(deeds: &[TerminalAction], before: u16) -> Vec<String
         _ => &[],
     };
     let fits = rest == [TerminalAction::Pen(true), TerminalAction::ClearBelow, TerminalAction::End];
-    if fits { Vec::new() } else { vec!["not one farewell".to_owned()] }
+    if fits { Vec::new() } else { vec!["not exactly one removal".to_owned()] }
 }
 
-/// `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, and then where the cursor is seen.
+/// Checks `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, followed by the position of a visible
+/// cursor.
 fn check_full_redraw(
     deeds: &[TerminalAction],
     shown: bool,
@@ -59,20 +60,23 @@ fn check_full_redraw(
     let mut found = Vec::new();
     let mut rest = match deeds {
         [TerminalAction::Up(up), rest @ ..] => {
-            found.extend((!(1..before).contains(up)).then(|| format!("{up} rows up, of {before}")));
+            found.extend(
+                (!(1..before).contains(up))
+                    .then(|| format!("{up} rows up, but only {before} rows are drawn")),
+            );
             rest
         }
         rest => rest,
     };
     rest = rest.strip_prefix(&[TerminalAction::Pen(true)]).unwrap_or_else(|| {
-        found.push("in any colour".to_owned());
+        found.push("text before the style is reset".to_owned());
         rest
     });
     let mut ended = 0;
     while let [TerminalAction::ClearRow, after @ ..] = rest {
         let cells = after.iter().take_while(|deed| is_cell(deed)).count();
         let Some([TerminalAction::Return, TerminalAction::Newline, after @ ..]) = after.get(cells..) else {
-            found.push("a row without an end".to_owned());
+            found.push("a row without a line end".to_owned());
             return found;
         };
         (rest, ended) = (after, ended + 1);
@@ -80,7 +84,7 @@ fn check_full_redraw(
     let last = match rest {
         [TerminalAction::ClearBelow, after @ ..] => after,
         other => {
-            found.push(format!("{:?} where a row begins", other.first()));
+            found.push(format!("{:?} at the beginning of a row", other.first()));
             return found;
         }
     };
@@ -92,7 +96,7 @@ fn check_full_redraw(
             return found;
         }
     };
-    found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows, not {rows}", ended + 1)));
+    found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows instead of {rows}", ended + 1)));
     let fits = match moves {
         [] => !shown,
         [TerminalAction::Up(up), TerminalAction::Column(column)] => {
@@ -105,7 +109,8 @@ fn check_full_redraw(
     found
 }
 
-/// `((Up | Down)? Column cells)* Return?`, and then where the cursor is seen, which is such a move, too.
+/// Checks `((Up | Down)? Column cells)* Return?`, followed by the position of a visible cursor, which is such a move,
+/// too.
 fn check_changes(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String> {
     let mut found = Vec::new();
     let (mut row, mut top, mut bottom) = (0_i32, 0, 0);
@@ -116,18 +121,24 @@ fn check_changes(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<Strin
         } else if let TerminalAction::Down(down) = deed {
             row += i32::from(*down);
         } else if let TerminalAction::Column(column) = deed {
-            found.extend((!(1..=columns).contains(column)).then(|| format!("to column {column}")));
+            found.extend(
+                (!(1..=columns).contains(column))
+                    .then(|| format!("cursor to column {column}, outside the screen")),
+            );
             begun = true;
         } else if *deed == TerminalAction::Return && !ended {
             ended = true;
         } else if ended || !begun || !is_cell(deed) {
-            // Behind the return is but the way of the cursor.
-            found.push(format!("{deed:?}, nobody knows where"));
+            // After the return, only the cursor moves.
+            found.push(format!("{deed:?} at an unknown position"));
         }
         (top, bottom) = (row.min(top), row.max(bottom));
     }
     let most = i32::from(rows) - 1;
-    found.extend((bottom - top > most).then(|| format!("over {} rows, of {rows}", bottom - top + 1)));
+    found.extend(
+        (bottom - top > most)
+            .then(|| format!("moves over {} rows, but only {rows} rows are drawn", bottom - top + 1)),
+    );
     found
 }
 

@@ -1,4 +1,4 @@
-//! Tests of what haft's own writing may have a terminal do.
+//! Tests of the checks of haft's own output.
 
 use super::super::ATTACKS;
 use super::*;
@@ -12,7 +12,7 @@ fn framed(inner: &str) -> String {
 }
 
 #[test]
-fn what_haft_writes_is_let_pass() {
+fn allows_output_of_haft() {
     let check =
         |text: &str, written| assert_eq!(forbidden_actions(text.as_bytes(), written), [""; 0], "{text:?}");
     check("", FRAME);
@@ -38,7 +38,7 @@ fn what_haft_writes_is_let_pass() {
 }
 
 #[test]
-fn every_attack_is_found_wherever_it_stands() {
+fn finds_every_attack_at_every_position() {
     let harmless = ["not a character"];
     for (name, attack) in ATTACKS.iter().filter(|(name, _)| !harmless.contains(name)) {
         let cell = framed(&format!("\x1b[1;1H\x1b[0m{attack}"));
@@ -64,7 +64,7 @@ fn every_attack_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn functions_of_its_own_are_found_where_it_does_not_write_them() {
+fn finds_own_functions_at_wrong_positions() {
     let check = |text: &str, written| {
         assert_ne!(forbidden_actions(text.as_bytes(), written), [""; 0], "{text:?}");
     };

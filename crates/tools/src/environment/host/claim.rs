@@ -1,4 +1,4 @@
-//! A file of this machine that nobody else changes meanwhile.
+//! A claimed file of this machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::atomic::{self, FileStamp, PathBoundary, SharedWriteState};
 use crate::environment::run_blocking;
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, FileWriteOutcome};
 
-/// The means to write a file.
+/// The parts that are needed to write a file.
 #[derive(Clone)]
 pub(super) struct WriteContext {
     pub(super) disk: Arc<SharedWriteState>,
-    /// Where files may be read, if not everywhere.
+    /// The files that may be read, or `None` for all.
     pub(super) reads: Option<Arc<PathBoundary>>,
-    /// Where files may be written, if not everywhere.
+    /// The files that may be written, or `None` for all.
     pub(super) root: Option<Arc<PathBoundary>>,
 }
 
-/// The guard is shared with the thread that writes, so that the file stays claimed until the write is over even
-/// when the caller goes away.
+/// The writing thread shares the guard, so that the file stays claimed until the write is complete, even if the
+/// caller is gone.
 pub(super) struct HostFile {
     guard: Arc<FileGuard>,
     context: WriteContext,

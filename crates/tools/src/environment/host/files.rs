@@ -1,4 +1,4 @@
-//! Looking at files and directories. Everything here blocks.
+//! Reads files and directories. Everything here blocks.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -26,7 +26,7 @@ pub(super) fn read(
     let failed = |error| EnvironmentError::io("read", path, error);
     let file = match reads {
         None => {
-            // Asked first: opening a pipe would wait for its writer.
+            // Checked first, because opening a pipe would wait for its writer.
             require_regular_file(path, &fs::metadata(path).map_err(failed)?)?;
             File::open(path).map_err(failed)?
         }

@@ -1,4 +1,4 @@
-//! Searching a tree, as git sees it, for lines and for files. Everything here blocks.
+//! Searches a tree for lines and files, ignoring the same files as git. Everything here blocks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,11 @@ use crate::environment::{
     EnvironmentError, FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText,
 };
 
-/// Longest line that is shown, in bytes; the rest of it is cut off.
+/// The maximum length of a shown line in bytes; the rest is cut off.
 const MAX_LINE: usize = 500;
 
-/// Longest line that is searched, and so the memory of a search; a file with a longer one counts as unreadable.
+/// The maximum length of a searched line, which limits the memory of a search. A file with a longer line counts as
+/// unreadable.
 const MAX_SEARCHED_LINE: usize = 32 * 1024 * 1024;
 
 pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHits, EnvironmentError> {
@@ -66,7 +67,7 @@ fn build_matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
         .map_err(|error| EnvironmentError::Query { what: "the pattern", detail: error.to_string() })
 }
 
-/// Adds what was found in one file. What stands before the first NUL of a binary file is no text either.
+/// Adds the matches of a file. A binary file has no text, not even before its first NUL.
 fn merge_hits(found: &mut GrepHits, file: GrepHits) {
     found.binary += file.binary;
     found.unreadable += file.unreadable;
@@ -77,7 +78,7 @@ fn merge_hits(found: &mut GrepHits, file: GrepHits) {
     }
 }
 
-/// Takes the lines of one file, up to as many matches as are left.
+/// Collects the matches of a file, up to the number that is left.
 struct FileSink<'a> {
     stop: &'a CancellationToken,
     left: usize,
@@ -125,8 +126,8 @@ fn clip_line(line: &[u8]) -> String {
     format!("{kept}… [line cut]")
 }
 
-/// All entries below `root` in the order of their names, `root` first. Hidden files are seen, `.git` and what ignore
-/// files name are not, whether or not there is a repository.
+/// Walks all entries below `root` in the order of their names, `root` first. Includes hidden files. Leaves out `.git`
+/// and ignored files, with or without a repository.
 pub(super) fn walk_tree(root: &Path) -> Walk {
     WalkBuilder::new(root)
         .hidden(false)
@@ -167,7 +168,7 @@ pub(super) fn relative_path(root: &Path, entry: &DirEntry) -> PathBuf {
     }
 }
 
-/// A glob as people mean it: without a slash it is about names, with one about paths.
+/// A glob: without a slash it is matched against names, with a slash against paths.
 pub(super) struct GlobFilter {
     matcher: GlobMatcher,
     about_names: bool,

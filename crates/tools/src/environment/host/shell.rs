@@ -1,4 +1,4 @@
-//! Running a shell command in a process group of its own.
+//! Runs a shell command in a process group of its own.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::environment::run_blocking;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
-/// As much as a pipe holds.
+/// The read buffer, as large as a pipe's.
 const BUFFER: usize = 64 * 1024;
 
 pub(super) async fn run(
@@ -36,19 +36,19 @@ pub(super) async fn run(
     };
     match end {
         RunEnd::Cancelled | RunEnd::TimedOut => running.stop().await,
-        // It cannot hear a request.
+        // A stopped process cannot handle a signal.
         RunEnd::WantedTerminal => running.kill().await,
-        RunEnd::Exited(_) | RunEnd::Signalled(_) => {}
+        RunEnd::Exited(_) | RunEnd::Signaled(_) => {}
     }
     let background = timeout(timeouts::OUTPUT_GRACE, running.read_until_eof()).await.is_err();
     let RunningCommand { child, mut collector, .. } = running;
-    // Whatever is left after a regular end was put into the background on purpose. A killed group is gone.
+    // After a normal end, the remaining processes are in the background on purpose. A killed group is gone.
     child.release();
     report_rest(&mut collector, progress);
     let reads = host.reads.clone();
     let report = run_blocking(move || {
         let report = collector.finish(end, background);
-        // Whoever had it run may read all of it, wherever it is kept.
+        // The caller may read the complete output, wherever it is stored.
         if let (Some(reads), Some(full)) = (&reads, &report.full) {
             reads.admit(&full.path);
         }
@@ -104,7 +104,7 @@ impl<'a> RunningCommand<'a> {
         })
     }
 
-    /// Reads output until the shell itself has ended, or waits for a terminal that it does not get.
+    /// Reads output until the shell has ended, or waits for a terminal that it does not get.
     async fn read_until_end(&mut self) -> io::Result<RunEnd> {
         loop {
             if let Some(status) = self.status {
@@ -117,7 +117,7 @@ impl<'a> RunningCommand<'a> {
         }
     }
 
-    /// Reads output until the shell itself has ended. May be dropped and called again.
+    /// Reads output until the shell has ended. Cancellation-safe.
     async fn read_until_exit(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.status {
@@ -127,7 +127,7 @@ impl<'a> RunningCommand<'a> {
         }
     }
 
-    /// Reads output until nobody holds it any more. May be dropped and called again.
+    /// Reads output until no process holds the pipe. Cancellation-safe.
     async fn read_until_eof(&mut self) {
         while !self.eof {
             if self.wait_for_event().await.is_err() {
@@ -136,7 +136,7 @@ impl<'a> RunningCommand<'a> {
         }
     }
 
-    /// Waits for one thing to happen. Nothing is lost when this is dropped.
+    /// Waits for one event. Cancellation-safe.
     async fn wait_for_event(&mut self) -> io::Result<()> {
         tokio::select! {
             status = self.child.wait(), if self.status.is_none() => self.status = Some(status?),
@@ -154,7 +154,7 @@ impl<'a> RunningCommand<'a> {
         Ok(())
     }
 
-    /// Asks politely, then kills; every process of the group is gone or going afterwards.
+    /// Sends SIGTERM, then SIGKILL. Afterwards every process of the group is dead or dying.
     async fn stop(&mut self) {
         self.send_signal(GroupChild::terminate);
         self.wait_at_most(timeouts::STOP_GRACE).await;
@@ -168,19 +168,19 @@ impl<'a> RunningCommand<'a> {
 
     fn send_signal(&mut self, signal: fn(&mut GroupChild) -> io::Result<()>) {
         if let Err(error) = signal(&mut self.child) {
-            tracing::warn!(pid = self.child.id(), %error, "command could not be signalled");
+            tracing::warn!(pid = self.child.id(), %error, "cannot signal a command");
         }
     }
 
     async fn wait_at_most(&mut self, limit: Duration) {
         if let Ok(Err(error)) = timeout(limit, self.read_until_exit()).await {
-            tracing::warn!(pid = self.child.id(), %error, "command could not be waited for");
+            tracing::warn!(pid = self.child.id(), %error, "cannot wait for a command");
         }
     }
 }
 
-/// bash where there is one, because that is what models write; the user's own shell would make results differ
-/// from one machine to the next.
+/// Returns bash if there is one, because models write for bash. The user's own shell would make results differ
+/// between machines.
 #[cfg(unix)]
 fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     let bash = PathBuf::from("/bin/bash");
@@ -188,7 +188,7 @@ fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     Ok((shell, &["-c", "--"]))
 }
 
-/// bash where there is one (Git brings it along), else what Windows has.
+/// Returns bash if there is one (git includes it), otherwise the shell of Windows.
 #[cfg(not(unix))]
 fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     match find_program("bash") {
@@ -202,7 +202,7 @@ fn run_end(status: ExitStatus) -> RunEnd {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => RunEnd::Exited(code),
-        (None, signal) => RunEnd::Signalled(signal.unwrap_or_default()),
+        (None, signal) => RunEnd::Signaled(signal.unwrap_or_default()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Commands about keys and trust: `/login`, `/logout`, `/trust`.
+//! Commands for API keys and trust: `/login`, `/logout`, `/trust`.
 
 use super::super::BackendRequest;
 use super::super::intent::AnswerUse;
@@ -14,16 +14,18 @@ pub(super) fn login(state: &mut AppState, args: &str) {
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
     if provider != args {
-        // Neither the name is repeated: it may be the key.
-        state.show_error("/login takes the name of a provider and nothing more, as in /login openai; haft asks for the key then, \
-                     and nobody reads it on the screen");
+        // The message must not repeat the arguments, because one of them may be the key.
+        state.show_error(
+            "/login takes only the name of a provider, for example /login openai; haft then asks for the key and \
+             hides what you type",
+        );
         return;
     }
     let question = Question {
         owner: None,
         wanted: AnswerKind::Input { secret: true },
-        title: format!("Key for {args}"),
-        message: "It is tried at the provider, and stored if it is taken. Nobody reads it on the screen."
+        title: format!("API key for {args}"),
+        message: "haft verifies the key with the provider and then saves it. What you type is hidden."
             .to_owned(),
         call: None,
         grants: false,

@@ -23,7 +23,7 @@ pub(super) fn resume(state: &mut AppState, args: &str) {
 
 pub(super) fn tree(state: &mut AppState, _args: &str) {
     match state.work.is_active() {
-        true => state.show_error("the agent is at work; stop it with esc, and then go on from another place"),
+        true => state.show_error("cannot jump back while the agent works; stop the agent with esc first"),
         false => state.out.send(TreeCommand {}, PendingRequest::Tree),
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn compact(state: &mut AppState, args: &str) {
 pub(super) fn export(state: &mut AppState, args: &str) {
     match state.out.session().map(str::to_owned) {
         Some(session) => state.out.ask_backend(BackendRequest::Export { session, to: non_empty(args) }),
-        None => state.flash("there is no session yet"),
+        None => state.flash("nothing to export: no session is open yet"),
     }
 }
 
@@ -56,15 +56,15 @@ fn non_empty(args: &str) -> Option<String> {
     Some(args).filter(|args| !args.is_empty()).map(str::to_owned)
 }
 
-/// Opens a session to be shown in the place of this one: one at a time. Whether it can be.
+/// Begins to open a session that replaces the shown one. Returns false if another one is already being opened.
 fn begin_session_switch(state: &mut AppState, origin: SessionOrigin) -> bool {
-    let may = state.deferred.session_switch.is_none();
-    match may {
-        // From here on, the events of other sessions are kept: one of them will be shown.
+    let is_free = state.deferred.session_switch.is_none();
+    match is_free {
+        // Events of other sessions are kept from now on, because one of them will be shown.
         true => state.deferred.session_switch = Some(SessionSwitch::new(origin)),
-        false => state.flash("another session is being opened"),
+        false => state.flash("another session is already being opened"),
     }
-    may
+    is_free
 }
 
 fn open_new(state: &mut AppState) {
@@ -89,11 +89,11 @@ fn open_stored(state: &mut AppState, id: String) {
 
 pub(in crate::app) fn keep_current_session(state: &mut AppState) {
     state.deferred.session_switch = None;
-    state.flash("this is that session");
+    state.flash("that session is already open");
     finish_session_choice(state);
 }
 
-/// Whichever session it is in that the person goes on: there is one.
+/// Ends the choice of a session and sends deferred messages.
 pub(in crate::app) fn finish_session_choice(state: &mut AppState) {
     state.awaits_session_choice = false;
     state.out.push_intent(ComponentIntent::SendUnsent);

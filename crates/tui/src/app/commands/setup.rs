@@ -1,4 +1,4 @@
-//! Commands about what the agent works with, and how it looks: `/model`, `/thinking`, `/tools`, `/ext`, `/theme`, …
+//! Commands that configure the agent and the interface: `/model`, `/thinking`, `/tools`, `/ext`, `/theme`, …
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
@@ -16,7 +16,7 @@ use crate::picker::{PickerAbilities, PickerRow};
 pub(super) fn model(state: &mut AppState, args: &str) {
     match args {
         "" => state.out.send(GetModels {}, PendingRequest::Models(ListUse::Picker)),
-        // It says itself whose model it is: also one that nobody knows.
+        // A name with a provider is used even if the model is unknown.
         whole if whole.contains('/') => set_model(state, whole),
         name if state.stack.composer.completions().models.is_some() => choose_model(state, name),
         name => state.out.send(GetModels {}, PendingRequest::Models(ListUse::One(name.to_owned()))),
@@ -25,13 +25,13 @@ pub(super) fn model(state: &mut AppState, args: &str) {
 
 pub(super) fn thinking(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        // A model's own levels are beside what it does when nothing is said.
+        // The default of the provider is offered in addition to the levels of the model.
         let own = supported_levels(state).into_iter().filter(|level| *level != ThinkingLevel::Default);
         let rows = std::iter::once(ThinkingLevel::Default).chain(own).map(|level| PickerRow {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
             detail: if level == ThinkingLevel::Default {
-                "as the provider has it".to_owned()
+                "the default of the provider".to_owned()
             } else {
                 String::new()
             },
@@ -60,12 +60,12 @@ pub(super) fn extensions(state: &mut AppState, args: &str) {
 
 pub(super) fn reload(state: &mut AppState, args: &str) {
     if state.work.is_active() {
-        state.show_info("what is worked on is stopped first");
+        state.show_info("stopping the agent before the reload");
         state.abort();
     }
     let name = Some(args).filter(|args| !args.is_empty()).map(ExtensionName::new);
-    // The server does both at once: the reply to `abort` comes before the end of the work, which may need an extension to
-    // end well. So it is sent when nothing is worked on any more.
+    // The reply to `abort` comes before the end of the work, which may still need an extension. The reload is therefore
+    // sent after the agent has become idle.
     state.pending_reload = Some(ReloadExt { name });
 }
 
@@ -83,7 +83,7 @@ pub(super) fn skills(state: &mut AppState, _args: &str) {
         })
         .collect();
     match rows.is_empty() {
-        true => state.show_info("there are no skills"),
+        true => state.show_info("no skills found"),
         false => state.open_menu("Skills", rows, PickerAbilities::default(), ChoiceUse::Skills),
     }
 }
@@ -107,52 +107,52 @@ pub(super) fn theme(state: &mut AppState, args: &str) {
         return;
     }
     if !state.themes.names().iter().any(|name| name == args) {
-        state.show_error(format!("there is no theme {args}; /theme shows them all"));
+        state.show_error(format!("unknown theme {args}; /theme lists all themes"));
         return;
     }
     state.themes.choose(args);
     state.out.ask_backend(BackendRequest::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
-/// The number of names that are offered in place of one that nobody has.
+/// The maximum number of suggestions for an unknown name.
 const NEAREST: usize = 3;
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, from 0 to 1, of a suggested name.
 const ALIKE: f64 = 0.7;
 
 pub(in crate::app) fn set_model(state: &mut AppState, model: &str) {
     state.out.send(SetModel { model: model.to_owned() }, PendingRequest::Model);
 }
 
-/// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
-/// is a mistake.
+/// Switches to the model with that ID. If the models of the provider are known, an unknown name is an error.
 pub(in crate::app) fn choose_model(state: &mut AppState, name: &str) {
     let (provider, models) =
         (&state.session.provider, state.stack.composer.completions().models.as_deref().unwrap_or_default());
     let known = models.iter().filter(|model| model.provider == *provider).count();
-    // The one that is asked is always among them, whatever is known.
+    // The list always includes the present model, so that a list of one proves nothing.
     if known < 2 || models.iter().any(|model| model.id == name) {
         return set_model(state, name);
     }
     let likeness = |id: &str| strsim::jaro_winkler(id, name);
     let mut alike: Vec<_> = models.iter().filter(|model| likeness(&model.id) >= ALIKE).collect();
-    // Of another provider only what is none of this one's.
+    // Models of other providers are suggested only if the present provider has no similar one.
     if alike.iter().any(|model| model.provider == *provider) {
         alike.retain(|model| model.provider == *provider);
     }
     alike.sort_by(|a, b| likeness(&b.id).total_cmp(&likeness(&a.id)));
     let alike: Vec<_> =
         alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();
-    let meant = match alike.join(", ") {
-        nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
+    let suggestion = match alike.join(", ") {
+        nearest if nearest.is_empty() => "/model lists all models;".to_owned(),
         nearest => format!("did you mean {nearest}?"),
     };
     state.show_error(format!(
-        "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
+        "{name} is not among the {known} known models of {provider}; {suggestion} /model {provider}/{name} uses the \
+         name anyway"
     ));
 }
 
-/// The levels that the model can be told to think at, as far as is known.
+/// Returns the thinking levels of the model, or all levels if they are unknown.
 fn supported_levels(state: &AppState) -> Vec<ThinkingLevel> {
     let (provider, id) = (&state.session.provider, &state.session.model);
     let models = state.stack.composer.completions().models.as_deref().unwrap_or_default();
@@ -161,10 +161,10 @@ fn supported_levels(state: &AppState) -> Vec<ThinkingLevel> {
     levels.unwrap_or_else(|| ThinkingLevel::ALL.to_vec())
 }
 
-/// The next level; behind the last comes the first.
+/// Switches to the next thinking level, and from the last one to the first.
 pub(in crate::app) fn next_thinking(state: &mut AppState) {
     let levels = supported_levels(state);
-    // Where the model has a nearer one only, it still goes on.
+    // The requested level counts, because the model may use a nearer one, which would block the cycle.
     let now = state.session.wanted_thinking.unwrap_or(state.session.thinking);
     let at = levels.iter().position(|level| *level == now).map_or(0, |at| at + 1);
     if let Some(level) = levels.get(at).or(levels.first()) {
@@ -181,19 +181,19 @@ pub(in crate::app) fn show_extension(state: &mut AppState, name: &str) {
     let known = state.session.extensions.iter().find(|info| info.name.as_str() == name);
     match known.map(extension_page) {
         Some(text) => state.show_page(&format!("Extension {name}"), text),
-        None => state.show_error(format!("there is no extension {name}; /ext shows them all")),
+        None => state.show_error(format!("unknown extension {name}; /ext lists all extensions")),
     }
 }
 
-/// Returns the text of its items in the status line.
+/// Returns the text of an extension's items in the status line.
 fn status_items_text(items: &[StatusItem]) -> Option<String> {
-    let said = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
-    Some(said).filter(|said| !said.is_empty())
+    let text = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
+    Some(text).filter(|text| !text.is_empty())
 }
 
 fn extension_page(info: &ExtensionInfo) -> String {
     let state = if info.gates_off {
-        format!("{}, and is not asked about anything", info.state)
+        format!("{}, gates off: haft does not ask the extension about any action", info.state)
     } else {
         info.state.clone()
     };
@@ -203,18 +203,22 @@ fn extension_page(info: &ExtensionInfo) -> String {
         Some(names).filter(|names| !names.is_empty())
     };
     let rows = [
-        ("is", info.description.clone()),
+        ("description", info.description.clone()),
         ("version", info.version.clone()),
         ("state", Some(state)),
         ("failed", fault),
-        ("says", status_items_text(&info.status)),
+        ("status", status_items_text(&info.status)),
         ("commands", named(&info.commands, "/")),
         ("tools", named(&info.tools, "")),
-        ("needed", info.required.then(|| "what it guards does not happen without it".to_owned())),
-        ("found", Some(format!("{} in `{}`", info.origin, info.dir))),
+        (
+            "required",
+            info.required
+                .then(|| "yes; while it does not run, the actions that it gates are blocked".to_owned()),
+        ),
+        ("source", Some(format!("{} in `{}`", info.origin, info.dir))),
         ("log", info.log.as_ref().map(|log| format!("`{log}`"))),
     ];
-    let rows = rows.into_iter().filter_map(|(what, value)| Some((what, value?.replace(['|', '\n'], " "))));
-    let rows = rows.map(|(what, value)| format!("| {what} | {value} |\n")).collect::<String>();
-    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` starts it again.\n", info.name)
+    let rows = rows.into_iter().filter_map(|(label, value)| Some((label, value?.replace(['|', '\n'], " "))));
+    let rows = rows.map(|(label, value)| format!("| {label} | {value} |\n")).collect::<String>();
+    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` restarts the extension.\n", info.name)
 }

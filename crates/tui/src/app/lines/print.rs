@@ -1,8 +1,8 @@
-//! Prints the changes of the interface.
+//! The rows that the linear mode prints for changes of the interface.
 
 use std::time::Instant;
 
-use super::super::dialogs::DialogQueue;
+use super::super::dialogs::{CLOSED, DialogQueue};
 use super::super::notes::ExtensionNotes;
 use super::super::session::CurrentSession;
 use super::super::waiting::DeliveryPoint;
@@ -30,10 +30,10 @@ pub(in crate::app) struct PrintSources<'s> {
 }
 
 impl LinearPrinter {
-    /// Returns what is to be printed since the last time, as rows of a width.
+    /// Returns the rows to print since the last call, wrapped to `width` columns.
     ///
-    /// While something is asked that grants something, nothing else is: nobody else's words stand between the question
-    /// and the answer.
+    /// While a question that grants something is open, the output of the model and of extensions is held back, so that
+    /// none of it appears between the question and the answer.
     pub(in crate::app) fn print(
         &mut self,
         facts: PrintSources<'_>,
@@ -60,11 +60,11 @@ impl LinearPrinter {
         let number = facts.dialogs.current_number();
         if number != self.printed.dialog {
             if self.printed.dialog.is_some() && number.is_none() {
-                rows.push("the question is over".into());
+                rows.push(CLOSED.into());
             }
             self.printed.dialog = number;
             if let Some(dialog) = facts.dialogs.current_mut() {
-                // These are rows already: what would be granted is not divided, so that nothing of it is left out.
+                // The dialog wraps its own rows: a grant is shown in full.
                 rows.extend(dialog.linear_rows(width));
                 asks = dialog.question().grants;
             }
@@ -72,7 +72,7 @@ impl LinearPrinter {
         LinearOutput { rows, asks_for_grant: asks }
     }
 
-    /// True if something is asked that grants something, and stands there.
+    /// True if a question that grants something is open and was printed.
     fn is_grant_open(&self, dialogs: &DialogQueue) -> bool {
         let grants = dialogs.current().is_some_and(|dialog| dialog.question().grants);
         grants && dialogs.current_number() == self.printed.dialog
@@ -82,7 +82,7 @@ impl LinearPrinter {
         let Some(session) = facts.session.filter(|_| !self.printed.greeted) else { return Vec::new() };
         self.printed.greeted = true;
         let head = format!("haft {}, {}/{}", facts.version, session.provider, session.model);
-        vec![CleanLine::new(&head), "type a prompt and enter; /help prints what else can be typed".into()]
+        vec![CleanLine::new(&head), "type a prompt and press enter; /help lists the commands".into()]
     }
 
     fn work_started_row(&mut self, works: bool) -> Option<CleanLine> {
@@ -118,7 +118,7 @@ impl LinearPrinter {
         rows
     }
 
-    /// Returns the lines about messages that newly wait.
+    /// Returns a row for each newly queued message.
     fn new_queue_rows(&mut self, now: Vec<(DeliveryPoint, String)>) -> Vec<CleanLine> {
         let before = std::mem::replace(&mut self.printed.queue, now.clone());
         let new = now.iter().filter(|waiting| !before.contains(waiting));
@@ -129,12 +129,12 @@ impl LinearPrinter {
                 DeliveryPoint::Prompt => "for your next prompt",
                 DeliveryPoint::Session => "until the session is open",
             };
-            CleanLine::new(&format!("waits {until}: {text}"))
+            CleanLine::new(&format!("queued {until}: {text}"))
         };
         new.map(row).collect()
     }
 
-    /// Returns the text that an empty line would send.
+    /// Returns the rows that show the unsent text.
     fn unsent_text_rows(&mut self, editor: &Editor) -> Vec<CleanLine> {
         let revision = editor.revision();
         let before = std::mem::replace(&mut self.printed.editor, revision);
@@ -142,7 +142,8 @@ impl LinearPrinter {
             return Vec::new();
         }
         let text = editor.submission().text;
-        let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends it, :drop forgets it:".into()];
+        let mut rows: Vec<CleanLine> =
+            vec!["not sent; an empty line sends this text, :drop discards it:".into()];
         rows.extend(CleanText::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
         rows
     }
@@ -152,42 +153,43 @@ impl LinearPrinter {
             self.printed.list = None;
             return Vec::new();
         };
-        let (told, upto) = self.printed.list.unwrap_or_default();
-        if told == self.lists {
+        let (revision, upto) = self.printed.list.unwrap_or_default();
+        if revision == self.lists {
             return Vec::new();
         }
-        let from = if told == 0 || upto >= picker.match_count() { 0 } else { upto };
+        let from = if revision == 0 || upto >= picker.match_count() { 0 } else { upto };
         let rows = picker.numbered_rows(from, ROWS);
         let upto = from + rows.len();
         self.printed.list = Some((self.lists, upto));
         let left = picker.match_count().saturating_sub(upto);
-        let more = if left > 0 { format!(", `more` for {left} more") } else { String::new() };
+        let more = if left > 0 { format!(", `more` prints {left} more rows") } else { String::new() };
         let mut all = vec![CleanLine::new(&format!("{}:", picker.title()))];
         if picker.match_count() == 0 {
-            all.push("nothing fits".into());
+            all.push("no matches".into());
         }
         all.extend(rows);
-        all.push(CleanLine::new(&format!("a number picks{more}, text narrows the list, :close leaves it")));
+        all.push(CleanLine::new(&format!(
+            "a number selects a row{more}, text filters the list, :close closes it"
+        )));
         all
     }
 
-    /// A panel that is new, says something else, or is closed. What changes quickly is printed now and then.
+    /// Returns the rows of a panel that was opened, changed or closed. Frequent changes are printed at intervals.
     fn panel_rows(&mut self, open: Option<&crate::panel::ExtensionPanel>, now: Instant) -> Vec<CleanLine> {
-        let told = &mut self.printed.panel;
+        let printed = &mut self.printed.panel;
         let Some(open) = open else {
-            let closed = told.take();
-            let row =
-                |panel: PrintedPanel| CleanLine::new(&format!("[{}] the panel is closed", panel.extension));
+            let closed = printed.take();
+            let row = |panel: PrintedPanel| CleanLine::new(&format!("[{}] panel closed", panel.extension));
             return closed.map(row).into_iter().collect();
         };
-        let is_its = |panel: &&mut PrintedPanel| {
+        let is_same_panel = |panel: &&mut PrintedPanel| {
             panel.extension == *open.extension() && panel.content.panel_id == open.content().panel_id
         };
-        let known = told.as_mut().filter(is_its);
+        let known = printed.as_mut().filter(is_same_panel);
         let is_new = known.is_none();
         if let Some(panel) = known {
-            let soon = now < panel.at + timeouts::PANEL_PRINTED;
-            if panel.content == *open.content() || soon {
+            let is_too_soon = now < panel.at + timeouts::PANEL_PRINTED;
+            if panel.content == *open.content() || is_too_soon {
                 return Vec::new();
             }
         }
@@ -199,12 +201,12 @@ impl LinearPrinter {
         }
         if is_new {
             rows.push(
-                "text is typed into the panel; :up, :down, :left, :right, :enter, :space, :tab are keys; \
-                 :close closes it"
+                "text goes to the panel; :up, :down, :left, :right, :enter, :space, :tab press a key; :close \
+                 closes the panel"
                     .into(),
             );
         }
-        *told = Some(PrintedPanel { extension, content, at: now });
+        *printed = Some(PrintedPanel { extension, content, at: now });
         rows
     }
 }

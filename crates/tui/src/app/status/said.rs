@@ -1,4 +1,4 @@
-//! Items of extensions in the status line: in the room that is left, each with a fair share of it.
+//! Items of extensions in the status line, which share the remaining width.
 
 use ratatui_core::text::Span;
 
@@ -7,13 +7,13 @@ use crate::theme::{Role, Theme};
 
 use super::BETWEEN;
 
-/// The fewest columns that an item is cut to. Where there is less room, the last ones are left out.
+/// The minimum columns of a truncated item. If there is less room, the last items are omitted.
 const LEAST: usize = 12;
 
-/// Stands for those that are left out.
+/// The mark for omitted items.
 const MORE: &str = "…";
 
-/// The items that there is room for.
+/// Returns the items that fit into `room` columns.
 pub(super) fn fit_extension_items<'i>(
     items: impl Iterator<Item = &'i CleanLine>,
     room: usize,
@@ -31,7 +31,7 @@ pub(super) fn fit_extension_items<'i>(
     shown
 }
 
-/// The number of items of these widths that there is room for, and how wide each may be.
+/// Returns the number of items that fit, and the maximum width of each.
 fn divide_room(widths: &[usize], room: usize) -> (usize, usize) {
     let between = columns(BETWEEN);
     for count in (1..=widths.len()).rev() {
@@ -46,7 +46,7 @@ fn divide_room(widths: &[usize], room: usize) -> (usize, usize) {
     (0, 0)
 }
 
-/// Returns the width of each item, so that all of them fit: what the short ones leave is for the long ones.
+/// Returns the maximum width of an item. Long items use the room that short items leave.
 fn fair_share(widths: &[usize], room: usize) -> usize {
     let mut widths = widths.to_vec();
     widths.sort_unstable();
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_items_leave_their_share_to_the_long_ones() {
+    fn long_items_use_the_room_of_short_items() {
         assert_eq!(fair_share(&[10, 10], 20), usize::MAX);
         assert_eq!(fair_share(&[4, 30, 30], 44), 20);
         assert_eq!(fair_share(&[30, 30], 41), 20);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_the_last_ones_are_left_out() {
+    fn omits_last_items_without_room() {
         assert_eq!(divide_room(&[10, 10], 23), (2, usize::MAX));
         assert_eq!(divide_room(&[20, 20], 27), (2, 12));
         assert_eq!(divide_room(&[20, 20], 26), (1, usize::MAX));

@@ -1,4 +1,4 @@
-//! Answers of the program.
+//! Replies of the backend.
 
 use super::super::commands;
 use super::super::view::below;
@@ -17,17 +17,17 @@ use crate::dialog::{AnswerKind, Question};
 use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
 
-/// Returns the title of a conversation without a name: as it begins.
+/// Returns the first prompt, which serves as the title of a conversation without a name.
 fn first_prompt_text(messages: &[Message]) -> String {
     let first = messages.iter().find_map(|message| match message {
         Message::User { content, .. } => Some(joined_text(content)),
         Message::Assistant(_) | Message::Tool(_) => None,
     });
-    first.unwrap_or_else(|| "a new session".to_owned())
+    first.unwrap_or_else(|| "new session".to_owned())
 }
 
-pub(super) fn handle_backend_reply(state: &mut AppState, answer: BackendReply) {
-    match answer {
+pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
+    match reply {
         BackendReply::Conversation(session, messages) => show_conversation(state, &session, messages),
         BackendReply::Files(files) => {
             state.stack.composer.set_files(files);
@@ -44,16 +44,16 @@ pub(super) fn handle_backend_reply(state: &mut AppState, answer: BackendReply) {
             state.stack.composer.completions_mut().models = None;
             show_outcome(state, outcome);
         }
-        BackendReply::Export(Ok(path)) => state.show_info(format!("written to {}", path.display())),
+        BackendReply::Export(Ok(path)) => state.show_info(format!("exported to {}", path.display())),
         BackendReply::Export(Err(failure)) => state.show_error(failure.error),
         BackendReply::Delete(Ok(_)) => {
-            state.flash("deleted");
+            state.flash("session deleted");
             state.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
         }
         BackendReply::Delete(Err(failure)) => state.show_error(failure.error),
         BackendReply::Rename(Ok((session, name))) => pick::show_new_name(state, &session, name),
         BackendReply::Rename(Err(failure)) => state.show_error(failure.error),
-        BackendReply::Trust(Ok(trusted)) => show_trust_review(state, trusted),
+        BackendReply::Trust(Ok(review)) => show_trust_review(state, review),
         BackendReply::Trust(Err(failure)) => state.show_error(failure.error),
         BackendReply::Grant(outcome) => handle_grant(state, outcome),
         BackendReply::ShellOutput(number, text) => {
@@ -69,7 +69,7 @@ pub(super) fn handle_backend_reply(state: &mut AppState, answer: BackendReply) {
             let missing = state
                 .themes
                 .missing_name()
-                .map(|name| format!("there is no theme {name} ({}); /theme shows them all", settings::THEME));
+                .map(|name| format!("unknown theme {name} ({}); /theme lists all themes", settings::THEME));
             problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
         }
     }
@@ -96,7 +96,7 @@ fn show_conversation(
             state.announce_conversation(&first_prompt_text(&messages));
             state.stack.conversation.restore(&messages);
         }
-        Err(failure) => state.show_error(format!("the conversation cannot be shown: {failure}")),
+        Err(failure) => state.show_error(format!("cannot show the conversation: {failure}")),
     }
     show_deferred_updates(state);
     match state.awaits_session_choice {
@@ -105,20 +105,20 @@ fn show_conversation(
     }
 }
 
-/// Shows the events that waited for the conversation.
+/// Shows the updates that were deferred until the conversation was loaded.
 pub(super) fn show_deferred_updates(state: &mut AppState) {
-    for following in state.stack.conversation.finish_loading() {
-        match following {
+    for deferred in state.stack.conversation.finish_loading() {
+        match deferred {
             DeferredUpdate::Event(event) => events::show_event(state, &event),
-            DeferredUpdate::Notice(said) => state.stack.conversation.transcript_mut().push_local(said),
+            DeferredUpdate::Notice(notice) => state.stack.conversation.transcript_mut().push_local(notice),
         }
     }
 }
 
 fn show_providers(state: &mut AppState, providers: Vec<LoginProvider>) {
     let (purpose, title) = match state.pending_picker.take() {
-        Some(PendingPicker::Login) => (ChoiceUse::Login, "Store a key for"),
-        Some(PendingPicker::Logout) => (ChoiceUse::Logout, "Remove the key of"),
+        Some(PendingPicker::Login) => (ChoiceUse::Login, "Save an API key for"),
+        Some(PendingPicker::Logout) => (ChoiceUse::Logout, "Remove the API key of"),
         other => {
             state.pending_picker = other;
             state.stack.composer.update_completions(|known| known.providers = Some(providers));
@@ -137,23 +137,23 @@ fn show_providers(state: &mut AppState, providers: Vec<LoginProvider>) {
         .collect();
     state.stack.composer.completions_mut().providers = Some(providers);
     if rows.is_empty() {
-        state.show_info("there is no stored key");
+        state.show_info("no saved API keys");
         return;
     }
     state.open_menu(title, rows, PickerAbilities::default(), purpose);
 }
 
-fn show_trust_review(state: &mut AppState, trusted: TrustReview) {
-    let TrustReview { project, granted, items, digest } = trusted;
+fn show_trust_review(state: &mut AppState, review: TrustReview) {
+    let TrustReview { project, granted, items, digest } = review;
     if items.is_empty() {
-        state.show_info(format!("{project} brings nothing that would have to be trusted"));
+        state.show_info(format!("{project} contains nothing that requires trust"));
         return;
     }
     let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
     if granted {
         state.show_page(
             "Trusted",
-            format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"),
+            format!("{project} is trusted in its present state, with exactly these items:\n\n{list}\n"),
         );
         return;
     }
@@ -179,8 +179,8 @@ fn handle_grant(state: &mut AppState, outcome: Result<String, CommandFailure>) {
         let question = Question {
             owner: None,
             wanted: AnswerKind::Confirm,
-            title: "Begin a new session?".to_owned(),
-            message: "What is trusted counts for sessions that begin from now on.".to_owned(),
+            title: "Start a new session?".to_owned(),
+            message: "Only sessions that start from now on use the trusted items.".to_owned(),
             call: None,
             grants: false,
             within: None,
@@ -199,7 +199,7 @@ fn show_settings(state: &mut AppState, rows: Vec<SettingRow>) {
     };
     match rows.iter().find(|row| row.name == name) {
         Some(row) => pick::edit_setting(state, row),
-        None => state.show_error(format!("there is no setting {name}; /settings shows them all")),
+        None => state.show_error(format!("unknown setting {name}; /settings lists all settings")),
     }
 }
 
@@ -208,7 +208,7 @@ fn handle_changed_setting(state: &mut AppState, row: &SettingRow) {
     apply_setting(state, &row.name, &row.value);
 }
 
-/// A setting of the interface counts at once, where it can.
+/// Applies a changed setting of the interface immediately, if possible.
 fn apply_setting(state: &mut AppState, name: &str, value: &str) {
     let thinking = state.settings.shows_thinking();
     match state.settings.set(name, value) {
@@ -231,6 +231,6 @@ fn apply_setting(state: &mut AppState, name: &str, value: &str) {
         _ => {}
     }
     if settings::AT_START.contains(&name) {
-        state.show_info("it counts from the next start on");
+        state.show_info(format!("{name} takes effect when haft starts again"));
     }
 }

@@ -1,17 +1,17 @@
-//! The transcript, opened over the terminal's own screen.
+//! Browsing the transcript in inline mode.
 
 use super::super::state::AppState;
 use super::super::view;
 use crate::keys::Scroll;
 
-/// Before something is done in the transcript: it is opened. Whether it is of use here at all.
+/// Opens the transcript for a scroll action. Returns false if the action has no effect in inline mode.
 pub(super) fn open_transcript(state: &mut AppState, scroll: Scroll) -> bool {
     if !state.draws_inline() {
         return true;
     }
     match scroll {
         Scroll::CopyAnswer => true,
-        // The end is what is seen.
+        // The end of the transcript is already visible.
         Scroll::PageDown | Scroll::LineDown | Scroll::MessageDown | Scroll::Bottom => false,
         Scroll::Search | Scroll::Browse => {
             measure_transcript(state);
@@ -24,8 +24,7 @@ pub(super) fn open_transcript(state: &mut AppState, scroll: Scroll) -> bool {
     }
 }
 
-/// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
-/// transcript.
+/// Folds or unfolds tool calls or thinking. Printed rows cannot be unfolded, so inline mode opens the transcript.
 pub(super) fn toggle_folds(state: &mut AppState, is_calls: bool) {
     let opens = state.draws_inline();
     if opens {

@@ -1,4 +1,4 @@
-//! Events: what happens in the session that is shown.
+//! Events of the shown session.
 
 use haft_protocol::content::joined_text;
 use haft_protocol::event::AgentEvent;
@@ -24,7 +24,7 @@ pub(super) fn handle_event_line(state: &mut AppState, line: EventLine) {
     }
 }
 
-/// Keeps an event of another session, if that will be shown.
+/// Stores an event of another session, if that session may be shown next.
 fn handle_other_session_event(state: &mut AppState, session: String, event: ClientEvent) {
     if let ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) = &event {
         state.stack.dialogs.close(id);
@@ -49,23 +49,23 @@ fn handle_agent_event(state: &mut AppState, event: AgentEvent) {
 }
 
 pub(super) fn show_event(state: &mut AppState, event: &AgentEvent) {
-    // Every session begins with it, and it is the same for all of them.
+    // Each session starts with this event; the same text is shown only once.
     if let AgentEvent::TrustRequired { skipped, .. } = event
         && std::mem::replace(&mut state.untrusted, skipped.clone()) == *skipped
     {
         return;
     }
     state.stack.conversation.transcript_mut().handle_event(event, state.now);
-    let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
-    // What is taken back is not forgotten before it is here.
-    if !(is_of_queue && state.deferred.queue_sync == QueueSyncState::Requested) {
-        state.deferred.queue_revision += u64::from(is_of_queue);
+    let is_queue_update = matches!(event, AgentEvent::QueueUpdate { .. });
+    // Messages that are being taken back stay visible until the reply.
+    if !(is_queue_update && state.deferred.queue_sync == QueueSyncState::Requested) {
+        state.deferred.queue_revision += u64::from(is_queue_update);
         state.queue.update(event);
     }
 }
 
 fn update_from_event(state: &mut AppState, event: &AgentEvent) {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most events are shown and nothing more")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most events are only shown")]
     match event {
         AgentEvent::UserMessage { content, time: _ } => {
             state.work.start_run();
@@ -91,7 +91,7 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
             state.work.compacting = false;
             state.request_state();
         }
-        // A summary may end with nothing else: there was nothing to sum up, or it broke before it began.
+        // An error may be the only sign that a compaction has ended.
         AgentEvent::Error { .. } if state.work.compacting => state.request_state(),
         AgentEvent::Done => handle_done(state),
         AgentEvent::ExtNotify { extension, level, message } => {
@@ -109,7 +109,7 @@ fn update_from_event(state: &mut AppState, event: &AgentEvent) {
 fn handle_done(state: &mut AppState) {
     state.work.end_run();
     state.stack.composer.invalidate_files();
-    // They may have gone to another branch, too.
+    // The tools may have changed the git branch.
     state.out.ask_backend(BackendRequest::Branch);
     state.request_state();
     if state.settings.is_bell_enabled() {
@@ -127,7 +127,7 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         RpcEvent::UiDone { id, .. } => state.stack.dialogs.close(&id),
         RpcEvent::PanelOpen { extension, panel } => {
             if state.stack.panel.open(extension, panel, &mut state.out) {
-                // A page would hide the panel.
+                // An open page would hide the panel.
                 state.stack.page = None;
             }
         }
@@ -139,7 +139,7 @@ fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<Strin
         }
         RpcEvent::Insert { extension, text } => {
             state.stack.composer.insert(&text);
-            state.flash(format!("[{extension}] put text into the editor"));
+            state.flash(format!("[{extension}] inserted text into the editor"));
         }
         RpcEvent::ExtStatus { extension, key, text } => {
             state.session.set_status_item(extension, key, text.as_deref());
@@ -161,7 +161,9 @@ fn handle_session_closed(state: &mut AppState, reason: SessionEnd) {
     match reason {
         SessionEnd::Shutdown => {}
         SessionEnd::Requested | SessionEnd::Failed => {
-            state.show_error("this session is closed; /new begins another one, /resume goes on with one");
+            state.show_error(
+                "this session is closed; /new starts another session, /resume continues an earlier one",
+            );
         }
     }
 }

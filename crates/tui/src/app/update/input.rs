@@ -1,5 +1,7 @@
-//! The keyboard, the mouse and typed lines: the components first, then the keys of the whole program, at last the key
-//! that quits. What components want done beyond their own state is carried out here.
+//! Input from the keyboard, the mouse and typed lines.
+//!
+//! Input goes to the components first, then to the global keys, and last to the key that quits. This module also
+//! carries out the intents of components.
 
 use std::time::Instant;
 
@@ -18,7 +20,7 @@ use crate::editor::EditorContent;
 use crate::keys::{Action, App, Chord, KeyPress, Scroll};
 use crate::queue::DeliveryTime;
 
-/// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
+/// Handles a key: first the components, then the global keys, last the key that quits.
 pub(super) fn handle_key(state: &mut AppState, chord: Chord) {
     let press = state.keymap.press(chord);
     let (armed, composes) = (state.status.disarm_quit(), state.stack.is_composing());
@@ -33,7 +35,7 @@ pub(super) fn handle_key(state: &mut AppState, chord: Chord) {
     }
 }
 
-/// Handles a key that no component claims. The key that quits does so unless it is text or means something else.
+/// Handles a key that no component claims. The quit key quits unless it types text or has another action.
 fn handle_unclaimed_key(state: &mut AppState, action: Option<Action>, press: &KeyPress) {
     match action {
         Some(Action::Scroll(action)) => run_scroll_action(state, action),
@@ -51,14 +53,14 @@ pub(super) fn handle_paste(state: &mut AppState, text: &str) {
 
 /// Handles a line that was typed.
 pub(super) fn handle_typed_line(state: &mut AppState, line: &str) {
-    // A question takes each line as it is.
-    let is_asked = !state.stack.dialogs.is_empty();
-    let text = if is_asked { Some(line.to_owned()) } else { state.linear.join_continuation(line) };
+    // A dialog takes each line unchanged.
+    let has_dialog = !state.stack.dialogs.is_empty();
+    let text = if has_dialog { Some(line.to_owned()) } else { state.linear.join_continuation(line) };
     let Some(text) = text else { return };
-    if !is_asked {
+    if !has_dialog {
         state.status.disarm_quit();
         if state.linear.is_stray_line(state.now) && !text.trim().is_empty() {
-            // It is printed that it was not sent, and how to send it.
+            // The printer reports the text as not sent.
             return state.stack.composer.restore_prompts([&EditorContent::from_text(&text)]);
         }
     }
@@ -90,7 +92,7 @@ pub(super) fn handle_mouse(state: &mut AppState, mouse: MouseAction) {
     run_intents(state, None);
 }
 
-/// Carries out the intents of components. `armed` is the time until which the key that was pressed quits.
+/// Carries out the intents of components. `armed` is the time until which a second press of the key quits.
 pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
     while let Some(intent) = state.out.next_intent() {
         match intent {
@@ -100,10 +102,10 @@ pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
             ComponentIntent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX)
             {
                 Some(rows) => state.linear.print_rows(rows),
-                None => state.linear.print_line("nothing was called"),
+                None => state.linear.print_line("no tool was called yet"),
             },
-            ComponentIntent::PrintRows { anew: true } => state.linear.list_narrowed(),
-            ComponentIntent::PrintRows { anew: false } => state.linear.list_changed(),
+            ComponentIntent::PrintRows { from_start: true } => state.linear.list_narrowed(),
+            ComponentIntent::PrintRows { from_start: false } => state.linear.list_changed(),
             ComponentIntent::SendMessage(submission, when) => {
                 prompt::send_or_defer(
                     state,
@@ -189,7 +191,7 @@ fn abort_or_clear(state: &mut AppState) {
     }
 }
 
-/// Quits if the same key was pressed a moment ago: `armed` is the time until which that counts.
+/// Quits if `now` is not after `armed`; otherwise arms the key, so that the next press quits.
 fn quit_or_arm(state: &mut AppState, armed: Option<Instant>) {
     if state.status.confirm_quit(armed, state.now) {
         state.out.push_effect(Effect::Quit);

@@ -1,4 +1,4 @@
-//! Lists to pick from: what is in them, and what becomes of what is picked.
+//! Pickers: their rows, and the actions of the selected rows.
 
 use super::super::commands;
 use super::super::commands::sessions;
@@ -20,7 +20,7 @@ pub(super) fn handle_menu_closed(state: &mut AppState, purpose: &ChoiceUse) {
     }
 }
 
-/// Whoever has a session open names it: haft here, or the program on the disk.
+/// Renames a session: an open one through the agent, a stored one through the backend.
 pub(super) fn rename_session(state: &mut AppState, session: String, name: String, is_open: bool) {
     let shown = state.out.is_current_session(&session);
     if !is_open && !shown {
@@ -93,7 +93,7 @@ pub(super) fn pick_session(state: &mut AppState) {
     let sessions = state.stack.composer.completions().sessions.clone().unwrap_or_default();
     let shown = state.out.session();
     let Some(other) = sessions.iter().find(|info| Some(info.session.as_str()) != shown) else {
-        state.show_info("there is no other session in this directory");
+        state.show_info("no other sessions in this directory");
         return sessions::finish_session_choice(state);
     };
     let other = other.session.clone();
@@ -105,7 +105,7 @@ pub(super) fn pick_session(state: &mut AppState) {
     }
 }
 
-/// The list of sessions that is open shows those there are.
+/// Updates the rows of an open session picker.
 pub(super) fn refresh_sessions(state: &mut AppState) {
     if let (Some(now), Some(menu)) = (&state.stack.composer.completions().sessions, &mut state.stack.menu) {
         menu.update_sessions(now, state.out.session());
@@ -115,13 +115,13 @@ pub(super) fn refresh_sessions(state: &mut AppState) {
 pub(super) fn pick_entry(state: &mut AppState, tree: TreeData) {
     let rows = tree_rows(&tree);
     if rows.is_empty() {
-        state.show_info("nothing was said yet");
+        state.show_info("the session has no messages yet");
         return;
     }
-    state.open_menu("Go on from", rows, PickerAbilities::default(), ChoiceUse::Tree(tree.entries));
+    state.open_menu("Jump back to", rows, PickerAbilities::default(), ChoiceUse::Tree(tree.entries));
 }
 
-/// Goes on from an entry; what the person said there is to be said anew.
+/// Moves the session to an entry. The text of a user message is moved back into the composer.
 fn move_to(state: &mut AppState, entries: &[EntryInfo], key: &str) {
     let Some(entry) = entries.iter().find(|entry| entry.id == key) else { return };
     let before = (entry.role.as_deref() == Some("user")).then_some(true);
@@ -132,7 +132,7 @@ pub(super) fn pick_tools(state: &mut AppState) {
     let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
     let rows = tools.iter().map(tool_row).collect();
     state.open_menu(
-        "Tools: enter offers one to the model, or does not",
+        "Tools: enter turns a tool on or off",
         rows,
         PickerAbilities::default(),
         ChoiceUse::Tools,
@@ -147,14 +147,14 @@ pub(super) fn refresh_tools(state: &mut AppState) {
     }
     let active = tools.iter().filter(|tool| tool.active).map(|tool| tool.name.as_str());
     let active = active.collect::<Vec<_>>().join(", ");
-    state.show_info(format!("the model is offered: {active}"));
+    state.show_info(format!("tools offered to the model: {active}"));
 }
 
-/// Offers a tool, or does not any more.
+/// Turns a tool on or off for the model.
 pub(super) fn toggle_tool(state: &mut AppState, name: &str) {
     let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
     if !tools.iter().any(|tool| tool.name == name) {
-        state.show_error(format!("there is no tool {name}; /tools shows them all"));
+        state.show_error(format!("unknown tool {name}; /tools lists all tools"));
         return;
     }
     let offered = tools.iter().filter(|tool| tool.active != (tool.name == name));
@@ -184,7 +184,7 @@ pub(super) fn pick_extension(state: &mut AppState) {
         })
         .collect();
     if rows.is_empty() {
-        state.show_info("there are no extensions");
+        state.show_info("no extensions found");
         return;
     }
     state.open_menu("Extensions", rows, PickerAbilities::default(), ChoiceUse::Extensions);
@@ -196,7 +196,8 @@ fn pick_extension_action(state: &mut AppState, name: &str) {
         text: text.to_owned(),
         ..PickerRow::default()
     };
-    let rows = vec![row("reload", "Start it again"), row("show", "Show how it is, and what it brings")];
+    let rows =
+        vec![row("reload", "Restart the extension"), row("show", "Show the state, commands and tools")];
     state.open_menu(name, rows, PickerAbilities::default(), ChoiceUse::Extension(name.to_owned()));
 }
 
@@ -208,7 +209,7 @@ pub(super) fn edit_setting(state: &mut AppState, row: &SettingRow) {
             owner: None,
             wanted: AnswerKind::Input { secret: false },
             title: row.name.clone(),
-            message: format!("It is {} ({}). {}", row.value, row.origin, row.about),
+            message: format!("Current value: {} ({}). {}", row.value, row.origin, row.about),
             call: None,
             grants: false,
             within: None,

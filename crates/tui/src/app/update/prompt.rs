@@ -1,4 +1,4 @@
-//! Messages of the person: prompts, commands, and what waits.
+//! Messages of the user: prompts, commands and queued messages.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand as Said, RunCommand, SteerCommand};
@@ -14,13 +14,13 @@ use super::size::check_message_size;
 use crate::editor::{Editor, Submission};
 use crate::queue::{DeliveryTime, RestoredMessages};
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, from 0 to 1, of a suggested name.
 const ALIKE: f64 = 0.88;
 
 enum ParsedInput<'t> {
     BuiltIn(&'static BuiltInCommand, &'t str),
     External(&'t str, &'t str),
-    /// A command for the shell; whether the model is told what came of it.
+    /// A shell command, and whether its output is sent to the model.
     Shell(&'t str, bool),
     Misspelled(String),
     Prompt,
@@ -30,14 +30,14 @@ pub(super) fn send_or_defer(state: &mut AppState, unsent: UnsentMessage) {
     let quits =
         matches!(parse_input(state, &unsent), ParsedInput::BuiltIn(command, _) if command.name == "quit");
     match must_defer(state) && !quits {
-        // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
-        // that is being read might have it already, so that it would be seen twice.
+        // The message is meant for the session that is being opened. A conversation that is being loaded might already
+        // contain the message, which would then be shown twice.
         true => state.deferred.unsent.push_back(unsent),
         false => dispatch_input(state, &unsent),
     }
 }
 
-/// True if no message can be sent now: no session is there to hear it, or not all that was to come before it.
+/// True if no message can be sent now, because the session is not ready or earlier messages must go first.
 fn must_defer(state: &AppState) -> bool {
     state.deferred.session_switch.is_some()
         || state.stack.conversation.is_loading()
@@ -45,7 +45,7 @@ fn must_defer(state: &AppState) -> bool {
         || state.out.is_pending(PendingRequest::is_previous_session_queue)
 }
 
-/// Says what could not be said so far, as far as that is possible now.
+/// Sends the deferred messages, as far as possible.
 pub(super) fn send_unsent(state: &mut AppState) {
     while !must_defer(state)
         && let Some(unsent) = state.deferred.unsent.pop_front()
@@ -54,16 +54,18 @@ pub(super) fn send_unsent(state: &mut AppState) {
     }
 }
 
-/// Says what was typed, or does what it means.
+/// Sends a prompt, or runs the command that the input names.
 fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
-    let UnsentMessage { submission, when, source: form } = unsent;
-    let kept = || Box::new(submission.clone());
+    let UnsentMessage { submission, when, source } = unsent;
+    let boxed = || Box::new(submission.clone());
     match parse_input(state, unsent) {
         ParsedInput::Misspelled(name) => {
             let typed = submission.text.split_whitespace().next().unwrap_or_default();
-            state.show_error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
-            // A line is typed again.
-            if *form != MessageSource::LinearInput {
+            state.show_error(format!(
+                "unknown command {typed}; did you mean /{name}? To send the text as a prompt, begin it with a space"
+            ));
+            // In the linear mode, the user types the line again.
+            if *source != MessageSource::LinearInput {
                 state.stack.composer.restore_prompts([&submission.content]);
             }
         }
@@ -74,16 +76,16 @@ fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
         ParsedInput::External(name, args) => {
             add_to_history(state, submission);
             let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
-            state.out.send(command, PendingRequest::Command(kept()));
+            state.out.send(command, PendingRequest::Command(boxed()));
         }
-        ParsedInput::Shell(command, told) => {
+        ParsedInput::Shell(command, send_output) => {
             add_to_history(state, submission);
-            shell::run_shell_command(state, command.to_owned(), told);
+            shell::run_shell_command(state, command.to_owned(), send_output);
         }
         ParsedInput::Prompt => {
             add_to_history(state, submission);
             let when = effective_timing(state, *when);
-            if *form == MessageSource::LinearInput && when == DeliveryTime::Now {
+            if *source == MessageSource::LinearInput && when == DeliveryTime::Now {
                 state.stack.conversation.transcript_mut().record_typed(&submission.text);
             }
             send_message(state, submission.clone(), when, is_plain(submission));
@@ -100,16 +102,16 @@ fn effective_timing(state: &AppState, when: DeliveryTime) -> DeliveryTime {
 }
 
 fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'t> {
-    let UnsentMessage { submission, source: form, .. } = unsent;
+    let UnsentMessage { submission, source, .. } = unsent;
     let text = submission.text.as_str();
-    let as_it_stands =
-        *form == MessageSource::CommandLine || is_plain(submission) || !submission.images.is_empty();
-    if as_it_stands {
+    let is_always_prompt =
+        *source == MessageSource::CommandLine || is_plain(submission) || !submission.images.is_empty();
+    if is_always_prompt {
         return ParsedInput::Prompt;
     }
-    let shell = |command: &'t str, kept| match command.trim() {
+    let shell = |command: &'t str, send_output| match command.trim() {
         "" => ParsedInput::Prompt,
-        command => ParsedInput::Shell(command, kept),
+        command => ParsedInput::Shell(command, send_output),
     };
     if let Some(command) = text.strip_prefix("!!") {
         return shell(command, false);
@@ -126,8 +128,8 @@ fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'
         return ParsedInput::External(name, args.trim());
     }
     match closest_command(state, name) {
-        Some(nearly) => ParsedInput::Misspelled(nearly),
-        // One word alone is meant as a command; if there is none, whoever runs it says so, and it comes back.
+        Some(suggestion) => ParsedInput::Misspelled(suggestion),
+        // A single word is meant as a command. The agent reports an unknown one, and the text returns to the composer.
         None if args.trim().is_empty() && is_name(name) => ParsedInput::External(name, ""),
         // A prompt may begin with a path.
         None => ParsedInput::Prompt,
@@ -165,7 +167,7 @@ fn send_message(state: &mut AppState, submission: Submission, when: DeliveryTime
     state.image_prompts.add(submission, when, plain, images);
 }
 
-/// Takes an image that was read, for what is pasted or sent.
+/// Applies a loaded image to the paste or prompt that requested it.
 pub(super) fn handle_image(state: &mut AppState, number: u64, image: Result<Image, CommandFailure>) {
     if state.stack.composer.handle_image(number, &image, &mut state.out) {
         return;
@@ -183,7 +185,7 @@ pub(super) fn handle_image(state: &mut AppState, number: u64, image: Result<Imag
     }
 }
 
-/// `plain` says that it is no command, whatever it begins with.
+/// Sends a prompt. With `plain`, the text is never a command, even if it begins with `/`.
 fn send_prompt(
     state: &mut AppState,
     submission: Submission,
@@ -196,35 +198,36 @@ fn send_prompt(
         state.show_error(why);
         return state.stack.composer.restore_prompts([&submission.content]);
     }
-    let kept = Box::new(submission);
+    let submission = Box::new(submission);
     match when {
         DeliveryTime::Now => {
             state.work.unanswered_prompts += 1;
             state.work.revision += 1;
-            state
-                .out
-                .send(Said { message, images, plain: plain.then_some(true) }, PendingRequest::Prompt(kept));
+            state.out.send(
+                Said { message, images, plain: plain.then_some(true) },
+                PendingRequest::Prompt(submission),
+            );
         }
         DeliveryTime::Steer => {
             state.deferred.queue_revision += 1;
-            state.queue.push_prompt(&kept);
-            state.out.send(SteerCommand { message, images }, PendingRequest::QueuedMessage(kept));
+            state.queue.push_prompt(&submission);
+            state.out.send(SteerCommand { message, images }, PendingRequest::QueuedMessage(submission));
         }
         DeliveryTime::FollowUp => {
             state.deferred.queue_revision += 1;
-            state.queue.push_prompt(&kept);
-            state.out.send(FollowUp { message, images }, PendingRequest::QueuedMessage(kept));
+            state.queue.push_prompt(&submission);
+            state.out.send(FollowUp { message, images }, PendingRequest::QueuedMessage(submission));
         }
     }
 }
 
-/// A run that fails leaves what waited for it where it is.
+/// True if prompts are queued. A run that failed leaves its queue in place.
 pub(super) fn has_queued_prompts(state: &AppState) -> bool {
     state.queue.waiting_messages().any(|waiting| !waiting.shell)
 }
 
-pub(super) fn restore_taken_messages(state: &mut AppState, back: RestoredMessages, taken: TakeBackUse) {
-    let RestoredMessages { prompts, printed } = back;
+pub(super) fn restore_taken_messages(state: &mut AppState, restored: RestoredMessages, taken: TakeBackUse) {
+    let RestoredMessages { prompts, printed } = restored;
     printed.into_iter().for_each(|printed| shell::send_shell_output(state, printed));
     match taken {
         TakeBackUse::Editor => state.stack.composer.restore_prompts(&prompts),
@@ -234,14 +237,14 @@ pub(super) fn restore_taken_messages(state: &mut AppState, back: RestoredMessage
             let submission = editor.take();
             if !submission.text.is_empty() {
                 let when = effective_timing(state, DeliveryTime::Now);
-                // As the agent would have been told it.
+                // A queued message is always plain text.
                 send_message(state, submission, when, true);
             }
         }
     }
 }
 
-/// True if the model is told it as it stands, whatever it begins with: that is what a blank before it says.
+/// True if the text begins with white space, which marks it as a prompt whatever follows.
 fn is_plain(submission: &Submission) -> bool {
     submission.history_text.starts_with(char::is_whitespace)
 }

@@ -1,4 +1,4 @@
-//! Replies: what becomes of what was sent.
+//! Replies to requests.
 
 use super::super::commands::sessions;
 use super::super::commands::setup;
@@ -22,7 +22,7 @@ use crate::timeouts;
 
 pub(super) fn handle_reply(state: &mut AppState, reply: RpcResponse) {
     let Some(pending) = reply.id.as_deref().and_then(|id| state.out.take_pending(id)) else {
-        // What it was about is not known, and yet it was not done.
+        // A failure without an ID cannot be matched to a request, but must be shown.
         if let (None, Err(failure)) = (reply.id, reply.outcome) {
             state.show_error(failure.error);
         }
@@ -34,7 +34,7 @@ pub(super) fn handle_reply(state: &mut AppState, reply: RpcResponse) {
     }
 }
 
-/// Reads the data of a reply; where it is not what it should be, that is said.
+/// Reads the data of a reply. Data of another shape is reported as an error.
 fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut AppState, data: &ReplyPayload) -> Option<T> {
     match data.read() {
         Ok(data) => Some(data),
@@ -46,77 +46,67 @@ fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut AppState, data: 
 }
 
 fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayload) {
+    use PendingRequest as P;
+
     match pending {
-        PendingRequest::Hello => with_data(state, &data, handle_hello),
-        PendingRequest::State { work_revision: begun, queue_revision: told } => {
-            with_data(state, &data, |state, data| apply_state(state, begun, told, data))
+        P::Hello => with_data(state, &data, handle_hello),
+        P::State { work_revision, queue_revision } => {
+            with_data(state, &data, |state, data| apply_state(state, work_revision, queue_revision, data))
         }
-        PendingRequest::Commands => with_data(state, &data, |state, data: CommandsData| {
+        P::Commands => with_data(state, &data, |state, data: CommandsData| {
             state.stack.composer.update_completions(|known| known.set_commands(data.commands));
         }),
-        PendingRequest::Extensions(shown) => {
-            with_data(state, &data, |state, data| update_extensions(state, data, shown))
-        }
-        PendingRequest::Models(shown) => {
-            with_data(state, &data, |state, data| update_models(state, data, shown))
-        }
-        PendingRequest::Sessions(shown) => {
-            with_data(state, &data, |state, data| update_sessions(state, data, &shown))
-        }
-        PendingRequest::Tools(shown) => {
-            with_data(state, &data, |state, data| update_tools(state, data, shown))
-        }
-        PendingRequest::Tree => {
-            with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data))
-        }
-        PendingRequest::Prompt(_) => {
+        P::Extensions(shown) => with_data(state, &data, |state, data| update_extensions(state, data, shown)),
+        P::Models(shown) => with_data(state, &data, |state, data| update_models(state, data, shown)),
+        P::Sessions(shown) => with_data(state, &data, |state, data| update_sessions(state, data, &shown)),
+        P::Tools(shown) => with_data(state, &data, |state, data| update_tools(state, data, shown)),
+        P::Tree => with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data)),
+        P::Prompt(_) => {
             state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
             state.work.start_run();
         }
-        PendingRequest::QueuedMessage(_) => with_data(state, &data, handle_queued_message),
-        PendingRequest::Command(_) => with_data(state, &data, handle_command_result),
-        PendingRequest::Completions(command, prefix) => {
+        P::QueuedMessage(_) => with_data(state, &data, handle_queued_message),
+        P::Command(_) => with_data(state, &data, handle_command_result),
+        P::Completions(command, prefix) => {
             with_data(state, &data, |state, data| {
                 state.stack.composer.apply_completions((command, prefix), data, &mut state.out);
             });
         }
-        PendingRequest::Abort => state.request_state(),
-        PendingRequest::TakeQueued(taken) => {
-            with_data(state, &data, |state, data| handle_taken_queue(state, data, taken))
-        }
-        PendingRequest::Model => with_data(state, &data, handle_model_set),
-        PendingRequest::Thinking => with_data(state, &data, |state, data: ThinkingData| {
+        P::Abort => state.request_state(),
+        P::TakeQueued(taken) => with_data(state, &data, |state, data| handle_taken_queue(state, data, taken)),
+        P::Model => with_data(state, &data, handle_model_set),
+        P::Thinking => with_data(state, &data, |state, data: ThinkingData| {
             state.session.thinking = data.level;
             state.flash(format!("thinking: {}", data.level.name()));
         }),
-        PendingRequest::SetTools => with_data(state, &data, handle_tools_set),
-        PendingRequest::SessionCreated => match read_data(state, &data) {
+        P::SetTools => with_data(state, &data, handle_tools_set),
+        P::SessionCreated => match read_data(state, &data) {
             Some(SessionData { session, .. }) => switch::handle_session_created(state, session),
             None => switch::cancel_switch(state),
         },
-        PendingRequest::Switched => match read_data(state, &data) {
+        P::Switched => match read_data(state, &data) {
             Some(SessionData { session, .. }) => switch::handle_session_switched(state, session),
             None => switch::cancel_switch(state),
         },
-        PendingRequest::ModelCarriedOver(id) => switch::handle_model_carried_over(state, &id),
-        PendingRequest::PreviousSessionQueue(queue, goes_on) => {
+        P::ModelCarriedOver(id) => switch::handle_model_carried_over(state, &id),
+        P::PreviousSessionQueue(queue, continued_by) => {
             let taken = read_data(state, &data);
-            switch::restore_previous_queue(state, *queue, goes_on.as_deref(), taken);
+            switch::restore_previous_queue(state, *queue, continued_by.as_deref(), taken);
         }
-        PendingRequest::Cleared => handle_cleared(state),
-        PendingRequest::Compacted => {
+        P::Cleared => handle_cleared(state),
+        P::Compacted => {
             state.work.revision += 1;
             state.work.compacting = true;
         }
-        PendingRequest::Reloaded => with_data(state, &data, handle_reloaded),
-        PendingRequest::Renamed(name) => {
-            state.flash(if name.is_some() { "named" } else { "it has no name any more" });
+        P::Reloaded => with_data(state, &data, handle_reloaded),
+        P::Renamed(name) => {
+            state.flash(if name.is_some() { "session renamed" } else { "session name removed" });
             state.session.name = name;
             state.stack.composer.completions_mut().sessions = None;
         }
-        PendingRequest::Moved => with_data(state, &data, handle_moved),
-        PendingRequest::PreviousSessionMessage(_) | PendingRequest::ShellOutput => {}
-        PendingRequest::Answered | PendingRequest::ErrorsOnly | PendingRequest::Ignored => {}
+        P::Moved => with_data(state, &data, handle_moved),
+        P::PreviousSessionMessage(_) | P::ShellOutput => {}
+        P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
 
@@ -131,93 +121,75 @@ fn with_data<T: DeserializeOwned + Clone + 'static>(
 }
 
 fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: CommandFailure) {
+    use PendingRequest as P;
+
     match pending {
-        PendingRequest::Prompt(submission) => {
+        P::Prompt(submission) => {
             state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
             report_unsent(state, &submission, &failure);
         }
-        PendingRequest::QueuedMessage(submission) => {
+        P::QueuedMessage(submission) => {
             state.queue.remove_prompt(&submission);
             report_unsent(state, &submission, &failure);
         }
-        // Its extension is gone, or was not there yet.
-        PendingRequest::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
+        // The extension of the command has stopped or has not started yet.
+        P::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
             let name = submission.text.split_whitespace().next().unwrap_or_default();
-            let error = format!("there is no command {name}; /help shows them");
+            let error = format!("unknown command {name}; /help lists all commands");
             report_unsent(state, &submission, &CommandFailure { error, ..failure });
         }
-        PendingRequest::Command(submission) if failure.code == ErrorCode::LineTooLong => {
+        P::Command(submission) if failure.code == ErrorCode::LineTooLong => {
             report_unsent(state, &submission, &failure);
         }
-        PendingRequest::Command(_) => state.show_error(failure.error),
-        // Nothing comes to mind. Whoever types need not know why.
-        PendingRequest::Completions(command, prefix) => {
+        P::Command(_) => state.show_error(failure.error),
+        // A failed completion shows no candidates; the reason does not help the user.
+        P::Completions(command, prefix) => {
             let nothing = CompletionsData::default();
             state.stack.composer.apply_completions((command, prefix), nothing, &mut state.out);
         }
-        PendingRequest::PreviousSessionMessage(submission) => {
+        P::PreviousSessionMessage(submission) => {
             switch::restore_previous_prompts(state, &[submission.content])
         }
-        PendingRequest::PreviousSessionQueue(queue, goes_on) => {
-            switch::restore_previous_queue(state, *queue, goes_on.as_deref(), None)
+        P::PreviousSessionQueue(queue, continued_by) => {
+            switch::restore_previous_queue(state, *queue, continued_by.as_deref(), None)
         }
-        PendingRequest::TakeQueued(_) => {
+        P::TakeQueued(_) => {
             state.deferred.queue_sync = QueueSyncState::Synced;
             state.show_error(failure.error);
         }
-        PendingRequest::SessionCreated | PendingRequest::Switched => {
+        P::SessionCreated | P::Switched => {
             switch::cancel_switch(state);
             state.show_error(failure.error);
         }
-        PendingRequest::Sessions(ListUse::Picker) => {
+        P::Sessions(ListUse::Picker) => {
             state.show_error(failure.error);
             sessions::finish_session_choice(state);
         }
-        PendingRequest::Hello => {
+        P::Hello => {
             state.show_error(failure.error);
-            // No conversation comes that it could stand behind.
+            // No conversation will be loaded that the updates could follow.
             answers::show_deferred_updates(state);
             state.restore_unsent();
         }
-        // Whoever has it is asked, then.
-        PendingRequest::Models(ListUse::One(name)) => setup::set_model(state, &name),
-        PendingRequest::State { .. }
-        | PendingRequest::Commands
-        | PendingRequest::Models(_)
-        | PendingRequest::ModelCarriedOver(_) => {
-            state.show_error(failure.error);
-        }
-        // There are none, where that cannot be asked.
-        PendingRequest::Extensions(ListUse::CacheOnly) => approve::request_tools_to_verify(state),
-        PendingRequest::Sessions(ListUse::CacheOnly) | PendingRequest::Ignored => {}
-        // It was answered, or its time was over: that is seen.
-        PendingRequest::Answered if failure.code == ErrorCode::NotOpen => {}
-        PendingRequest::Answered
-        | PendingRequest::Sessions(_)
-        | PendingRequest::Extensions(_)
-        | PendingRequest::Tools(_) => {
-            state.show_error(failure.error);
-        }
-        PendingRequest::Tree
-        | PendingRequest::Abort
-        | PendingRequest::Model
-        | PendingRequest::Thinking
-        | PendingRequest::SetTools => {
-            state.show_error(failure.error);
-        }
-        PendingRequest::Cleared
-        | PendingRequest::Compacted
-        | PendingRequest::Reloaded
-        | PendingRequest::Renamed(_) => {
-            state.show_error(failure.error);
-        }
-        PendingRequest::Moved | PendingRequest::ShellOutput | PendingRequest::ErrorsOnly => {
+        // Without a list of models, the agent checks the name.
+        P::Models(ListUse::One(name)) => setup::set_model(state, &name),
+        P::State { .. } | P::Commands | P::Models(_) | P::ModelCarriedOver(_) => {
             state.show_error(failure.error)
         }
+        // An agent that cannot list extensions has none.
+        P::Extensions(ListUse::CacheOnly) => approve::request_tools_to_verify(state),
+        P::Sessions(ListUse::CacheOnly) | P::Ignored => {}
+        // The dialog was answered elsewhere or timed out, which is already visible.
+        P::Answered if failure.code == ErrorCode::NotOpen => {}
+        P::Answered | P::Sessions(_) | P::Extensions(_) | P::Tools(_) => state.show_error(failure.error),
+        P::Tree | P::Abort | P::Model | P::Thinking | P::SetTools => state.show_error(failure.error),
+        P::Cleared | P::Compacted | P::Reloaded | P::Renamed(_) => state.show_error(failure.error),
+        P::Moved | P::ShellOutput | P::ErrorsOnly => state.show_error(failure.error),
     }
 }
 
-/// It comes back into the editor. What the person took back is nothing that went wrong.
+/// Reports a message that was not sent and moves it back into the composer. A message that the user took back is not an
+/// error.
 fn report_unsent(state: &mut AppState, submission: &Submission, failure: &CommandFailure) {
     if failure.code != ErrorCode::Aborted {
         state.show_error(failure.error.clone());
@@ -227,22 +199,24 @@ fn report_unsent(state: &mut AppState, submission: &Submission, failure: &Comman
 
 fn handle_hello(state: &mut AppState, data: HelloData) {
     state.session.set_own_model(data.provider, data.model);
-    // A later `hello` only says what is to be asked.
+    // A later `hello` only changes the tools that need approval.
     if state.out.session().is_none() && !data.session.is_empty() {
         state.out.set_session(data.session.clone());
         state.load_conversation(&data.session);
     }
 }
 
-fn apply_state(state: &mut AppState, begun: u64, told: u64, data: StateData) {
-    // What has begun or ended since is known better.
+fn apply_state(state: &mut AppState, work_revision: u64, queue_revision: u64, data: StateData) {
+    // Activity that started or ended since the request is more recent than the reply.
     match data.busy {
-        _ if begun != state.work.revision => {}
+        _ if work_revision != state.work.revision => {}
         true => state.work.agent_running = state.work.agent_running || !state.work.compacting,
         false => state.work.stop_all(),
     }
     let QueueData { steering, follow_up, next_turn } = data.queue.clone();
-    if state.deferred.queue_sync != QueueSyncState::Requested && told == state.deferred.queue_revision {
+    if state.deferred.queue_sync != QueueSyncState::Requested
+        && queue_revision == state.deferred.queue_revision
+    {
         state.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
     }
     state.out.set_session(data.session.clone());
@@ -253,7 +227,7 @@ fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse)
     state.stack.composer.completions_mut().extensions =
         data.extensions.iter().map(|info| info.name.to_string()).collect();
     for name in state.session.set_extensions(data.extensions) {
-        state.show_info(format!("[{name}] runs again"));
+        state.show_info(format!("[{name}] is running again"));
     }
     if state.session.has_changing_extensions() {
         state.extensions_refresh_at = Some(state.now + timeouts::EXTENSIONS_AGAIN);
@@ -284,7 +258,7 @@ pub(super) fn update_sessions(state: &mut AppState, mut data: SessionsData, show
             state.session.set_first_text(first);
         }
     }
-    // Nobody goes on with what was never begun.
+    // An empty session is not worth resuming.
     data.sessions.retain(|info| !(info.open && info.messages == 0 && info.name.is_none() && !info.busy));
     state.stack.composer.update_completions(|known| known.sessions = Some(data.sessions));
     match shown {
@@ -304,7 +278,7 @@ fn update_tools(state: &mut AppState, data: ToolsData, shown: ListUse) {
 }
 
 fn handle_queued_message(state: &mut AppState, data: QueuedData) {
-    // What is being taken back was said before that: it is among it.
+    // A queue that is being taken back already includes this message.
     if !data.running && state.deferred.queue_sync == QueueSyncState::Synced {
         state.deferred.queue_sync = QueueSyncState::Undelivered;
     }
@@ -317,7 +291,7 @@ fn handle_command_result(state: &mut AppState, data: CommandResult) {
             state.notes.clear();
         }
         CommandActionKind::Noop => state.flash("done"),
-        // Events show them.
+        // Events show the results of these actions.
         CommandActionKind::Insert | CommandActionKind::Display | CommandActionKind::OpenPanel => {}
     }
 }
@@ -326,8 +300,8 @@ fn handle_taken_queue(state: &mut AppState, data: QueueData, taken: TakeBackUse)
     state.deferred.queue_sync = QueueSyncState::Synced;
     state.deferred.queue_revision += 1;
     let QueueData { steering, follow_up, .. } = data;
-    let back = state.queue.take_returned(steering, follow_up);
-    prompt::restore_taken_messages(state, back, taken);
+    let restored = state.queue.take_returned(steering, follow_up);
+    prompt::restore_taken_messages(state, restored, taken);
 }
 
 fn handle_model_set(state: &mut AppState, data: ModelData) {
@@ -354,12 +328,12 @@ fn handle_cleared(state: &mut AppState) {
 
 fn handle_reloaded(state: &mut AppState, data: ReloadData) {
     let ReloadData { stopped, loaded, ready, kept, errors } = data;
-    let kept = if kept > 0 { format!(", {kept} kept as they were") } else { String::new() };
-    state.show_info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
-    // Each error was told as an event.
+    let unchanged = if kept > 0 { format!(", {kept} unchanged") } else { String::new() };
+    state.show_info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){unchanged}"));
+    // Each error was already reported by an event.
     if !errors.is_empty() {
         let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
-        state.show_info(format!("{} {extensions} failed", errors.len()));
+        state.show_info(format!("{} {extensions} failed; /ext shows the states", errors.len()));
     }
     state.out.ask_backend(BackendRequest::Themes);
     state.out.send(ListCommands {}, PendingRequest::Commands);
@@ -372,7 +346,7 @@ fn handle_moved(state: &mut AppState, MovedData { text, .. }: MovedData) {
     }
     state.request_state();
     if let Some(text) = text {
-        // Before what is being written.
+        // The text goes before the draft.
         state.stack.composer.restore_prompts([&EditorContent::from_text(&text)]);
         state.stack.composer.close_popup();
     }

@@ -1,4 +1,4 @@
-//! Another session in the place of the one that is shown.
+//! Switching to another session.
 
 use super::super::commands::sessions;
 use super::super::view::below;
@@ -14,7 +14,7 @@ use super::super::state::AppState;
 use crate::editor::EditorContent;
 use crate::queue::{MessageQueue, RestoredMessages};
 
-/// The most characters of a name in a row that says where a fork comes from.
+/// The maximum length, in characters, of the origin's name in the note about a fork.
 const LONGEST_NAME: usize = 60;
 
 pub(super) fn handle_session_created(state: &mut AppState, id: String) {
@@ -38,19 +38,19 @@ pub(super) fn handle_session_switched(state: &mut AppState, id: String) {
     }
 }
 
-/// The new session has the model of the one before: who was told of another one is told anew.
+/// Requests the state again after the new session got the model of the previous one.
 pub(super) fn handle_model_carried_over(state: &mut AppState, id: &str) {
     if state.out.session() == Some(id) {
         state.request_state();
     }
 }
 
-/// Shows that session from here on, and closes the one before it.
+/// Shows the session and closes the previous one.
 fn show_session(state: &mut AppState, id: String) {
     let Some(next) = state.deferred.session_switch.take() else { return };
     below::flush_conversation(state);
     let origin = next.origin.clone();
-    let goes_on = matches!(origin, SessionOrigin::Fork(_)).then(|| id.clone());
+    let continued_by = matches!(origin, SessionOrigin::Fork(_)).then(|| id.clone());
     let before = std::mem::take(&mut state.session);
     let left = state.out.set_session(id.clone());
     state.session = CurrentSession {
@@ -61,7 +61,7 @@ fn show_session(state: &mut AppState, id: String) {
         ..CurrentSession::default()
     };
     let queue = std::mem::take(&mut state.queue);
-    state.out.leave_session(&queue, goes_on.as_deref());
+    state.out.leave_session(&queue, continued_by.as_deref());
     reset_view(state);
     let unsent = std::mem::take(&mut state.deferred.unsent);
     state.deferred = DeferredInput { unsent, ..DeferredInput::new() };
@@ -69,7 +69,7 @@ fn show_session(state: &mut AppState, id: String) {
     state.out.ask_backend(BackendRequest::Conversation { session: id.clone() });
     finish_previous_session(state, &before, left.as_deref(), &origin);
     if !queue.is_empty() {
-        let pending = PendingRequest::PreviousSessionQueue(Box::new(queue), goes_on);
+        let pending = PendingRequest::PreviousSessionQueue(Box::new(queue), continued_by);
         state.out.send_to(TakeQueued {}, left.clone(), pending);
     }
     for event in next.into_session_events(&id) {
@@ -82,7 +82,7 @@ fn show_session(state: &mut AppState, id: String) {
     }
 }
 
-/// Nothing of the session before is seen but the commands of the person's that run.
+/// Clears the view of the previous session, except for running shell commands.
 fn reset_view(state: &mut AppState) {
     state.stack.conversation.reset_transcript();
     state.notes.clear();
@@ -97,8 +97,8 @@ fn reset_view(state: &mut AppState) {
     state.stack.composer.completions_mut().extension_completions = None;
 }
 
-/// Deals with what was under way for the session before: prompts come back into the editor, and what commands print is
-/// told to a session that goes on with it, or to nobody.
+/// Finishes the pending work of the previous session. Prompts are moved back into the composer. A fork receives the
+/// output of running shell commands; no other session does.
 fn finish_previous_session(
     state: &mut AppState,
     before: &CurrentSession,
@@ -119,31 +119,31 @@ fn finish_previous_session(
 
 fn report_fork(state: &mut AppState, before: &CurrentSession, id: &str, entry: Option<&str>) {
     let about: String = before.description().unwrap_or(id).chars().take(LONGEST_NAME).collect();
-    let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
-    state.show_info(format!("forked from {about} {place}; /resume {id} goes back to it"));
+    let place = entry.map_or_else(|| "at its last entry".to_owned(), |entry| format!("at entry {entry}"));
+    state.show_info(format!("forked from {about} {place}; /resume {id} returns to that session"));
 }
 
-/// Deals with the messages that waited in the session before, as they were taken back there. What commands printed is
-/// told to the session that goes on with it.
+/// Restores the queued messages of the previous session. Prompts are moved back into the composer. The session that
+/// continues the previous one receives the output of shell commands.
 pub(super) fn restore_previous_queue(
     state: &mut AppState,
     mut queue: MessageQueue,
-    goes_on: Option<&str>,
+    continued_by: Option<&str>,
     taken: Option<QueueData>,
 ) {
-    let back = match taken {
+    let restored = match taken {
         Some(QueueData { steering, follow_up, .. }) => queue.take_returned(steering, follow_up),
-        // It is closed already: whatever waited was read by nobody.
+        // The session is already closed, so none of its queued messages was read.
         None => queue.take_back(),
     };
-    let RestoredMessages { prompts, printed } = back;
+    let RestoredMessages { prompts, printed } = restored;
     restore_previous_prompts(state, &prompts);
-    let goes_on = goes_on.is_some() && state.out.session() == goes_on;
+    let continues = continued_by.is_some() && state.out.session() == continued_by;
     for printed in printed {
-        match goes_on {
+        match continues {
             true => shell::send_shell_output(state, printed),
             false => state.show_info(format!(
-                "the model was not told what `{}` printed: that session is closed",
+                "the output of `{}` was not sent to the model: its session is closed",
                 printed.command
             )),
         }
@@ -151,18 +151,18 @@ pub(super) fn restore_previous_queue(
     prompt::send_unsent(state);
 }
 
-/// Prompts that the session before did not begin with are in the editor.
+/// Moves prompts that the previous session did not start back into the composer.
 pub(super) fn restore_previous_prompts(state: &mut AppState, contents: &[EditorContent]) {
-    let said = match contents.len() {
+    let note = match contents.len() {
         0 => return,
-        1 => "a prompt that waited in the session before is in the editor".to_owned(),
-        count => format!("{count} prompts that waited in the session before are in the editor"),
+        1 => "a queued prompt of the previous session is back in the editor".to_owned(),
+        count => format!("{count} queued prompts of the previous session are back in the editor"),
     };
     state.stack.composer.restore_prompts(contents);
-    state.show_info(said);
+    state.show_info(note);
 }
 
-/// No other session will be shown after all. What was said in it is in the editor.
+/// Cancels the switch to another session and moves unsent messages back into the composer.
 pub(super) fn cancel_switch(state: &mut AppState) {
     state.deferred.session_switch = None;
     state.restore_unsent();

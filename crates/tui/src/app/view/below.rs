@@ -1,4 +1,4 @@
-//! The terminal's own screen: what is printed on it, and how many rows are drawn below that.
+//! The output of the inline mode.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
@@ -8,7 +8,7 @@ use super::super::state::AppState;
 use super::{inline_rows, welcome};
 use crate::look::DrawContext;
 
-/// The conversation that is shown is left: what was not printed of it is, as it is now.
+/// Stores the unprinted rows of the shown conversation for printing, before another one is shown.
 pub(in crate::app) fn flush_conversation(state: &mut AppState) {
     if !state.inline.is_on() || state.stack.conversation.is_loading() && !state.inline.has_greeted() {
         return;
@@ -18,8 +18,8 @@ pub(in crate::app) fn flush_conversation(state: &mut AppState) {
     state.inline.keep_leftover_rows(left);
 }
 
-/// Returns the next output of the terminal's own screen, and the number of rows that are drawn below it. None where all
-/// of a screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
+/// Returns the rows to print and the number of rows to draw below them. Returns `None` while a list, a page, a panel or
+/// the transcript is open, which use the whole screen.
 pub(in crate::app) fn next_inline_output(
     state: &mut AppState,
     screen: Rect,
@@ -31,7 +31,7 @@ pub(in crate::app) fn next_inline_output(
     let wanted = inline_rows(state, screen, look);
     let room = screen.height.saturating_sub(wanted);
     let mut printed = Vec::new();
-    // What is shown before the conversation is known is not a part of it.
+    // Updates that are shown before the conversation has arrived are not a part of it.
     if !state.stack.conversation.is_loading() {
         printed.extend(take_heading_rows(state, screen.width, look));
         printed.extend(state.stack.conversation.transcript_mut().take_settled_rows(
@@ -44,7 +44,7 @@ pub(in crate::app) fn next_inline_output(
     Some(InlineOutput { printed, height: (wanted + live).min(screen.height).max(1) })
 }
 
-/// All that has not been printed, as it is now.
+/// Returns all rows that have not been printed.
 pub(in crate::app) fn unprinted_rows(
     state: &mut AppState,
     width: u16,
@@ -55,7 +55,7 @@ pub(in crate::app) fn unprinted_rows(
     rows
 }
 
-/// Returns the rows before the conversation: the rest of the one before it, and what this one is.
+/// Returns the rows before the conversation: the rest of the previous one, the greeting and the title.
 fn take_heading_rows(state: &mut AppState, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
     let greets = state.inline.claim_greeting(state.out.session().is_some());
     let greeting = if greets { welcome::rows(state, width, look) } else { Vec::new() };

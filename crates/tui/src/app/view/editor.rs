@@ -1,4 +1,4 @@
-//! The editor with its frame and its mark.
+//! The composer with its frame and its mark.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -14,7 +14,7 @@ use super::super::composer::MARK;
 use super::super::state::AppState;
 use super::layout::is_framed;
 
-/// Draws it, and says where the cursor stands.
+/// Draws the composer and returns the position of the cursor.
 pub(super) fn draw(
     state: &AppState,
     area: Rect,
@@ -29,7 +29,7 @@ pub(super) fn draw(
         true => draw_frame(state, area, buffer, theme),
         false => area,
     };
-    // A search in the prompts of before shows what it found.
+    // A search in the history shows its match.
     if let Some(found) = state.stack.composer.history_match() {
         let mut editor = Editor::new();
         editor.set_text(found);
@@ -38,8 +38,7 @@ pub(super) fn draw(
     }
     let editor = state.stack.composer.editor();
     if editor.is_empty() && super::active_search(state).is_none() {
-        let hint =
-            if state.work.is_active() { "enter: at the next step · alt+enter: when it is done" } else { "" };
+        let hint = if state.work.is_active() { "enter steer · alt+enter follow up" } else { "" };
         let place = beside_mark(inner);
         let hint = CleanLine::from(hint).truncate_to_width(usize::from(place.width));
         draw_line(buffer, place, 0, &Line::from(span(hint, theme.style(Role::Placeholder))));
@@ -47,7 +46,7 @@ pub(super) fn draw(
     Some(draw_text(editor, inner, buffer, theme))
 }
 
-/// The frame above and below; what is between them.
+/// Draws the frame above and below, and returns the area between.
 fn draw_frame(state: &AppState, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Rect {
     let has_keys = state.stack.cover_rows().is_none() && !state.stack.conversation.is_browsing();
     let role = if has_keys { Role::BorderFocused } else { Role::Border };

@@ -1,4 +1,4 @@
-//! Where everything stands.
+//! The division of the screen into areas.
 
 use ratatui_core::layout::Rect;
 
@@ -10,13 +10,13 @@ use super::super::composer::MARK;
 use super::super::state::AppState;
 use super::rows;
 
-/// The lowest screen on which the editor has a frame.
+/// The minimum height, in rows, of a screen with a framed composer.
 const FRAMED_FROM: u16 = 6;
 
-/// The number of rows each part wants.
+/// The number of rows that each part requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RequestedRows {
-    /// The rows that are left for the part at the top.
+    /// The minimum rows of the main area.
     least: u16,
     popup: u16,
     ask: u16,
@@ -31,7 +31,7 @@ pub(super) fn compute_areas(state: &mut AppState, area: Rect, look: &DrawContext
     split_areas(area, wanted, u16::MAX)
 }
 
-/// Where everything stands in an area below what has been printed, on a screen of so many rows.
+/// Computes the areas below the printed rows, on a screen of `screen` rows.
 pub(super) fn compute_inline_areas(
     state: &mut AppState,
     area: Rect,
@@ -56,11 +56,11 @@ impl RequestedRows {
 }
 
 fn requested_rows(state: &mut AppState, area: Rect, look: &DrawContext) -> RequestedRows {
-    // The transcript says what led to a question: some of it stays.
+    // A part of the transcript stays visible, because it explains the question.
     let most = area.height.saturating_sub(area.height / 4).max(1);
     let question = state.stack.dialogs.rows(area.width, most, look);
     let ask = question.unwrap_or_else(|| editor_rows(state, area));
-    // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
+    // While a list is open, the composer is not used, and at least one row of the list must be visible.
     let least = state.stack.cover_rows().filter(|_| state.stack.dialogs.is_empty()).unwrap_or(0);
     let ask = if least > 0 && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
     RequestedRows {
@@ -80,7 +80,7 @@ pub(in crate::app) fn main_area(state: &mut AppState) -> Rect {
     compute_areas(state, Rect::new(0, 0, columns, rows), &look).main
 }
 
-/// The frame and the text, which has up to a third of the screen.
+/// Returns the rows of the composer with its frame: at most a third of the screen.
 fn editor_rows(state: &AppState, area: Rect) -> u16 {
     let width = area.width.saturating_sub(MARK);
     let text = u16::try_from(state.stack.composer.editor().layout(width).len()).unwrap_or(u16::MAX);
@@ -88,7 +88,7 @@ fn editor_rows(state: &AppState, area: Rect) -> u16 {
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
 }
 
-/// From the bottom up, each part as far as there is room: the editor first. Of the transcript, so many rows are wanted.
+/// Divides an area from the bottom up, the composer first. `main` is the number of rows that the transcript requests.
 fn split_areas(area: Rect, wanted: RequestedRows, main: u16) -> ScreenAreas {
     let mut left = area.height;
     let mut part = |rows: u16, keep: u16| {
@@ -100,7 +100,7 @@ fn split_areas(area: Rect, wanted: RequestedRows, main: u16) -> ScreenAreas {
     let popup = part(wanted.popup, wanted.ask.max(1));
     let ask = part(wanted.ask, 0);
     let search = part(wanted.search, wanted.least);
-    // Some of the transcript is always seen, where there is room for more than the editor.
+    // A part of the transcript is visible if the screen has room for more than the composer.
     let queue = part(wanted.queue, wanted.least.max(main.min(3)));
     let work = part(wanted.work, wanted.least.max(main.min(1)));
     let notes = part(wanted.notes, wanted.least.max(main.min(3)));

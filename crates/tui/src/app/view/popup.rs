@@ -1,4 +1,4 @@
-//! The candidates above the editor.
+//! The completion list above the composer.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -14,10 +14,10 @@ use super::super::areas::ScreenAreas;
 use super::super::component::draw_line;
 use super::super::state::AppState;
 
-/// The widest first column.
+/// The maximum width of the first column.
 const MOST_NAME: usize = 32;
 
-/// The candidates, where nothing else has their place.
+/// Returns the completion list, if no search or dialog hides it.
 fn visible_popup(state: &AppState) -> Option<&CompletionPopup> {
     state
         .stack
@@ -42,12 +42,12 @@ pub(super) fn draw(state: &AppState, areas: ScreenAreas, buffer: &mut Buffer, lo
     };
     let rows = area.height;
     let shown = usize::from(rows);
-    // The chosen one is always seen.
+    // The selected candidate is always visible.
     let top = (popup.chosen + 1).saturating_sub(shown).min(popup.candidates.len().saturating_sub(shown));
     let name =
         popup.candidates.iter().skip(top).take(shown).map(|candidate| name_columns(popup, candidate)).max();
     let name = name.unwrap_or(0).min(MOST_NAME).min(usize::from(area.width));
-    // Nothing of the transcript below shows through, colours neither.
+    // Neither text nor colors of the transcript may show through.
     for position in area.intersection(buffer.area).positions() {
         buffer[position].reset();
     }
@@ -77,7 +77,7 @@ fn name_columns(popup: &CompletionPopup, candidate: &CompletionCandidate) -> usi
     trigger_mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
 }
 
-/// `/model [model]   Has another model answer…   haft`
+/// `/model [model]   Switch model   haft`
 fn candidate_line(
     popup: &CompletionPopup,
     candidate: &CompletionCandidate,

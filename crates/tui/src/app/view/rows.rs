@@ -1,4 +1,4 @@
-//! The rows between the transcript and the editor: notes, what is worked on, what waits.
+//! The rows between the transcript and the composer: notes, activity and queue.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -22,10 +22,10 @@ const MOST_NOTES: usize = 6;
 
 const MOST_QUEUED: usize = 4;
 
-/// The most columns of a command in the row of what is worked on.
+/// The maximum columns of a command in the activity row.
 const LONGEST_COMMAND: usize = 24;
 
-/// The longest text of a note that is looked at: more than six rows are not shown.
+/// The maximum bytes of a note that are considered; at most six rows are shown.
 const LONGEST_NOTE: usize = 4096;
 
 pub(super) fn note_rows(state: &AppState, width: u16, theme: &Theme) -> u16 {
@@ -39,7 +39,7 @@ pub(super) fn draw_notes(state: &AppState, area: Rect, buffer: &mut Buffer, look
     }
 }
 
-/// The newest notes that there is room for. Each begins with whose it is; one that is too long loses its end.
+/// Returns the newest notes that fit. Each note begins with its owner; a note that is too long is truncated.
 fn note_lines(state: &AppState, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for note in state.notes.iter().rev() {
@@ -73,7 +73,7 @@ fn wrap_note(
     let end = (0..=LONGEST_NOTE.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let text = CleanText::new(text.get(..end).unwrap_or_default());
     let owner = span(CleanLine::new(&format!("[{owner}] ")), theme.style(Role::Extension));
-    // What follows is seen to be of the same note.
+    // The indent marks the following rows as part of the same note.
     let indent = vec![span("  ", theme.style(Role::Text))];
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -81,7 +81,7 @@ fn wrap_note(
         let hang = RowPrefixes { first, rest: indent.clone() };
         lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, WrapMode::Words));
     }
-    // Even one that says nothing says whose it is.
+    // An empty note still shows its owner.
     if lines.is_empty() {
         lines.push(Line::from(owner));
     }
@@ -100,7 +100,7 @@ pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look:
     let spinner = theme.spinner();
     let picture = spinner.frame_at(elapsed);
     let words = match (state.work.is_active(), state.work.compacting) {
-        (_, true) => "summing up".into(),
+        (_, true) => "summarizing".into(),
         (false, false) => "running".into(),
         (true, false) => cyclic_message(&spinner.messages, u128::from(state.work.revision)),
     };
@@ -115,7 +115,7 @@ pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look:
     draw_line(buffer, area, 0, &line);
 }
 
-/// Returns what the key that stops something stops: the agent first, then the command of the person's that began last.
+/// Returns the hint for the abort key, which stops the agent first, then the most recent shell command.
 fn stop_hint(state: &AppState) -> String {
     let Some(key) = state.keymap.keys(Prompt::Abort).first() else { return String::new() };
     match state.work.shells.last() {
@@ -145,7 +145,7 @@ pub(super) fn queue_rows(state: &AppState) -> u16 {
     .unwrap_or(u16::MAX)
 }
 
-/// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
+/// `↳ steer: …`, `↳ follow-up: …`, `↳ with your next prompt: !…`
 pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let waiting = list_waiting_messages(&state.queue, &state.deferred, state.work.is_active());
     let theme = &look.theme;
@@ -155,7 +155,7 @@ pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look
         let more = waiting.len().saturating_sub(shown);
         let until = match until {
             DeliveryPoint::Step => "↳ steer: ",
-            DeliveryPoint::Done => "↳ then: ",
+            DeliveryPoint::Done => "↳ follow-up: ",
             DeliveryPoint::Prompt => "↳ with your next prompt: ",
             DeliveryPoint::Session => "↳ when the session is open: ",
         };
@@ -172,7 +172,7 @@ pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look
     }
 }
 
-/// The first line, as far as anybody could see it.
+/// Returns the first line, limited to 500 characters.
 fn first_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     let end = line.char_indices().nth(500).map_or(line.len(), |(at, _)| at);
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_short() {
+    fn formats_seconds_briefly() {
         assert_eq!([0, 59, 184, 3720].map(figures::format_seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
     }
 }

@@ -27,8 +27,8 @@ pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> 
         model => format!("{}/{model}", session.provider),
     };
     let help = key(App::Help.into()).map_or_else(|| "/help".to_owned(), ToString::to_string);
-    let stop = key(Prompt::Abort.into()).map(|key| format!(", {key} to stop what runs"));
-    let leave = key(Prompt::ClearOrQuit.into()).map(|key| format!("{key} twice to leave"));
+    let stop = key(Prompt::Abort.into()).map(|key| format!(", {key} to stop the agent"));
+    let leave = key(Prompt::ClearOrQuit.into()).map(|key| format!("{key} twice to quit"));
     let hints = [
         "/ for commands, @ for files, ! for the shell".to_owned(),
         format!("{help} for help{}", stop.unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! The text of a dialog, as rows of a width: the title, what is said beside it, what would be granted.
+//! The text of a dialog as rows of a width: the title, the message, and the granted call.
 
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -12,13 +12,13 @@ use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
 /// The meanings of the answers when a gate keeps failing.
 pub(in crate::dialog) const GATE: &[&str] = &[
-    "What it was asked about last does not happen in any case.",
-    "Going on without it: it is not asked about anything more in this session.",
-    "Stopping: the run ends, and haft with it.",
+    "The pending action is blocked in every case.",
+    "Continue without it: the extension is not asked again in this session.",
+    "Stop: the run ends and haft exits.",
 ];
 
-/// The mark before the rest of a row that is too long.
-const GOES_ON: &str = "┊";
+/// The mark before the continuation of a long row.
+const CONTINUATION: &str = "┊";
 
 /// The rows of a width.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct BodyLayout {
     width: u16,
     theme: Theme,
     rows: Vec<Line<'static>>,
-    /// The number of characters there are up to the end of each row. Blanks do not count, nor what a width adds.
+    /// The number of characters up to the end of each row, without blanks and without marks that the layout adds.
     ends: Vec<usize>,
 }
 
@@ -72,7 +72,7 @@ impl BodyLayout {
     }
 
     fn push_argument(&mut self, row: &call::ArgumentRow) {
-        // Where nothing of the text would have room beside it, there is no indentation.
+        // No indentation if it would leave no room for the text.
         let indent = if row.indent < usize::from(self.width) / 2 { row.indent } else { 0 };
         let (mark, role) = match row.mark {
             LineMark::No => ("", Role::Code),
@@ -86,13 +86,13 @@ impl BodyLayout {
         self.push_chunked(first, &row.text, style, indent);
     }
 
-    /// A text behind something, in rows that are full: nothing is added where a row ends but a mark before the next one,
-    /// and nothing left out.
+    /// Adds a text after a prefix, in full rows. Only a mark before a continuation row is added, and nothing is
+    /// omitted.
     fn push_chunked(&mut self, first: Vec<Span<'static>>, text: &str, style: Style, indent: usize) {
         let text = CleanLine::new(text);
         let width = usize::from(self.width).max(2);
         let before: usize = first.iter().map(|span| columns(&span.content)).sum();
-        let goes_on = self.theme.style(Role::Muted);
+        let muted = self.theme.style(Role::Muted);
         let (mut row, mut left, mut run) = (first, width.saturating_sub(before), String::new());
         for grapheme in text.as_str().graphemes(true) {
             let columns = grapheme_columns(grapheme);
@@ -102,8 +102,10 @@ impl BodyLayout {
                 run.clear();
                 left = width;
                 if width > indent + 2 {
-                    row =
-                        vec![span(CleanLine::from_repeated_char(' ', indent), style), span(GOES_ON, goes_on)];
+                    row = vec![
+                        span(CleanLine::from_repeated_char(' ', indent), style),
+                        span(CONTINUATION, muted),
+                    ];
                     left = width - indent - 1;
                 }
             }
@@ -115,7 +117,7 @@ impl BodyLayout {
         self.count_line_end();
     }
 
-    /// Counts the end of a line as a character, also of an empty line.
+    /// Counts the end of a line as a character, even on an empty line.
     fn count_line_end(&mut self) {
         if let Some(end) = self.ends.last_mut() {
             *end += 1;
@@ -148,7 +150,7 @@ impl BodyLayout {
     }
 }
 
-/// The number of characters of a text that are more than a blank.
+/// Counts the characters of a text without blanks.
 fn visible_characters(text: &str) -> usize {
     text.chars().filter(|c| !c.is_whitespace()).count()
 }

@@ -1,4 +1,4 @@
-//! Blocks of code, and of HTML, which is shown and not obeyed.
+//! Blocks of code and of HTML. HTML is shown as source and not interpreted.
 
 use std::ops::Range;
 
@@ -19,18 +19,18 @@ pub(super) struct CodeBlock {
     label: String,
     text: String,
     html: bool,
-    /// The line that it begins with, where it begins with one.
+    /// The opening fence, if any.
     fence: Option<String>,
-    /// True if the rows above are shown already.
-    goes_on: bool,
+    /// True if the rows above were already rendered.
+    continues: bool,
     lines: usize,
-    /// Where the last ones begin: of the last it may not be sure that it is one.
+    /// The beginnings of the last two lines. The last line may be incomplete.
     begins: [Option<(usize, usize)>; 2],
 }
 
 impl CodeBlock {
-    pub(super) fn new_fenced(label: String, fence: String, goes_on: bool) -> Self {
-        Self { label, fence: Some(fence), goes_on, ..Self::default() }
+    pub(super) fn new_fenced(label: String, fence: String, continues: bool) -> Self {
+        Self { label, fence: Some(fence), continues, ..Self::default() }
     }
 
     pub(super) fn new_html() -> Self {
@@ -42,7 +42,7 @@ impl CodeBlock {
             self.note_line_start(line_prefix(source, range.start));
         }
         self.text.push_str(text);
-        // Several lines where nothing of them is left out.
+        // Adds several lines at once if nothing is omitted from them.
         let whole = source.get(range.clone()) == Some(text);
         for (at, _) in text.match_indices('\n') {
             self.lines += 1;
@@ -56,7 +56,8 @@ impl CodeBlock {
         self.begins = [self.begins[1], Some((at, self.lines))];
     }
 
-    /// The last line but one, from which on code can be shown without what stands above, and how many lines of it do.
+    /// Takes the last position from which the code can be shown without the rows above, and the number of lines
+    /// before it.
     pub(super) fn take_resume_point(&mut self) -> Option<ResumePoint> {
         let fence = self.fence.take()?;
         let (at, line) = self.begins[0]?;
@@ -72,7 +73,7 @@ impl CodeBlock {
     }
 
     fn has_label(&self) -> bool {
-        !self.goes_on && self.label().columns() > 0
+        !self.continues && self.label().columns() > 0
     }
 
     pub(super) fn into_lines(self, theme: &Theme, finished: bool) -> Vec<Vec<Span<'static>>> {
@@ -86,12 +87,12 @@ impl CodeBlock {
             let style = theme.style(Role::CodeLabel);
             lines.push(vec![span("── ", theme.style(Role::Rule)), span(self.label(), style)]);
         }
-        let coloured = if finished { highlight(&self.label, &text, theme) } else { None };
-        for mut line in coloured.unwrap_or_else(|| plain(Role::Code)) {
+        let colored = if finished { highlight(&self.label, &text, theme) } else { None };
+        for mut line in colored.unwrap_or_else(|| plain(Role::Code)) {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }
-        if lines.is_empty() && !self.goes_on {
+        if lines.is_empty() && !self.continues {
             lines.push(Vec::new());
         }
         lines

@@ -6,7 +6,7 @@ use crate::clean::{CleanLine, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::RowPrefixes;
 
-/// Bullets, by how deep a list is.
+/// The bullets, by nesting depth of the list.
 const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
 
 const BAR: &str = "│ ";
@@ -15,7 +15,7 @@ const BAR: &str = "│ ";
 pub(super) enum BlockContainer {
     Quote,
     List {
-        /// The number of the next item; bullets have none.
+        /// The number of the next item; `None` for bullets.
         next: Option<u64>,
         loose: bool,
         items: usize,
@@ -26,13 +26,13 @@ pub(super) enum BlockContainer {
     },
 }
 
-/// The open ones, the outermost first. There may be many thousands: `- - - -` opens one list in the other.
+/// The open containers, the outermost first. There may be thousands: `- - - -` opens nested lists.
 #[derive(Debug, Default)]
 pub(super) struct ContainerStack {
     pub(super) open: Vec<BlockContainer>,
     pub(super) quotes: usize,
     lists: usize,
-    /// True if the innermost has nothing in it yet.
+    /// True if the innermost container is still empty.
     pub(super) untouched: bool,
 }
 
@@ -48,7 +48,7 @@ impl ContainerStack {
         self.open.push(BlockContainer::List { next, loose, items });
     }
 
-    /// Where nothing but one list is open: the number of its next item, and whether its items stand apart.
+    /// Returns the number of the next item and whether the list is loose, if a single list is open.
     pub(super) fn only_list(&self) -> Option<(Option<u64>, bool)> {
         match self.open.as_slice() {
             [BlockContainer::List { next, loose, .. }] => Some((*next, *loose)),
@@ -56,7 +56,7 @@ impl ContainerStack {
         }
     }
 
-    /// True if the item stands apart from the one before it.
+    /// Opens an item. Returns true if it is separated from the previous one.
     pub(super) fn open_item(&mut self) -> bool {
         let bullet = BULLETS.get((self.lists.max(1) - 1) % BULLETS.len()).copied().unwrap_or("• ");
         let mut marker = CleanLine::from(bullet);
@@ -74,14 +74,14 @@ impl ContainerStack {
         apart
     }
 
-    /// A box in place of the bullet.
+    /// Replaces the bullet with a checkbox.
     pub(super) fn set_marker(&mut self, with: &'static str) {
         if let Some(BlockContainer::Item { marker, shown: false }) = self.open.last_mut() {
             *marker = CleanLine::from(with);
         }
     }
 
-    /// Notes that the list of the innermost item has items with paragraphs.
+    /// Records that the list of the innermost item has items with paragraphs.
     pub(super) fn mark_loose(&mut self) {
         if let [.., BlockContainer::List { loose, .. }, BlockContainer::Item { .. }] =
             self.open.as_mut_slice()
@@ -99,8 +99,7 @@ impl ContainerStack {
         self.untouched = false;
     }
 
-    /// True if a line is left free before a block: not at the beginning of a container, and not in a list whose items
-    /// stand together.
+    /// True if a blank line precedes a block: not at the beginning of a container, and not in a tight list.
     pub(super) fn needs_gap(&self) -> bool {
         let together = matches!(
             self.open.as_slice(),
@@ -118,7 +117,7 @@ impl ContainerStack {
         columns.sum()
     }
 
-    /// Returns the prefix of a line's rows. Markers are shown once.
+    /// Returns the prefixes of a line's rows. Markers are shown once.
     pub(super) fn line_prefixes(&mut self, theme: &Theme) -> RowPrefixes {
         let mut hang = RowPrefixes::default();
         for container in &mut self.open {

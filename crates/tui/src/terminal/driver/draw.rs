@@ -1,4 +1,4 @@
-//! Drawing, and the screen that is drawn on.
+//! Drawing, and the switch between screens.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         Ok(())
     }
 
-    /// A screen for itself.
+    /// Draws the full-screen mode.
     fn render_fullscreen(&mut self, area: Rect, look: &DrawContext) -> Result<String, TerminalError> {
         self.set_alternate_screen(true)?;
         let Self { painter, interface, image_cache: gallery, .. } = self;
@@ -52,7 +52,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         Ok(strip.render_frame(size, &below.printed, depth, |area, buffer| interface.draw(area, buffer, look)))
     }
 
-    /// Goes to a screen of its own, or back to the terminal's.
+    /// Switches to the alternate screen or back.
     fn set_alternate_screen(&mut self, alternate: bool) -> Result<(), TerminalError> {
         let modes = TerminalModes { alternate, ..self.guard.modes() };
         if modes == self.guard.modes() {
@@ -65,7 +65,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         self.guard.switch_modes(modes)
     }
 
-    /// Writes the whole screen once more.
+    /// Redraws the whole screen.
     pub(super) fn redraw(&mut self) {
         self.painter.forget_screen();
         if let Some(strip) = &mut self.viewport {
@@ -82,7 +82,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         self.notify_hidden();
     }
 
-    /// Nothing that is asked counts as seen until it is drawn again, which is now.
+    /// Marks open questions as not visible until the next drawing, which follows.
     fn notify_hidden(&mut self) {
         self.interface.mark_hidden();
         self.frame_limiter.request_frame_now(Instant::now());
@@ -103,9 +103,9 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         DrawContext { theme, now: Instant::now(), images }
     }
 
-    /// Gives the terminal away, without any of haft's images in it, nor what was drawn below what was printed.
+    /// Releases the terminal. Removes haft's images and the rows below the printed output.
     pub(super) fn release_terminal(&mut self) {
-        // A terminal that is gone keeps none.
+        // A terminal that is gone keeps no images.
         let _ = out::write(&self.painter.clear_images());
         if self.viewport.is_some() {
             let _ = self.set_alternate_screen(false);

@@ -1,7 +1,7 @@
-//! From the bytes of an image, which somebody unknown has made, to the pixels of the cells that it takes.
+//! Decodes untrusted image data to the pixels of its cells.
 //!
-//! How large it is is read from its header before anything is decoded, and the decoder is not given more memory than the
-//! largest image needs. All of it is safe code; a decoder that panics is one more that fails.
+//! The size is read from the header before decoding, and the decoder's memory is limited to the needs of the largest
+//! image. All of the code is safe, and a panic of a decoder counts as a failure.
 
 use std::io::Cursor;
 
@@ -13,21 +13,22 @@ use image::{DynamicImage, ImageDecoder as _, ImageError, ImageReader, Limits, Rg
 
 use crate::image::{CellSize, MOST_BYTES, MOST_PIXELS, fit_within};
 
-/// The most memory of a decoder: the largest image, with four bytes for each point, and room to work.
+/// The memory limit of a decoder: the largest image with four bytes per pixel, plus working memory.
 const MOST_MEMORY: u64 = MOST_PIXELS * 5;
 
-/// Why an image is not shown.
+/// The reason why an image is not shown.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnusableImage {
-    #[error("it is larger than images that are shown may be")]
+    #[error("the image is too large to show")]
     TooLarge,
-    #[error("it is not base64")]
+    #[error("the image is not valid base64")]
     NotBase64(#[source] base64::DecodeError),
-    #[error("it cannot be decoded")]
+    #[error("the image cannot be decoded")]
     Decode(#[source] ImageError),
 }
 
-/// The pixels of so many columns and rows. The image is at the top left and keeps its shape; the rest is transparent.
+/// Decodes an image to the pixels of a number of columns and rows. The image is at the top left and keeps its aspect
+/// ratio; the rest is transparent.
 pub(super) fn decode(image: &Image, size: (u16, u16), cell: CellSize) -> Result<RgbaImage, UnusableImage> {
     let most = (u32::from(size.0) * u32::from(cell.width), u32::from(size.1) * u32::from(cell.height));
     let (decoded, turned) = decode_pixels(image)?;
@@ -65,7 +66,7 @@ fn decode_pixels(image: &Image) -> Result<(DynamicImage, Orientation), UnusableI
     let bytes = STANDARD.decode(coded).map_err(UnusableImage::NotBase64)?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(MOST_MEMORY);
-    // What it says that it is may be wrong: its first bytes count.
+    // The declared type may be wrong: the first bytes decide.
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|error| UnusableImage::Decode(ImageError::IoError(error)))?;

@@ -1,4 +1,4 @@
-//! Pixels as a terminal takes them.
+//! Encoding of pixels for a terminal.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use image::{ExtendedColorType, ImageEncoder as _, ImageError, RgbaImage};
 
 use super::{ImageProtocol, sixel};
 
-/// The most bytes of a chunk that Kitty takes.
+/// The maximum size of a Kitty chunk, in bytes.
 const CHUNK: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::terminal) struct EncodedImage {
     pub(super) number: u32,
     pub(super) way: DisplayMethod,
-    /// The text to write: once, or wherever it is.
+    /// The text to write: once, or for each drawing.
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DisplayMethod {
-    /// It is sent once and placed by its number, above the cells.
+    /// Sent once and placed above the cells by its number.
     Placed,
-    /// It is drawn into the cells, and gone once they are written.
+    /// Drawn into the cells, and gone once they are written.
     Drawn,
 }
 
@@ -49,7 +49,8 @@ fn encode_png(pixels: &RgbaImage) -> Result<Vec<u8>, ImageError> {
     Ok(png)
 }
 
-/// Kept by the terminal and not shown yet. Kitty is not to answer (`q=2`): answers come as keys.
+/// Encodes an image that the terminal stores and does not show yet. `q=2` suppresses Kitty's answers, which would
+/// arrive as keys.
 fn encode_kitty(number: u32, png: &[u8]) -> String {
     let coded = STANDARD.encode(png);
     let mut text = String::with_capacity(coded.len() + coded.len() / CHUNK * 16 + 64);
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kitty_is_sent_chunks() {
+    fn encodes_kitty_chunks() {
         let one = encode_kitty(7, b"abc");
         assert_eq!(one, "\x1b_Ga=t,t=d,f=100,i=7,q=2,m=0;YWJj\x1b\\");
         let png = vec![b'x'; 3072 * 2 + 3];
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn iterm_is_sent_a_file() {
+    fn encodes_iterm_file() {
         let text = encode_iterm(b"abc", (4, 2));
         assert_eq!(
             text,
@@ -104,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_the_picture() {
+    fn encoded_image_decodes_to_same_picture() {
         let pixels = RgbaImage::from_fn(10, 20, |x, y| Rgba([u8::try_from(x + y).unwrap(), 1, 2, 200]));
         let coded = encode_png(&pixels).unwrap();
         assert_eq!(image::load_from_memory(&coded).unwrap().into_rgba8(), pixels);
     }
 
     #[test]
-    fn nothing_but_what_is_encoded_is_sent() {
+    fn encoded_output_has_no_other_sequences() {
         let pixels = RgbaImage::from_fn(64, 64, |x, y| {
             Rgba([u8::try_from(x * 4).unwrap(), u8::try_from(y * 4).unwrap(), 27, 255])
         });

@@ -1,4 +1,4 @@
-//! `ImageCache`: the images that are ready to be shown, and the one that is being made ready.
+//! `ImageCache`: the encoded images, and the image that is being encoded.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use super::encode::{EncodedImage, encode};
 use super::{ImageProtocol, PlacedImage, decode};
 use crate::image::{CellSize, ImageDisplay, ImagePlacement};
 
-/// The most bytes of images that are kept ready.
+/// The maximum size of all cached images, in bytes.
 const MOST_KEPT: usize = 32 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(in crate::terminal) struct ImageCache {
     protocol: ImageProtocol,
-    /// None: the cells are not known, so that an image would be as large as it likes.
+    /// `None` if the cell size is unknown, because an image could then have any size.
     images: Option<Arc<ImageDisplay>>,
-    /// Those that were shown last are last.
+    /// The images; the most recently shown is last.
     kept: Vec<CachedImage>,
     job: Option<EncodeJob>,
     number: u32,
 }
 
-/// An image, and the columns and rows that it is for.
+/// An image with its columns and rows.
 #[derive(Debug, Clone)]
 struct ImageRequest {
     image: Arc<Image>,
@@ -37,12 +37,12 @@ struct CachedImage {
     encoded: Arc<EncodedImage>,
 }
 
-/// An image that is being made ready: one at a time, so that memory and work have their bounds.
+/// An image that is being encoded. One at a time bounds memory and work.
 #[derive(Debug)]
 struct EncodeJob {
     subject: ImageRequest,
     cell: CellSize,
-    /// None from a thread that failed.
+    /// `None` from a thread that failed.
     ready: oneshot::Receiver<Option<EncodedImage>>,
 }
 
@@ -53,16 +53,17 @@ impl ImageRequest {
 }
 
 impl ImageCache {
-    /// For a terminal that takes images this way. Numbers count from a random one: what shares the terminal has others.
+    /// Makes a cache for a protocol. Image numbers start at a random one, because other programs that share the
+    /// terminal use others.
     pub(in crate::terminal) fn new(protocol: ImageProtocol, random: u32) -> Self {
-        // Never 0, and room to count.
+        // Never 0, with room to count up.
         let number = random % 0x7fff_0000 + 1;
         Self { protocol, images: None, kept: Vec::new(), job: None, number }
     }
 
-    /// The cells have so many pixels, as far as the terminal says.
+    /// Sets the cell size in pixels, if the terminal reports it.
     pub(in crate::terminal) fn set_cell_size(&mut self, cell: Option<CellSize>) {
-        // Sixels are as large as they are: in cells that are smaller than thought, they would reach over their rows.
+        // Sixels have a fixed size: if the cells are smaller than assumed, the image would overlap other rows.
         let guess = (self.protocol != ImageProtocol::Sixel || cfg!(windows)).then_some(CellSize::USUAL);
         let cell = cell.or(guess);
         if self.images.as_ref().map(|images| images.cell_size()) != cell {
@@ -75,13 +76,13 @@ impl ImageCache {
         self.images.clone()
     }
 
-    /// Hangs the images of a frame that are ready and not covered, and begins with the first that is not ready.
+    /// Returns the images of a frame that are encoded and uncovered, and begins to encode the first missing one.
     pub(in crate::terminal) fn place_images(
         &mut self,
         placements: &[ImagePlacement],
         buffer: &mut Buffer,
     ) -> Vec<PlacedImage> {
-        let mut hung = Vec::new();
+        let mut placed = Vec::new();
         let mut missing = None;
         for placement in placements {
             let ImagePlacement { image, area, .. } = placement;
@@ -90,7 +91,7 @@ impl ImageCache {
             let encoded = if free { self.get_cached(&subject) } else { None };
             placement.clear_marks(encoded.is_some(), buffer);
             match encoded {
-                Some(encoded) => hung.push(PlacedImage { encoded, area: *area }),
+                Some(encoded) => placed.push(PlacedImage { encoded, area: *area }),
                 None if free => missing = missing.or(Some(subject)),
                 None => {}
             }
@@ -98,10 +99,10 @@ impl ImageCache {
         if let Some(subject) = missing.filter(|_| self.job.is_none()) {
             self.start_encoding(subject);
         }
-        hung
+        placed
     }
 
-    /// False for an image down to the last row, which may have the terminal scroll.
+    /// False for an image that reaches the last row, because it may make the terminal scroll.
     fn is_placeable(&self, placement: &ImagePlacement, buffer: &Buffer) -> bool {
         match self.protocol {
             ImageProtocol::Kitty => true,
@@ -109,7 +110,7 @@ impl ImageCache {
         }
     }
 
-    /// One that is ready; it becomes the last.
+    /// Returns a cached image, and marks it as most recently used.
     fn get_cached(&mut self, subject: &ImageRequest) -> Option<Arc<EncodedImage>> {
         let at = self.kept.iter().position(|kept| kept.subject.is_same(subject))?;
         let kept = self.kept.remove(at);
@@ -118,7 +119,7 @@ impl ImageCache {
         Some(encoded)
     }
 
-    /// Makes an image ready on a thread of its own: nobody waits for it, also not at the end.
+    /// Encodes an image on its own thread. No code waits for it, not even at the exit.
     fn start_encoding(&mut self, subject: ImageRequest) {
         let Some(cell) = self.images.as_ref().map(|images| images.cell_size()) else { return };
         self.number = self.number.checked_add(1).unwrap_or(1);
@@ -127,10 +128,10 @@ impl ImageCache {
         let ImageRequest { image, size } = subject.clone();
         let work = move || {
             let pixels = decode::decode(&image, size, cell).ok();
-            // Nobody may be there any more to take it.
+            // The receiver may be gone.
             let _ = done.send(pixels.and_then(|pixels| encode(protocol, number, &pixels, size).ok()));
         };
-        // Where no thread can be had, what is sent is dropped, and that is a failure, too.
+        // If the thread cannot be started, the sender is dropped, which counts as a failure, too.
         let _ = std::thread::Builder::new().name("haft-image".to_owned()).spawn(work);
         self.job = Some(EncodeJob { subject, cell, ready });
     }

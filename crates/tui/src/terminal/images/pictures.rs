@@ -1,4 +1,4 @@
-//! `Pictures`: frames with images, for those who check what a terminal is written.
+//! `ImagePainter`: renders frames with images, for tests of the output.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{ImageCache, ImageProtocol};
 use crate::image::{CellSize, ImageDisplay, ImagePlacement};
 use crate::terminal::paint::{FrameParts, ScreenPainter};
 
-/// The output for a terminal that shows images.
+/// Renders the output for a terminal with images.
 #[derive(Debug)]
 pub struct ImagePainter {
     painter: ScreenPainter,
@@ -17,19 +17,19 @@ pub struct ImagePainter {
 }
 
 impl ImagePainter {
-    /// Of a terminal that takes them this way, with cells of the usual size.
+    /// Makes a painter for a protocol, with the usual cell size.
     pub fn new(protocol: ImageProtocol) -> Self {
         let mut gallery = ImageCache::new(protocol, 0);
         gallery.set_cell_size(Some(CellSize::USUAL));
         Self { painter: ScreenPainter::default(), gallery }
     }
 
-    /// Returns the way it shows them.
+    /// Returns the image support.
     pub fn image_display(&self) -> Option<Arc<ImageDisplay>> {
         self.gallery.image_display()
     }
 
-    /// A frame, with those of its images that are ready.
+    /// Renders a frame with the images that are encoded.
     pub fn render_frame(
         &mut self,
         area: Rect,
@@ -42,7 +42,7 @@ impl ImagePainter {
         })
     }
 
-    /// Makes one ready that is not yet; whether there was any.
+    /// Encodes the next missing image. Returns false if there was none.
     pub async fn encode_next(&mut self) -> bool {
         let any = self.gallery.is_encoding();
         if any {
@@ -51,7 +51,7 @@ impl ImagePainter {
         any
     }
 
-    /// Returns the text that takes them from the terminal.
+    /// Returns the text that removes the images from the terminal.
     pub fn clear_images(&mut self) -> String {
         self.painter.clear_images()
     }

@@ -1,17 +1,17 @@
-//! Which way a terminal takes images.
+//! The image protocols, and their detection.
 
 /// A way to send images to a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageProtocol {
-    /// Kitty's: the terminal keeps images, and shows them above the cells.
+    /// The Kitty protocol: the terminal stores images and shows them above the cells.
     Kitty,
-    /// iTerm2's: a file between the text.
+    /// The iTerm2 protocol: a file embedded in the text.
     Iterm,
-    /// Sixel: points of a palette.
+    /// Sixel: pixels of a palette.
     Sixel,
 }
 
-/// By how the name in `TERM` begins. Ssh hands it on.
+/// Protocols by prefix of `TERM`, which ssh forwards.
 const BY_TERM: &[(&str, ImageProtocol)] = &[
     ("xterm-kitty", ImageProtocol::Kitty),
     ("xterm-ghostty", ImageProtocol::Kitty),
@@ -24,7 +24,7 @@ const BY_TERM: &[(&str, ImageProtocol)] = &[
     ("mlterm", ImageProtocol::Sixel),
 ];
 
-/// By the name in `TERM_PROGRAM`. A name that is not here is one of a terminal that shows none.
+/// Protocols by `TERM_PROGRAM`. A terminal with another name shows no images.
 const BY_PROGRAM: &[(&str, ImageProtocol)] = &[
     ("kitty", ImageProtocol::Kitty),
     ("ghostty", ImageProtocol::Kitty),
@@ -35,7 +35,7 @@ const BY_PROGRAM: &[(&str, ImageProtocol)] = &[
     ("contour", ImageProtocol::Sixel),
 ];
 
-/// By a variable that is there. They are inherited by whatever is started in the terminal, so they count last.
+/// Protocols by the presence of a variable. Child processes inherit these variables, so they count last.
 const BY_VARIABLE: &[(&str, ImageProtocol)] = &[
     ("WEZTERM_PANE", ImageProtocol::Iterm),
     ("WEZTERM_EXECUTABLE", ImageProtocol::Iterm),
@@ -44,11 +44,11 @@ const BY_VARIABLE: &[(&str, ImageProtocol)] = &[
     ("WT_SESSION", ImageProtocol::Sixel),
 ];
 
-/// Whoever shares a terminal among programs hands no images on, or puts them in the wrong place.
+/// Variables of terminal multiplexers, which do not forward images or misplace them.
 const SHARING: &[&str] = &["TMUX", "STY", "ZELLIJ"];
 
 impl ImageProtocol {
-    /// Reads the variables; an empty one counts as absent.
+    /// Detects the protocol from variables. An empty variable counts as unset.
     pub(in crate::terminal) fn detect(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let term = variable("TERM").unwrap_or_default();
         let shared = SHARING.iter().any(|name| variable(name).is_some());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals() {
+    fn detects_protocols_of_terminals() {
         check(&[], None);
         check(&[("TERM", "xterm-256color")], None);
         check(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], None);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_in_a_terminal_counts() {
+    fn inner_terminal_decides_protocol() {
         check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "vscode"), ("KITTY_WINDOW_ID", "1")], None);
         check(
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal"), ("LC_TERMINAL", "iTerm2")],

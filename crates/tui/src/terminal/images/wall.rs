@@ -1,4 +1,4 @@
-//! `ImageLayer`: which images the terminal shows, and where.
+//! `ImageLayer`: the images that the terminal shows, and their positions.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(in crate::terminal) struct PlacedImage {
 
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct ImageLayer {
-    hung: Vec<PlacedImage>,
-    /// The numbers of the images that it keeps; those that were shown last are last.
+    shown: Vec<PlacedImage>,
+    /// The numbers of the images that the terminal stores; the most recently shown is last.
     sent: Vec<u32>,
 }
 
@@ -35,11 +35,11 @@ impl PlacedImage {
 }
 
 impl ImageLayer {
-    /// Takes down what the next frame has not, before its cells are written. Those below what was drawn into cells are not
-    /// what they were, so they are forgotten.
+    /// Removes images that the next frame lacks, before its cells are written. Cells below an image that was drawn
+    /// into them are unknown, so they are forgotten.
     pub(in crate::terminal) fn remove_missing(&mut self, next: &[PlacedImage], cells: &mut Buffer) -> String {
         let mut out = String::new();
-        self.hung.retain(|old| {
+        self.shown.retain(|old| {
             let stays = next.iter().any(|new| new.is_same(old));
             if !stays && old.is_drawn_into_cells() {
                 let area = old.area.intersection(cells.area);
@@ -52,22 +52,22 @@ impl ImageLayer {
         out
     }
 
-    /// True if a cell is one into which an image is drawn.
+    /// True if an image is drawn into this cell.
     pub(in crate::terminal) fn covers_cell(&self, x: u16, y: u16) -> bool {
-        self.hung.iter().any(|hung| hung.is_drawn_into_cells() && hung.area.contains((x, y).into()))
+        self.shown.iter().any(|image| image.is_drawn_into_cells() && image.area.contains((x, y).into()))
     }
 
-    /// Some cells were written: what was drawn into them is gone.
+    /// Forgets images that were drawn into cells that have been overwritten.
     pub(in crate::terminal) fn forget_overwritten(&mut self, cells: &[(u16, u16)]) {
-        let is_hit = |hung: &PlacedImage| cells.iter().any(|cell| hung.area.contains((*cell).into()));
-        self.hung.retain(|hung| !(hung.is_drawn_into_cells() && is_hit(hung)));
+        let is_hit = |image: &PlacedImage| cells.iter().any(|cell| image.area.contains((*cell).into()));
+        self.shown.retain(|image| !(image.is_drawn_into_cells() && is_hit(image)));
     }
 
-    /// Hangs what is not there yet, after the cells were written.
+    /// Shows the missing images, after the cells were written.
     pub(in crate::terminal) fn show_images(&mut self, next: Vec<PlacedImage>) -> String {
         let mut out = String::new();
         for new in &next {
-            if self.hung.iter().any(|old| old.is_same(new)) {
+            if self.shown.iter().any(|old| old.is_same(new)) {
                 continue;
             }
             let EncodedImage { number, way, text } = new.encoded.as_ref();
@@ -86,24 +86,24 @@ impl ImageLayer {
                 }
             }
         }
-        self.hung = next;
+        self.shown = next;
         self.evict_old(&mut out);
         out
     }
 
-    /// Has the terminal forget images that it did not show for long.
+    /// Deletes images that the terminal has not shown for a long time.
     fn evict_old(&mut self, out: &mut String) {
-        let (hung, too_many) = (&self.hung, self.sent.len().saturating_sub(MOST_SENT));
-        let is_hung = |number: u32| hung.iter().any(|hung| hung.encoded.number == number);
+        let (shown, too_many) = (&self.shown, self.sent.len().saturating_sub(MOST_SENT));
+        let is_shown = |number: u32| shown.iter().any(|image| image.encoded.number == number);
         let old: Vec<u32> =
-            self.sent.iter().copied().filter(|number| !is_hung(*number)).take(too_many).collect();
+            self.sent.iter().copied().filter(|number| !is_shown(*number)).take(too_many).collect();
         self.sent.retain(|number| !old.contains(number));
         old.into_iter().for_each(|number| push_delete(out, number));
     }
 
-    /// Has the terminal forget all of them; what it shows is not known any more.
+    /// Deletes all images of the terminal. Its content is unknown afterwards.
     pub(in crate::terminal) fn forget_images(&mut self) -> String {
-        self.hung.clear();
+        self.shown.clear();
         let mut out = String::new();
         self.sent.drain(..).for_each(|number| push_delete(&mut out, number));
         out

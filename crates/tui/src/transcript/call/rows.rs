@@ -1,4 +1,4 @@
-//! A call as rows: one for itself, and below it what is to be known of it and what came of it.
+//! Renders a tool call: header row, then details and result.
 
 use std::time::{Duration, Instant};
 
@@ -12,16 +12,16 @@ use crate::figures::format_elapsed;
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// Rows of output while it runs, folded.
+/// The number of output rows of a running call, folded.
 const RUNNING: usize = 5;
 
-/// Rows of output when it is over, folded.
+/// The number of output rows of a finished call, folded.
 const OVER: usize = 4;
 
-/// Rows of a diff, folded.
+/// The number of rows of a diff, folded.
 const DIFF: usize = 12;
 
-/// Lines of output while it runs, unfolded: all of it would be laid out anew with every piece.
+/// The number of output lines of a running call, unfolded. More would be laid out again with every piece.
 const LIVE: usize = 500;
 
 impl CallItem {
@@ -45,7 +45,7 @@ impl CallItem {
         };
         let mut after = self.header_suffix(theme, now);
         let told = self.model_visibility_note().map(|told| span(told, theme.style(Role::Muted)));
-        // The command matters more than who is told of it.
+        // The command takes precedence over the remark about the model.
         let both: Vec<_> = after.iter().cloned().chain(told).collect();
         if room(&both) >= self.sum.line.columns() {
             after = both;
@@ -90,7 +90,7 @@ impl CallItem {
             put(format!("−{removed}"), Role::DiffRemoved);
         }
         let time = if self.phase == CallPhase::Running {
-            // Whole seconds, so that the row is quiet beside the spinner.
+            // Whole seconds, so that the row does not flicker.
             format_elapsed(Duration::from_secs(self.elapsed(now).as_secs()))
         } else {
             self.took.and_then(format_elapsed)
@@ -107,11 +107,11 @@ impl CallItem {
         spans
     }
 
-    /// Of a command of the person's, whether the model is told of it.
+    /// Returns the remark whether the output of the person's command is sent to the model.
     fn model_visibility_note(&self) -> Option<&'static str> {
         match self.origin {
-            CallOrigin::Shell { kept: true } => Some("  the model is told"),
-            CallOrigin::Shell { kept: false } => Some("  the model is not told"),
+            CallOrigin::Shell { kept: true } => Some("  sent to the model"),
+            CallOrigin::Shell { kept: false } => Some("  not sent to the model"),
             CallOrigin::Model | CallOrigin::Extension(_) => None,
         }
     }
@@ -136,7 +136,7 @@ impl CallItem {
         rows
     }
 
-    /// The arguments, where the row above has not all of them.
+    /// Returns the arguments, if the header row does not show all of them.
     fn full_argument_rows(&self, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
         let line = &self.sum.line;
         let head = self.header_row(room.width, room.theme, None);
@@ -162,7 +162,7 @@ impl CallItem {
         let role =
             if self.exit.is_some() || self.origin != CallOrigin::Model { Role::ToolOutput } else { role };
         let count = self.output.line_count();
-        // A row that says that one is left out is as high as that one.
+        // A row about one hidden line is as high as that line.
         let most = if count == most.saturating_add(1) && !quiet { count } else { most };
         let hidden = count.saturating_sub(most);
         let end = running || self.name.as_str() == "bash" || matches!(self.origin, CallOrigin::Shell { .. });
@@ -176,7 +176,7 @@ impl CallItem {
             rows.insert(at, hidden_rows_note(hidden, "lines", room));
         }
         if self.output.cut && room.open {
-            rows.insert(0, room.truncated_row("… what came before is not kept".into(), Role::Muted));
+            rows.insert(0, room.truncated_row("… earlier output was discarded".into(), Role::Muted));
         }
         rows
     }

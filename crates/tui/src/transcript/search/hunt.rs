@@ -1,39 +1,39 @@
-//! Where a match is looked for, and how much of that is done at once.
+//! The range and the budget of a search step.
 
 use std::ops::Range;
 
 use super::super::document::RowPosition;
 use super::super::item::TranscriptItem;
 
-/// The bytes that are looked at between two frames. A text of ASCII is read at some GB in a second, so that this takes a
-/// quarter of the time of a frame.
+/// The bytes searched between two frames. ASCII text is read at some GB per second, so this takes a quarter of a
+/// frame.
 const BYTES: usize = 8 << 20;
 
-/// The cost of passing an item that is known not to match.
+/// The cost of skipping an item that is known not to match.
 pub(super) const PASSED: usize = 16;
 
-/// The cost of coming to an item that is read, beside each byte of it: most are short.
+/// The cost of opening an item, in addition to each byte: most items are short.
 pub(super) const READ: usize = 256;
 
-/// The cost of laying an item out and looking at its rows.
+/// The cost of laying out an item and searching its rows.
 const LAID_OUT: usize = 32 << 10;
 
 const LAID_OUT_BYTE: usize = 16;
 
-/// The items among which a match is looked for, and that have not been looked at.
+/// The items that have not been searched yet.
 #[derive(Debug, Default)]
 pub(super) struct ScanRange {
-    /// First upwards, from the last one on.
+    /// The upward part, searched first from its last item.
     up: Range<usize>,
-    /// Then downwards.
+    /// The downward part.
     down: Range<usize>,
-    /// The place that bounds the way up.
+    /// The end of the upward part.
     upto: Option<RowPosition>,
     all: usize,
 }
 
 impl ScanRange {
-    /// Upwards from the item before one.
+    /// Makes a range that goes up from the item before `end`.
     pub(super) fn upward_from(end: usize) -> Self {
         Self { up: 0..end, all: end, ..Self::default() }
     }
@@ -48,7 +48,7 @@ impl ScanRange {
         Self { all: up.len() + down.len(), up, down, upto: Some(at) }
     }
 
-    /// True if it goes upwards.
+    /// True if it goes up.
     pub(super) fn is_older(&self) -> bool {
         !self.up.is_empty()
     }
@@ -58,7 +58,7 @@ impl ScanRange {
         above.or_else(|| Some((self.down.next()?, None)))
     }
 
-    /// Returns the part that is done, in hundredths.
+    /// Returns the progress in percent.
     pub(super) fn percent_done(&self) -> u8 {
         let left = self.up.len() + self.down.len();
         let done = self.all.saturating_sub(left).saturating_mul(100) / self.all.max(1);
@@ -66,7 +66,7 @@ impl ScanRange {
     }
 }
 
-/// The work that a search may do until something else has its turn, in bytes that are only read.
+/// The remaining work of a search step, in bytes of plain reading.
 #[derive(Debug)]
 pub(super) struct SearchBudget {
     left: usize,
@@ -84,12 +84,12 @@ impl SearchBudget {
         self.left == 0
     }
 
-    /// Something else than reading was done that takes as long as reading so many bytes.
+    /// Spends the cost of other work, as a number of bytes.
     pub(super) fn spend(&mut self, bytes: usize) {
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// So many bytes were read, each of which costs so much.
+    /// Spends the cost of reading bytes.
     pub(super) fn spend_reading(&mut self, bytes: usize, cost: usize) {
         self.scanned = self.scanned.saturating_add(bytes);
         self.spend(bytes.saturating_mul(cost));

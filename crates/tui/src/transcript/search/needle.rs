@@ -1,4 +1,4 @@
-//! The searched text, and its places in a text and on rows.
+//! The search text, and its matches in a text and on rows.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use memchr::memmem::Finder;
 use super::super::row::ItemRows;
 use super::hunt::SearchBudget;
 
-/// The cost of a candidate beside its bytes: what follows it is compared.
+/// The cost of a candidate in addition to its bytes, for the comparison.
 const CANDIDATE: usize = 64;
 
-/// The cost of a byte where letters beyond ASCII are folded, one by one.
+/// The cost of a byte if letters beyond ASCII are folded one by one.
 const FOLDED: usize = 8;
 
-/// Where a match stands: row by row the columns, both included.
+/// The position of a match: row, first column and last column, per row.
 pub(super) type MatchPlace = Vec<(usize, usize, usize)>;
 
 #[derive(Debug)]
@@ -24,11 +24,11 @@ pub(super) struct SearchNeedle {
     first: Finder<'static>,
 }
 
-/// Which letters are the same.
+/// The case folding of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CaseFolding {
     Exact,
-    /// Large ones are small ones; there are none beyond ASCII.
+    /// ASCII only: upper case letters match lower case ones.
     Ascii,
     Letters,
 }
@@ -46,12 +46,12 @@ impl SearchNeedle {
         Self { text, fold, words, first }
     }
 
-    /// True if it is nowhere where another one is not.
+    /// True if every match of this text contains a match of the other one.
     pub(super) fn is_narrower_than(&self, other: &Self) -> bool {
         self.text.starts_with(&other.text) && (self.fold == other.fold || self.fold == CaseFolding::Exact)
     }
 
-    /// True if it may be in a text, as that is written: its words, with blanks and emphasis between them.
+    /// True if a source text may match: the words in order, with blanks and emphasis between them.
     pub(super) fn may_be_in(&self, text: &str, budget: &mut SearchBudget) -> bool {
         let Some(first) = self.words.first() else { return false };
         if self.fold == CaseFolding::Letters && text.is_ascii() {
@@ -80,7 +80,7 @@ impl SearchNeedle {
         }
     }
 
-    /// True if the words behind the first follow.
+    /// True if the remaining words follow.
     fn rest_follows(&self, mut text: &str) -> bool {
         self.words.iter().skip(1).all(|word| {
             let next = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || "*_~`>".contains(c));
@@ -97,7 +97,7 @@ impl SearchNeedle {
     }
 
     fn find_in_rows_with(&self, rows: ItemRows<'_>, between: &str) -> Vec<MatchPlace> {
-        // The text of all rows, and for each grapheme of it where it begins there and on the screen.
+        // The text of all rows, and for each grapheme its position in the text and on the screen.
         let mut text = String::new();
         let mut cells = Vec::new();
         for (row, shown) in (0..rows.len()).filter_map(|row| Some((row, rows.get(row)?))) {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_words_apart_and_letters_of_either_size() {
+    fn matches_across_blanks_and_case() {
         let text = "The **Apple**  lies\n> on the größte Tafel, aaa b, ΟΔΟΣ und İx";
         let is_in = |needle: &str| SearchNeedle::new(needle).may_be_in(text, &mut SearchBudget::default());
         for needle in ["apple lies", "Apple", "lies on", "aa b", "größte t", "the a", "οδοσ", "größ"]
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_one_narrows_where_letters_are_compared_alike() {
+    fn longer_text_narrows_with_same_case_folding() {
         let narrows =
             |longer, shorter| SearchNeedle::new(longer).is_narrower_than(&SearchNeedle::new(shorter));
         assert!(narrows("apple l", "app"));
         assert!(narrows("appLe", "app"));
         assert!(narrows("größe", "grö"));
-        // Of letters that are ASCII when they are small, some large ones are not.
+        // Some non-ASCII upper case letters have ASCII lower case forms.
         assert!(!narrows("kö", "k"));
         assert!(!narrows("app", "apple"));
         assert!(!narrows("an apple", "apple"));

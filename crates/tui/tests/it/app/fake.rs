@@ -1,4 +1,4 @@
-//! The other side of the interface: a server and a program that answer what tests need.
+//! A fake server and backend for tests of the interface.
 
 mod data;
 mod values;
@@ -26,29 +26,29 @@ use ratatui_core::layout::Rect;
 pub(crate) use values::{extension, image, time};
 use values::{queue, row};
 
-/// The session that everything begins with.
+/// The ID of the first session.
 pub(crate) const SESSION: &str = "0199-first";
 
-/// An interface with everything around it.
+/// An interface with a fake server and backend.
 pub(crate) struct Fake {
     pub(crate) state: AppState,
     pub(crate) now: Instant,
     pub(crate) messages: Vec<Message>,
-    /// What was sent and asked, a line each.
+    /// The requests and effects, one line each.
     pub(crate) log: Vec<String>,
-    /// What is sent and not answered by itself.
+    /// The requests that wait for a reply of the test.
     pub(crate) held: Vec<RpcRequest>,
-    /// Commands that tests answer themselves.
+    /// The commands whose replies the test sends.
     pub(crate) hold: Vec<&'static str>,
     pub(crate) busy: bool,
     name: Option<String>,
-    /// Tokens of the context.
+    /// The tokens in the context.
     pub(crate) context: u64,
-    /// Messages of the session that everything begins with.
+    /// The number of messages in the first session.
     pub(crate) said: usize,
     waiting: Vec<String>,
     sessions: usize,
-    /// True if nobody reads conversations.
+    /// True if the backend does not load conversations.
     pub(crate) keeps_conversations: bool,
     todo: VecDeque<Effect>,
     carries: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// An interface that has greeted, with nothing said.
+    /// Returns an interface with an empty, loaded session.
     pub(crate) fn new() -> Self {
         Self::with(AppOptions::default())
     }
@@ -65,7 +65,7 @@ impl Fake {
         Self::begun(options, false)
     }
 
-    /// One that has greeted and waits for the conversation.
+    /// Returns an interface that waits for the conversation.
     pub(crate) fn waiting(options: AppOptions) -> Self {
         Self::begun(options, true)
     }
@@ -109,7 +109,7 @@ impl Fake {
         self.tell(UiEvent::Tick);
     }
 
-    /// Keys by name, with blanks between them.
+    /// Presses keys, given by name and separated by spaces.
     pub(crate) fn keys(&mut self, keys: &str) {
         for key in keys.split_whitespace() {
             self.tell(UiEvent::Key(key.parse().unwrap()));
@@ -123,10 +123,10 @@ impl Fake {
         }
     }
 
-    /// Types a line and sends it.
+    /// Types a line and presses enter.
     pub(crate) fn enter(&mut self, text: &str) {
         self.type_text(text);
-        // What completion offers is not what is meant.
+        // Enter must not accept a completion candidate.
         if self.screen().contains('▸') {
             self.keys("esc");
         }
@@ -146,13 +146,13 @@ impl Fake {
         self.event(event);
     }
 
-    /// The conversation of a session is read.
+    /// Loads the conversation of a session.
     pub(crate) fn read(&mut self, session: &str) {
         let messages = Ok(Arc::new(self.messages.clone()));
         self.tell(UiEvent::Answer(BackendReply::Conversation(session.to_owned(), messages)));
     }
 
-    /// The model answers the prompt that is worked on.
+    /// Answers the running prompt.
     pub(crate) fn answer(&mut self, text: &str) {
         self.event(AgentEvent::TurnStart { step: 1 });
         self.event(AgentEvent::AssistantStart);
@@ -179,7 +179,7 @@ impl Fake {
         self.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
     }
 
-    /// The screen as text, with the cursor's place.
+    /// Returns the screen as text, with the position of the cursor.
     pub(crate) fn screen(&mut self) -> String {
         let (buffer, cursor) = self.drawn();
         let area = buffer.area;
@@ -212,7 +212,7 @@ impl Fake {
         self.tell(UiEvent::Resize(columns, rows));
     }
 
-    /// What was sent and asked since it was taken last.
+    /// Returns the log since the last call.
     pub(crate) fn take_log(&mut self) -> String {
         std::mem::take(&mut self.log).join("\n")
     }
@@ -313,7 +313,7 @@ impl Fake {
         serde_json::json!({ "running": self.busy }).to_string()
     }
 
-    /// What a server says of a command that was done.
+    /// Sends the events that a server sends after a command.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
     fn after(&mut self, request: &RpcRequest) {
         let session = || request.session.clone();

@@ -1,4 +1,4 @@
-//! Whatever happens: nothing panics, nothing hostile is drawn, and what is sent can be sent.
+//! Random events: no panic, no control characters in frames or requests.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ContentBlock;
@@ -24,7 +24,7 @@ enum Step {
     Image,
     Shell(u64, String, bool),
     Wait(f32),
-    Gone,
+    Disconnect,
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -137,11 +137,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Image),
         1 => (1..4_u64, hostile(), any::<bool>()).prop_map(|(number, text, ends)| Step::Shell(number, text, ends)),
         1 => (0.0..4.0_f32).prop_map(Step::Wait),
-        1 => Just(Step::Gone),
+        1 => Just(Step::Disconnect),
     ]
 }
 
-fn take(fake: &mut Fake, step: Step) {
+fn run_step(fake: &mut Fake, step: Step) {
     match step {
         Step::Key(key) => fake.keys(&key),
         Step::Type(text) => fake.type_text(&text),
@@ -167,7 +167,7 @@ fn take(fake: &mut Fake, step: Step) {
             fake.tell(UiEvent::Answer(BackendReply::ShellEnd(number, Ok((text, Some(1))))));
         }
         Step::Wait(seconds) => fake.later(seconds),
-        Step::Gone => fake.tell(UiEvent::Disconnected),
+        Step::Disconnect => fake.tell(UiEvent::Disconnected),
     }
 }
 
@@ -175,10 +175,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_happens_is_drawn_and_sent_in_good_order(steps in proptest::collection::vec(step(), 1..40)) {
+    fn random_events_keep_frames_and_requests_clean(steps in proptest::collection::vec(step(), 1..40)) {
         let mut fake = Fake::new();
         for step in steps {
-            take(&mut fake, step);
+            run_step(&mut fake, step);
             let (buffer, cursor) = fake.drawn();
             for cell in &buffer.content {
                 prop_assert!(!cell.symbol().chars().any(char::is_control), "{:?}", cell.symbol());
@@ -187,7 +187,7 @@ proptest! {
                 prop_assert!(x < buffer.area.width && y < buffer.area.height, "{x},{y} of {}", buffer.area);
             }
             let wakes = fake.state.wakes_at(fake.now);
-            prop_assert!(wakes.is_none_or(|at| at > fake.now), "it would not sleep");
+            prop_assert!(wakes.is_none_or(|at| at > fake.now), "the interface would wake at once, again and again");
             let clean = fake.log.iter().all(|line| !line.contains('\u{1b}'));
             prop_assert!(clean);
         }

@@ -1,4 +1,4 @@
-//! Dialogs with hostile texts, and with anything that can be typed.
+//! Tests of dialogs with hostile texts and random input.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn hostile_questions(text: &str) -> Vec<Question> {
 }
 
 #[test]
-fn no_attack_reaches_the_screen() {
+fn hostile_text_is_harmless() {
     let mut hostile = HostileTexts::new(4);
     let mut text = String::new();
     for round in 0..ATTACKS.len() + 40 {
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_typed_at_any_size(
+    fn random_keys_at_any_size_do_not_panic(
         text in "[a-z\\n日\u{1b}\u{202e}\u{301} ]{0,40}",
         which in 0..6_usize,
         steps in proptest::collection::vec((chord(), 0..90_u16, 0..30_u16, ".{0,5}", 0..500_u64), 0..20),
@@ -90,7 +90,7 @@ proptest! {
             let rows = open.dialog.rows(width, height, &look);
             prop_assert!(rows <= height);
             harmless((width, height), |area, buffer| open.dialog.draw(area, buffer, &look));
-            // Also where it is told to draw beside the screen.
+            // Drawing outside of the screen is harmless, too.
             let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
             open.dialog.draw(Rect::new(5, 2, width, height), &mut buffer, &look);
             open.dialog.mark_drawn(open.now);

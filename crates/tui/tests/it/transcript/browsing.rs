@@ -1,4 +1,4 @@
-//! The keyboard and the mouse in the transcript.
+//! Tests of keyboard and mouse in the transcript.
 
 use haft_tui::app::MouseKind;
 use haft_tui::keys::Browse;
@@ -31,7 +31,7 @@ fn cursor(shown: &mut Shown) -> Vec<String> {
 }
 
 #[test]
-fn the_cursor_moves_by_rows_and_graphemes() {
+fn cursor_moves_by_rows_and_graphemes() {
     use Browse::{Down, Left, LineEnd, LineStart, Right, Up};
     let mut shown = talk();
     assert_eq!(cursor(&mut shown), ["6"]);
@@ -42,9 +42,9 @@ fn the_cursor_moves_by_rows_and_graphemes() {
     press(&mut shown, &[Right, Right]);
     assert_eq!(cursor(&mut shown), ["b"]);
     press(&mut shown, &[Up; 30]);
-    assert_eq!(cursor(&mut shown), ["w"], "the frame is no place to be");
+    assert_eq!(cursor(&mut shown), ["w"], "the cursor skips the frame");
     press(&mut shown, &[LineEnd, Left]);
-    assert_eq!(cursor(&mut shown), ["本 "], "of two columns");
+    assert_eq!(cursor(&mut shown), ["本 "], "a wide grapheme is one cell");
     press(&mut shown, &[Right, Right]);
     assert_eq!(cursor(&mut shown), [" "], "over the end to the next row");
     press(&mut shown, &[Left, LineStart, Left, Down]);
@@ -52,7 +52,7 @@ fn the_cursor_moves_by_rows_and_graphemes() {
 }
 
 #[test]
-fn what_is_selected_is_copied_without_frames() {
+fn copies_selection_without_frames() {
     use Browse::{Copy, Down, LineEnd, LineStart, Mark, MarkLines, Right, Up};
     let mut shown = talk();
     press(&mut shown, &[Up; 30]);
@@ -77,7 +77,7 @@ fn what_is_selected_is_copied_without_frames() {
 }
 
 #[test]
-fn one_call_is_unfolded() {
+fn unfolds_one_call() {
     let mut shown = talk();
     assert!(!shown.draw().contains("  1"));
     press(&mut shown, &[Browse::Expand]);
@@ -87,7 +87,7 @@ fn one_call_is_unfolded() {
 }
 
 #[test]
-fn what_is_seen_goes_along_and_comes_back() {
+fn view_follows_cursor_and_returns() {
     let mut shown = Shown::new(30, 6);
     shown.events(&answers(&(0..30).map(|row| format!("row {row}\n\n")).collect::<String>()));
     let before = shown.draw();
@@ -101,11 +101,11 @@ fn what_is_seen_goes_along_and_comes_back() {
     assert_eq!(cursor(&mut shown).len(), 1);
     assert_eq!(press(&mut shown, &[Browse::Close]), BrowseOutcome::Leave);
     assert_eq!(shown.draw(), before);
-    assert_eq!(press(&mut shown, &[Browse::Up]), BrowseOutcome::Leave, "the keyboard is elsewhere");
+    assert_eq!(press(&mut shown, &[Browse::Up]), BrowseOutcome::Leave, "the editor has the focus");
 }
 
 #[test]
-fn matches_are_gone_to() {
+fn moves_to_matches() {
     let mut shown = Shown::new(30, 6);
     shown.events(&answers(&(0..30).map(|row| format!("row {row}\n\n")).collect::<String>()));
     shown.draw();
@@ -119,7 +119,7 @@ fn matches_are_gone_to() {
 }
 
 #[test]
-fn the_mouse_selects() {
+fn mouse_selects_text() {
     let mut shown = talk();
     press(&mut shown, &[Browse::Close]);
     shown.draw();

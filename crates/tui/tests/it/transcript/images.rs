@@ -1,4 +1,4 @@
-//! The space that images have in the transcript, and where they shall be.
+//! Tests of image space and image positions in the transcript.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn areas(shown: &Shown) -> Vec<Rect> {
 }
 
 #[test]
-fn an_image_of_the_person_stands_below_the_words() {
+fn shows_image_below_prompt() {
     let mut shown = shown(40, 20);
     shown
         .event(&E::UserMessage { content: vec![ContentBlock::text("look"), content(100, 60)], time: time() });
@@ -49,7 +49,7 @@ fn an_image_of_the_person_stands_below_the_words() {
 }
 
 #[test]
-fn images_of_a_tool_stand_below_the_call() {
+fn shows_tool_images_below_call() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 60), (20, 20)]);
     shown.draw();
@@ -57,7 +57,7 @@ fn images_of_a_tool_stand_below_the_call() {
 }
 
 #[test]
-fn an_image_alone_is_a_message() {
+fn image_alone_is_a_message() {
     let mut shown = shown(40, 20);
     shown.event(&E::UserMessage { content: vec![content(100, 60)], time: time() });
     shown.draw();
@@ -65,7 +65,7 @@ fn an_image_alone_is_a_message() {
 }
 
 #[test]
-fn what_is_not_seen_whole_is_words() {
+fn partly_visible_image_shows_label() {
     let mut shown = shown(40, 5);
     tool_gives(&mut shown, &[(100, 40)]);
     for at in 0..4 {
@@ -87,7 +87,7 @@ fn what_is_not_seen_whole_is_words() {
 }
 
 #[test]
-fn what_is_cut_off_below_is_words() {
+fn image_cut_off_below_shows_label() {
     let mut shown = shown(40, 8);
     shown.event(&said("one"));
     tool_gives(&mut shown, &[(100, 80)]);
@@ -103,7 +103,7 @@ fn what_is_cut_off_below_is_words() {
 }
 
 #[test]
-fn without_a_terminal_for_them_nothing_is_different() {
+fn layout_is_unchanged_without_image_support() {
     let mut with = shown(40, 20);
     let mut without = Shown::new(40, 20);
     for shown in [&mut with, &mut without] {
@@ -115,7 +115,7 @@ fn without_a_terminal_for_them_nothing_is_different() {
 }
 
 #[test]
-fn what_is_broken_gives_its_space_back() {
+fn broken_image_frees_its_space() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 100)]);
     shown.event(&said("more"));
@@ -128,7 +128,7 @@ fn what_is_broken_gives_its_space_back() {
 }
 
 #[test]
-fn words_are_copied_and_left_at_the_end() {
+fn labels_are_copied_and_kept_at_exit() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 100)]);
     let theme = shown.theme.clone();
@@ -138,7 +138,7 @@ fn words_are_copied_and_left_at_the_end() {
 }
 
 #[test]
-fn small_screens() {
+fn draws_images_on_small_screens() {
     for (width, height) in [(1, 1), (2, 3), (20, 6), (5, 40), (30, 3)] {
         let mut shown = shown(width, height);
         tool_gives(&mut shown, &[(100, 100), (1, 9000), (9000, 1)]);

@@ -1,4 +1,4 @@
-//! Each kind of item, folded and unfolded, wide and narrow.
+//! Tests of each kind of item, folded and unfolded, wide and narrow.
 
 use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
@@ -12,7 +12,7 @@ use super::{
     thinks, time, with_details,
 };
 
-/// What a transcript looks like in all four forms.
+/// Draws a transcript in all four forms.
 fn forms(make: impl Fn(&mut Shown)) -> String {
     let mut text = String::new();
     for width in [80, 40] {
@@ -43,7 +43,7 @@ fn details(rows: usize) -> String {
 }
 
 #[test]
-fn the_person_says_something() {
+fn shows_prompts() {
     let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
     let long = "Please look at this picture, and tell me what is wrong with the second column of the table.\n\nThanks!";
     let content = vec![ContentBlock::text(long), image];
@@ -54,7 +54,7 @@ fn the_person_says_something() {
 }
 
 #[test]
-fn the_model_thinks_and_answers() {
+fn shows_thinking_and_answer() {
     assert_snapshot!(forms(|shown| {
         shown.event(&said("hi"));
         shown.event(&E::AssistantStart);
@@ -67,7 +67,7 @@ fn the_model_thinks_and_answers() {
 }
 
 #[test]
-fn the_model_still_thinks() {
+fn shows_unfinished_thinking() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::AssistantStart);
         shown.event(&thinks(
@@ -77,7 +77,7 @@ fn the_model_still_thinks() {
 }
 
 #[test]
-fn a_command_runs() {
+fn shows_running_command() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::ToolUseStart { id: id("0"), name: "write".into() });
         shown.event(&call("bash", "{\"command\":\"cargo test\"}"));
@@ -89,7 +89,7 @@ fn a_command_runs() {
 }
 
 #[test]
-fn a_command_is_over() {
+fn shows_finished_command() {
     assert_snapshot!(forms(|shown| {
         shown.events(&called("bash", "{\"command\":\"cargo test -p x\"}", &lines(9)));
         let command = "{\"command\":\"cat <<E\\none\\ntwo\\nE\"}";
@@ -100,7 +100,7 @@ fn a_command_is_over() {
 }
 
 #[test]
-fn files_are_read_and_changed() {
+fn shows_file_reads_and_edits() {
     assert_snapshot!(forms(|shown| {
         shown.events(&called("read", "{\"path\":\"src/lib.rs\",\"offset\":3}", &lines(6)));
         shown.events(&called("edit", "{\"path\":\"src/lib.rs\"}", "")[..3]);
@@ -109,7 +109,7 @@ fn files_are_read_and_changed() {
 }
 
 #[test]
-fn an_extension_has_a_tool() {
+fn shows_tool_of_extension() {
     let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
     assert_snapshot!(forms(|shown| {
         shown.event(&start(
@@ -129,7 +129,7 @@ fn an_extension_has_a_tool() {
 }
 
 #[test]
-fn others_decide_about_a_call() {
+fn shows_decisions_about_call() {
     assert_snapshot!(forms(|shown| {
         shown.event(&call("bash", "{\"command\":\"rm -rf /\"}"));
         let args = json("{\"command\":\"rm -rf ./target\"}");
@@ -147,7 +147,7 @@ fn others_decide_about_a_call() {
 }
 
 #[test]
-fn an_extension_calls_tools() {
+fn shows_calls_by_extension() {
     let start = |id_: &str| E::HostCallStart {
         id: id(id_),
         extension: ExtensionName::new("todo"),
@@ -171,7 +171,7 @@ fn an_extension_calls_tools() {
 }
 
 #[test]
-fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
+fn call_with_lost_end_is_not_shown_as_running() {
     let start = |id_: &str| E::HostCallStart {
         id: id(id_),
         extension: ExtensionName::new("todo"),
@@ -194,14 +194,14 @@ fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
     shown.event(&E::EventGap { lost: 1 });
     shown.draw();
     assert_eq!(shown.transcript.wakes_at(shown.now), None);
-    // One that was still under way has an end all the same.
+    // An unfinished call still receives its end.
     shown.event(&end("b"));
     let screen = shown.draw();
     assert!(screen.contains("○ [todo] bash") && screen.contains("● [todo] bash"), "{screen}");
 }
 
 #[test]
-fn the_person_runs_commands() {
+fn shows_commands_of_person() {
     assert_snapshot!(forms(|shown| {
         let now = shown.now;
         let transcript: &mut Transcript = &mut shown.transcript;
@@ -210,7 +210,7 @@ fn the_person_runs_commands() {
         transcript.finish_shell(1, Ok(Some(0)), now);
         transcript.start_shell(2, "false", false, now);
         transcript.finish_shell(2, Ok(Some(1)), now);
-        // sleep: a text that is shown, and no command
+        // The text `sleep 9` is only displayed; no command runs.
         transcript.start_shell(3, "sleep 9", false, now);
         transcript.finish_shell(3, Ok(None), now);
         transcript.start_shell(4, "x", false, now);
@@ -220,7 +220,7 @@ fn the_person_runs_commands() {
 }
 
 #[test]
-fn things_happen_to_a_run() {
+fn shows_notes_about_run() {
     assert_snapshot!(forms(|shown| {
         let message = "the server is overloaded".to_owned();
         for attempt in [2, 3] {
@@ -242,7 +242,7 @@ fn things_happen_to_a_run() {
 }
 
 #[test]
-fn things_happen_to_a_session() {
+fn shows_notes_about_session() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::SessionRepaired { id: "1f".into(), message: "the last line was torn".into() });
         let skipped = vec![".haft/config.toml".to_owned(), "extension e".to_owned()];
@@ -270,7 +270,7 @@ fn compacted(summary: Option<&str>, error: Option<&str>) -> E {
 }
 
 #[test]
-fn the_context_is_summed_up() {
+fn shows_compaction() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::CompactionStart { reason: CompactReason::Manual });
         shown.event(&compacted(Some("# Goal\n\nThe table."), None));
@@ -281,7 +281,7 @@ fn the_context_is_summed_up() {
 }
 
 #[test]
-fn a_context_that_is_no_shorter_is_not_called_shorter() {
+fn shows_compaction_without_savings() {
     let mut shown = Shown::new(100, 4);
     shown.event(&E::CompactionEnd {
         summary: Some("All of it.".to_owned()),
@@ -292,12 +292,12 @@ fn a_context_that_is_no_shorter_is_not_called_shorter() {
         by: None,
         error: None,
     });
-    let text = "· the context was summed up, and is no shorter by that: 3k → 4k tokens, 1 message";
+    let text = "· context compacted without saving tokens: 3k → 4k tokens, 1 message";
     assert!(shown.draw().starts_with(text), "{}", shown.draw());
 }
 
 #[test]
-fn one_line_that_would_be_left_out_is_shown() {
+fn shows_single_line_instead_of_hiding_it() {
     for (lines, last) in [(4, "line 3"), (5, "line 4"), (6, "line 5")] {
         let mut shown = Shown::new(60, 20);
         let output: String = (0..lines).map(|line| format!("line {line}\n")).collect();
@@ -310,7 +310,7 @@ fn one_line_that_would_be_left_out_is_shown() {
 }
 
 #[test]
-fn haft_says_something() {
+fn shows_messages_of_haft() {
     assert_snapshot!(forms(|shown| {
         shown.transcript.push_local(LocalMessage::Info("copied 12 lines".into()));
         shown.transcript.push_local(LocalMessage::Error("there is no file `x`\nlook at `ls`".into()));
@@ -321,7 +321,7 @@ fn haft_says_something() {
 }
 
 #[test]
-fn a_small_conversation_in_colours() {
+fn shows_conversation_in_colors() {
     let mut shown = Shown::new(40, 20);
     shown.event(&said("hi"));
     shown.events(&called("bash", "{\"command\":\"ls\"}", "a\nb"));
@@ -333,7 +333,7 @@ fn a_small_conversation_in_colours() {
 }
 
 #[test]
-fn the_answer_was_changed() {
+fn shows_changed_answer() {
     assert_snapshot!(forms(|shown| {
         shown.events(&[E::AssistantStart, delta("the key is 123"), answer(&[block("the key is ***")])]);
         shown.event(&E::AssistantStart);

@@ -1,4 +1,4 @@
-//! A hundred thousand messages.
+//! Tests with a hundred thousand messages.
 
 use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent as E;
@@ -9,7 +9,7 @@ use haft_tui::transcript::SearchOutcome;
 
 use super::{Shown, block, delta, time};
 
-/// Items that a frame may lay out when all that is seen is new.
+/// The number of items that a frame may lay out when all visible items are new.
 const FRAME: usize = 40;
 
 fn many() -> Shown {
@@ -26,13 +26,13 @@ fn many() -> Shown {
 }
 
 #[test]
-fn a_frame_costs_what_is_seen() {
+fn frame_cost_depends_on_visible_items() {
     let mut shown = many();
     assert_eq!(shown.rows().last().unwrap(), "answer 49999");
     let mut before = shown.transcript.layout_count();
     assert!(before <= FRAME, "{before}");
 
-    // A text that streams: one item a frame.
+    // A streaming text: one item per frame.
     shown.event(&E::AssistantStart);
     for _ in 0..200 {
         shown.event(&delta("a word and "));
@@ -52,7 +52,7 @@ fn a_frame_costs_what_is_seen() {
         assert!(made <= 2 * FRAME, "{action:?}: {made}");
     }
 
-    // Far from where it streams, that costs nothing.
+    // Far from the streaming item, streaming costs nothing.
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
     before = shown.transcript.layout_count();
@@ -64,7 +64,7 @@ fn a_frame_costs_what_is_seen() {
 }
 
 #[test]
-fn what_changes_the_whole_is_laid_out_where_it_is_seen() {
+fn global_change_lays_out_visible_items() {
     let mut shown = many();
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
@@ -78,14 +78,18 @@ fn what_changes_the_whole_is_laid_out_where_it_is_seen() {
     assert!(made <= 2 * FRAME, "{made}");
     shown.transcript.search("answer 49998");
     while let SearchOutcome::Searching(_) = shown.transcript.continue_search() {}
-    assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Match, "from the first to the last but one");
+    assert_eq!(
+        shown.transcript.search_outcome(),
+        SearchOutcome::Match,
+        "the search moves from the first match to the last but one"
+    );
     let made = shown.transcript.layout_count() - before;
     assert!(made <= 6 * FRAME, "{made}");
     assert!(shown.draw().contains("answer 49998"));
 }
 
 #[test]
-fn what_is_too_long_to_be_copied_is_not_laid_out() {
+fn selection_beyond_clipboard_limit_is_not_laid_out() {
     let mut shown = many();
     shown.transcript.scroll(Scroll::Top);
     shown.draw();

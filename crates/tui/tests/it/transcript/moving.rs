@@ -1,11 +1,11 @@
-//! Moving what is seen.
+//! Tests of scrolling.
 
 use haft_tui::keys::Scroll;
 
 use super::{Shown, answers, delta, said};
 use haft_protocol::event::AgentEvent as E;
 
-/// Ten questions with answers of three rows.
+/// Makes ten questions with answers of three rows.
 fn talk(width: u16, height: u16) -> Shown {
     let mut shown = Shown::new(width, height);
     for number in 0..10 {
@@ -17,7 +17,7 @@ fn talk(width: u16, height: u16) -> Shown {
 }
 
 #[test]
-fn the_end_is_followed_until_one_goes_up() {
+fn follows_end_until_scrolled_up() {
     let mut shown = talk(40, 6);
     assert!(shown.transcript.is_following());
     assert_eq!(shown.rows(), ["", "› question 9", "", "a9", "", "b9"]);
@@ -33,7 +33,7 @@ fn the_end_is_followed_until_one_goes_up() {
 }
 
 #[test]
-fn going_down_ends_in_following() {
+fn scrolling_down_to_end_follows_it() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll_lines(-7);
     assert!(!shown.transcript.is_following());
@@ -61,7 +61,7 @@ fn pages_overlap() {
 }
 
 #[test]
-fn one_message_after_the_other() {
+fn moves_by_messages() {
     let mut shown = talk(40, 6);
     let mut tops = Vec::new();
     shown.transcript.scroll(Scroll::Top);
@@ -82,7 +82,7 @@ fn one_message_after_the_other() {
 }
 
 #[test]
-fn what_fits_is_not_scrolled() {
+fn fitting_conversation_does_not_scroll() {
     let mut shown = Shown::new(40, 10);
     shown.event(&said("hi"));
     for action in [Scroll::Top, Scroll::LineUp, Scroll::PageDown, Scroll::MessageUp, Scroll::PageUp] {
@@ -93,7 +93,7 @@ fn what_fits_is_not_scrolled() {
 }
 
 #[test]
-fn another_width_keeps_what_is_at_the_top() {
+fn resize_keeps_top_position() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll(Scroll::Top);
     for _ in 0..5 {
@@ -108,7 +108,7 @@ fn another_width_keeps_what_is_at_the_top() {
 }
 
 #[test]
-fn what_streams_below_does_not_move_what_is_seen() {
+fn streaming_below_does_not_move_view() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll(Scroll::MessageUp);
     let before = shown.rows()[..5].to_vec();

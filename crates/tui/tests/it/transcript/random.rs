@@ -1,4 +1,4 @@
-//! Anything that happens, in any order.
+//! Tests of random events in any order.
 
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::{AgentEvent as E, CompactReason};
@@ -14,7 +14,7 @@ use ratatui_core::layout::Rect;
 
 use super::{Shown, block, id, json, time};
 
-/// What happens beside events.
+/// Applies a change other than an event.
 fn aside(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let (now, text) = (shown.now, text.to_owned());
     let transcript = &mut shown.transcript;
@@ -28,7 +28,7 @@ fn aside(shown: &mut Shown, what: u8, which: u8, text: &str) {
     }
 }
 
-/// What happens, with numbers and a text to choose from.
+/// Applies a random change, chosen by numbers and a text.
 fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let call = id(&(which % 3).to_string());
     let name = ["bash", "edit", "todo"][usize::from(which) % 3].to_owned();
@@ -117,7 +117,7 @@ const KEYS: &[Browse] = &[
 const MICE: &[MouseKind] =
     &[MouseKind::Press, MouseKind::Drag, MouseKind::Release, MouseKind::WheelUp, MouseKind::WheelDown];
 
-/// What a person does.
+/// Applies a random action of the person.
 fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let at = usize::from(which);
     let transcript = &mut shown.transcript;
@@ -151,7 +151,7 @@ fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
     }
 }
 
-/// Nothing in the buffer does anything on a screen.
+/// Checks that no cell of the buffer contains a control sequence.
 fn harmless(shown: &mut Shown) {
     shown.draw();
     for cell in shown.buffer.content() {
@@ -195,7 +195,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// What was told of it while it happened.
+/// Returns the events that would have reported a message.
 pub(super) fn told(message: &Message) -> Vec<E> {
     match message {
         Message::User { content, time } => {
@@ -240,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 8).clamp(1, 96), ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_panics_and_nothing_obeys(
+    fn random_events_do_not_panic_or_emit_controls(
         steps in prop::collection::vec((0_u8..64, any::<u8>(), texts()), 1..60),
         width in 1_u16..60,
         height in 0_u16..20,
@@ -264,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn a_conversation_looks_the_same_afterwards(
+    fn restored_conversation_looks_the_same(
         messages in conversation(),
         width in 1_u16..60,
         open in any::<bool>(),

@@ -1,4 +1,4 @@
-//! Searching.
+//! Tests of the search.
 
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
@@ -28,7 +28,7 @@ fn marked(shown: &mut Shown) -> Vec<String> {
 }
 
 #[test]
-fn the_nearest_above_is_first() {
+fn finds_nearest_match_above_first() {
     let mut shown = talk();
     assert_eq!(shown.transcript.search("pear"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["pear"]);
@@ -46,7 +46,7 @@ fn the_nearest_above_is_first() {
 }
 
 #[test]
-fn small_letters_find_large_ones() {
+fn lower_case_matches_upper_case() {
     let mut shown = talk();
     shown.transcript.scroll(Scroll::Top);
     assert_eq!(shown.transcript.search("apple"), SearchOutcome::Match);
@@ -59,14 +59,14 @@ fn small_letters_find_large_ones() {
 }
 
 #[test]
-fn a_sentence_over_two_rows_is_found() {
+fn finds_sentence_over_two_rows() {
     let mut shown = talk();
     assert_eq!(shown.transcript.search("the table beside"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown).concat(), "the tablebeside");
 }
 
 #[test]
-fn what_is_folded_is_unfolded_while_it_is_looked_at() {
+fn unfolds_item_at_current_match() {
     let mut shown = talk();
     assert_eq!(shown.transcript.search("plum"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["plum"]);
@@ -76,13 +76,13 @@ fn what_is_folded_is_unfolded_while_it_is_looked_at() {
     shown.transcript.scroll(Scroll::Top);
     shown.size.1 = 20;
     assert!(!shown.draw().contains("row 8"), "{}", shown.draw());
-    // A match that is seen folds nothing out.
+    // A visible match unfolds nothing.
     assert_eq!(shown.transcript.search("fruit"), SearchOutcome::Match);
     assert!(!shown.draw().contains("row 8"));
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is() {
+fn finds_nothing_without_match() {
     let mut shown = Shown::new(30, 6);
     assert_ne!(shown.transcript.search("x"), SearchOutcome::Match);
     assert_ne!(shown.transcript.next_match(true), SearchOutcome::Match);
@@ -97,10 +97,10 @@ fn nothing_is_found_where_nothing_is() {
     assert_eq!(shown.draw(), before);
 }
 
-/// What may be read for one key, in bytes.
+/// The maximum number of bytes to read for one key.
 const AT_ONCE: usize = 8 << 20;
 
-/// Twelve million bytes, and a word in two messages of them that is nowhere else.
+/// Makes twelve million bytes, with a word that only two messages contain.
 fn much() -> Shown {
     let words = "the quick brown fox jumps over the lazy dog. ".repeat(90);
     let messages: Vec<Message> = (0..3_000)
@@ -117,7 +117,7 @@ fn much() -> Shown {
 }
 
 #[test]
-fn a_key_reads_so_much_and_no_more() {
+fn key_reads_bounded_bytes() {
     let mut shown = much();
     let all: usize = 3_000 * 4_060;
     let found = shown.transcript.search("needles");
@@ -125,7 +125,7 @@ fn a_key_reads_so_much_and_no_more() {
     assert!((40..80).contains(&done), "{done}");
     let read = shown.transcript.scanned_bytes();
     assert!(read > AT_ONCE / 2 && read <= AT_ONCE, "{read}");
-    assert!(shown.transcript.is_following(), "it stays where one is");
+    assert!(shown.transcript.is_following(), "the view does not move");
     assert_eq!(shown.transcript.continue_search(), SearchOutcome::Nothing);
     let read = shown.transcript.scanned_bytes();
     assert!((all - all / 10..all + all / 10).contains(&read), "each byte is read once: {read}");
@@ -133,32 +133,32 @@ fn a_key_reads_so_much_and_no_more() {
 }
 
 #[test]
-fn a_key_looks_at_so_many_messages_and_no_more() {
+fn key_visits_bounded_messages() {
     let mut shown = Shown::new(80, 24);
     let message =
         |number| Message::User { content: vec![ContentBlock::text(format!("hay {number}"))], time: time() };
     shown.transcript.restore(&(0..100_000).map(message).collect::<Vec<_>>());
     shown.draw();
-    // To come to each of them takes longer than to read it.
+    // Visiting each of them takes longer than reading it.
     let SearchOutcome::Searching(done) = shown.transcript.search("needle") else {
         panic!("all were looked at")
     };
     assert!((20..50).contains(&done), "{done}");
     let steps = (0..10).take_while(|_| shown.transcript.continue_search() != SearchOutcome::Nothing).count();
     assert!((1..5).contains(&steps), "{steps}");
-    // None of them is looked at again for a text that begins so.
+    // None of them is visited again for a longer text.
     assert_eq!(shown.transcript.search("needles"), SearchOutcome::Nothing);
 }
 
 #[test]
-fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
+fn longer_text_searches_matches_of_shorter_text() {
     let mut shown = much();
     assert_eq!(shown.transcript.search("n"), SearchOutcome::Match);
     shown.transcript.search("needle 1");
     while let SearchOutcome::Searching(_) = shown.transcript.continue_search() {}
     assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Match);
     assert!(shown.draw().contains(" 1017"));
-    // Above it there is no other, so that all is read.
+    // There is no other match above, so everything is read.
     while let SearchOutcome::Searching(_) = shown.transcript.next_match(true) {}
     let read = shown.transcript.scanned_bytes();
     shown.transcript.search("needle 10");
@@ -169,13 +169,13 @@ fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
     assert_eq!(shown.transcript.search("needle 10x"), SearchOutcome::Nothing);
     let more = shown.transcript.scanned_bytes() - read;
     assert!(more <= AT_ONCE / 2, "only what was not read before, and what matched: {more}");
-    // Others have been said since.
+    // Other messages have arrived since.
     shown.event(&said("needle 10x"));
     assert_eq!(shown.transcript.search("needle 10x"), SearchOutcome::Match);
 }
 
 #[test]
-fn who_moves_on_is_not_taken_elsewhere_by_a_search() {
+fn search_does_not_move_cursor_moved_by_person() {
     let mut shown = much();
     let found = shown.transcript.search("needle 17");
     assert!(matches!(found, SearchOutcome::Searching(_)), "{found:?}");
@@ -192,10 +192,10 @@ fn who_moves_on_is_not_taken_elsewhere_by_a_search() {
 }
 
 #[test]
-fn what_is_written_and_not_shown_is_not_laid_out_all_at_once() {
+fn search_lays_out_hidden_matches_in_steps() {
     let mut shown = Shown::new(80, 24);
     for _ in 0..1_000 {
-        // The name of a language stands nowhere on a row.
+        // The name of a language does not appear on any row.
         shown.events(&answers(&format!("see [this](https://hidden.example) {}", "and so on. ".repeat(90))));
     }
     shown.draw();
@@ -203,7 +203,7 @@ fn what_is_written_and_not_shown_is_not_laid_out_all_at_once() {
     let found = shown.transcript.search("hidden.example x");
     assert_eq!(found, SearchOutcome::Nothing);
     let before_hidden = shown.transcript.layout_count();
-    assert!(before_hidden <= before + 2, "read, and not laid out");
+    assert!(before_hidden <= before + 2, "hidden items are read and not laid out");
     let mut found = shown.transcript.search("](https://hidden");
     let mut steps = 0;
     while let SearchOutcome::Searching(_) = found {

@@ -1,4 +1,4 @@
-//! The three things that the hook does, through the harness.
+//! Tests the three functions of the hook with the harness.
 
 use haft_example_policy::{Rule, broken_by, hook, redacted};
 use haft_sdk::hook::{ApprovalDecision, HookToolResult, ResultDecision, ToolDecision};

@@ -163,7 +163,7 @@ fn resumed_conversation_shows_its_end() {
     scene.haft(&["-p", "--max-steps", "100", "echo"]);
     let seat = at(scene, &["-c"]);
     seat.sees(&["All echoed."]);
-    stands(&seat.pty, "… 12 entries before this · ctrl+o shows them", 1);
+    stands(&seat.pty, "… 12 earlier entries · ctrl+o show", 1);
     stands(&seat.pty, "bash  echo n", 49);
     stands(&seat.pty, "bash  echo n59", 1);
     leave(&seat);
@@ -175,7 +175,7 @@ fn separates_sessions_with_rule() {
     let seat = inline(vec![Scenario::text("One."), Scenario::text("Two.")], &["first question"]);
     seat.sees(&["One."]);
     seat.say("/new");
-    seat.sees(&["── a new session ─"]);
+    seat.sees(&["── new session ─"]);
     seat.say("second question");
     seat.sees(&["Two."]);
     seat.say("/resume");

@@ -19,13 +19,13 @@ fn verifies_saves_and_removes_key_without_showing_it() {
     let auth = seat.scene.world.home().join("auth.json");
     let stored = || fs::read_to_string(&auth).unwrap_or_default();
     seat.say("/login anthropic");
-    seat.sees(&["Key for anthropic"]);
+    seat.sees(&["API key for anthropic"]);
     seat.pty.send("sk-refused-1");
     seat.pty.press(&["enter"]);
     seat.sees(&["refused the key"]);
     assert!(!stored().contains("sk-"));
     seat.say("/login anthropic");
-    seat.sees(&["Key for anthropic"]);
+    seat.sees(&["API key for anthropic"]);
     seat.pty.send(TYPED);
     seat.pty.press(&["enter"]);
     seat.sees(&["saved the key of anthropic"]);
@@ -44,12 +44,12 @@ fn verifies_saves_and_removes_key_without_showing_it() {
 fn picks_provider_and_cancels_dialog() {
     let seat = Seat::at(Scene::new(Vec::new()), &[]);
     seat.say("/login");
-    seat.sees(&["Store a key for", "gemini"]);
+    seat.sees(&["Save an API key for", "gemini"]);
     seat.pty.send("gemi");
     seat.pty.wait_gone("anthropic");
     seat.pty.press(&["enter"]);
-    seat.sees(&["Key for gemini"]);
+    seat.sees(&["API key for gemini"]);
     seat.pty.press(&["esc"]);
-    seat.sees(&["nothing was changed"]);
+    seat.sees(&["nothing changed"]);
     seat.leave();
 }

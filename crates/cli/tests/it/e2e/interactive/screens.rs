@@ -120,7 +120,7 @@ fn conversation(ground: ColorScheme) {
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("[todo] Todos");
     seat.pty.press(&["f1"]);
-    seat.sees(&["/compact", "esc closes"]);
+    seat.sees(&["/compact", "esc close"]);
     studio.shot("help");
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("/compact");

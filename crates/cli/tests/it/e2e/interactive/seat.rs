@@ -11,8 +11,8 @@ use crate::e2e::scene::Scene;
 /// Longer than the time for which a dialog ignores keys.
 const QUIET: Duration = Duration::from_millis(400);
 
-/// The hint of a dialog that has ignored a key.
-pub(super) const EARLY: &str = "too early, once more";
+/// The hint of a question that has ignored a key.
+pub(super) const EARLY: &str = "too early, press again";
 
 /// A scene and its `haft` in a terminal.
 pub(super) struct Seat {

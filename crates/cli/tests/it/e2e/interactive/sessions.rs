@@ -37,7 +37,7 @@ fn queued_message_moves_to_composer_of_next_session() {
     seat.say_meanwhile("look here");
     seat.sees(&["↳ steer: look here"]);
     seat.say_meanwhile("/new");
-    seat.sees(&["a prompt that waited in the session before is in the editor", "› look here"]);
+    seat.sees(&["a queued prompt of the previous session is back in the editor", "› look here"]);
     seat.pty.wait_gone("I begin.");
     seat.pty.press(&["enter"]);
     seat.sees(&["Both, then."]);
@@ -53,7 +53,7 @@ fn fork_receives_earlier_command_output() {
     seat.say("!echo printed");
     seat.sees(&["↳ with your next prompt: !echo printed"]);
     seat.say("/fork");
-    seat.sees(&["forked from about alpha where it stood", "↳ with your next prompt: !echo printed"]);
+    seat.sees(&["forked from about alpha at its last entry", "↳ with your next prompt: !echo printed"]);
     seat.say("and beta");
     seat.sees(&["Two."]);
     let told = said(&seat.scene.server.requests()[1], "user").join("\n");
@@ -121,7 +121,7 @@ fn compacts_conversation() {
     seat.say("second question");
     seat.sees(&["Short."]);
     seat.say("/compact keep names");
-    seat.sees(&["summed up"]);
+    seat.sees(&["context compacted"]);
     seat.say("third question");
     seat.sees(&["Afterwards."]);
     let last = seat.scene.server.requests().pop().unwrap();
@@ -164,7 +164,7 @@ fn selects_model() {
     assert_eq!(asked, ["m", "claude-haiku-4-5"]);
     // An unknown model is not asked.
     seat.say("/model nosuch");
-    seat.sees(&["nosuch is none of the", "/model anthropic/nosuch asks for it"]);
+    seat.sees(&["nosuch is not among the", "/model anthropic/nosuch"]);
     seat.sees(&["claude-haiku-4-5 ·"]);
     seat.leave();
 }
@@ -175,7 +175,7 @@ fn does_not_resume_empty_session() {
     scene.haft(&["-p", "first question"]).expect(0);
     let seat = Seat::at(scene, &["-r"]);
     seat.sees(&["Sessions", "first question"]);
-    seat.pty.wait_gone("(nothing said)");
+    seat.pty.wait_gone("(empty)");
     // The selected session is the latest of the others.
     seat.pty.press(&["enter"]);
     seat.sees(&["First answer."]);

@@ -17,7 +17,7 @@ fn esc_stops_turn_and_returns_queued_message() {
     seat.sees(&["↳ steer: look here"]);
     seat.pty.send("then there");
     seat.pty.press(&["alt+enter"]);
-    seat.sees(&["↳ then: then there"]);
+    seat.sees(&["↳ follow-up: then there"]);
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("esc to stop");
     seat.pty.wait_gone("↳");
@@ -42,7 +42,7 @@ fn delivers_steering_and_follow_up_messages() {
     seat.sees(&["↳ steer: mind the gap"]);
     seat.pty.send("sweep up");
     seat.pty.press(&["alt+enter"]);
-    seat.sees(&["↳ then: sweep up"]);
+    seat.sees(&["↳ follow-up: sweep up"]);
     let gate = seat.scene.world.project().join("gate");
     assert!(crate::e2e::running::eventually(|| gate.exists()));
     fs::write(gate, "opened\n").unwrap();

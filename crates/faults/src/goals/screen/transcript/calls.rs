@@ -1,4 +1,4 @@
-//! Calls of tools: what is called, what it prints, what it comes to, what others say about it.
+//! Tool calls: their names, arguments, output, results and changes by others.
 
 use anyhow::Result;
 use haft_protocol::RawJson;
@@ -14,7 +14,7 @@ use super::super::{ScreenSink, sink};
 pub(super) const CALLS: &[ScreenSink] = &[
     sink("command and result", 2, run_command),
     sink("names, arguments and results", 3, show_call),
-    sink("what it prints", 2, show_progress),
+    sink("output", 2, show_progress),
     sink("diffs", 3, show_diff),
     sink("owners", 2, show_call_owners),
     sink("kinds of images", 1, image),
@@ -27,7 +27,7 @@ pub(super) const CALLS: &[ScreenSink] = &[
 pub(super) const UNFOLDED: &[ScreenSink] =
     &[sink("names, arguments and results", 4, unfold_call), sink("diffs", 3, show_diff)];
 
-/// Those that are printed where lines are: what came of a call, when it is over.
+/// The calls in line output: the results after the calls have ended.
 pub(in super::super) const PRINTED: &[ScreenSink] = &[
     sink("command and result", 2, run_command),
     sink("names, arguments and results", 3, show_call),
@@ -101,7 +101,7 @@ pub(super) fn show_call(stage: &mut HeadlessInterface, texts: &[String]) -> Resu
 }
 
 fn unfold_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
-    // Each frame folds or unfolds: both are drawn.
+    // Each frame toggles the folding, so both states are drawn.
     stage.keys("ctrl+o")?;
     show_call(stage, texts)
 }
@@ -185,7 +185,7 @@ fn stream_names(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// They are not shown before they are whole.
+/// Incomplete arguments are not shown.
 fn stream_arguments(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         let call = id(stage);

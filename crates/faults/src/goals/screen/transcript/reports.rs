@@ -1,4 +1,4 @@
-//! Reports between messages: failures, retries, summaries, extensions' texts, the shell.
+//! Reports between messages: failures, retries, summaries, texts of extensions, the shell.
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
@@ -17,17 +17,16 @@ pub(super) const REPORTS: &[ScreenSink] = &[
     sink("another model", 3, show_fallback),
     sink("texts of extensions", 2, show_display),
     sink("discarded turns", 2, show_discarded),
-    sink("sessions that were mended", 1, show_repaired),
-    sink("what is not trusted", 1, show_untrusted),
+    sink("repaired sessions", 1, show_repaired),
+    sink("untrusted parts", 1, show_untrusted),
     sink("gates that are off", 2, show_gates_off),
-    sink("what the program says", 6, show_program_texts),
-    sink("why a command did nothing", 1, refuse_command),
+    sink("texts of the program", 6, show_program_texts),
+    sink("rejected commands", 1, refuse_command),
 ];
 
-pub(super) const SUMMARIES: &[ScreenSink] =
-    &[sink("summary, who wrote it, why there is none", 3, show_compaction)];
+pub(super) const SUMMARIES: &[ScreenSink] = &[sink("summary, its author, errors", 3, show_compaction)];
 
-pub(super) const SHELL: &[ScreenSink] = &[sink("command, output, why not", 4, show_shell)];
+pub(super) const SHELL: &[ScreenSink] = &[sink("command, output, errors", 4, show_shell)];
 
 pub(super) fn show_failures(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [error, turn, gone, copied] = texts else { return Ok(()) };
@@ -40,7 +39,7 @@ pub(super) fn show_failures(stage: &mut HeadlessInterface, texts: &[String]) -> 
 
 fn show_faults(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, code, message] = texts else { return Ok(()) };
-    // The case is for programs.
+    // The code is for programs, not for the screen.
     let message = format!("{code} {message}");
     let fault = ExtensionFault { extension: extension_name(extension), code: code.clone(), message };
     stage.event(E::ExtensionError(fault));

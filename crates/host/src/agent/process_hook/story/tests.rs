@@ -1,10 +1,10 @@
-//! What a turn is told as.
+//! The mapping of a turn to PicoClaw's events.
 
 use super::*;
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
-/// What is told of these, in a line each.
+/// Returns the payloads for these events, one line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
     let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
@@ -66,7 +66,7 @@ fn response(tool_calls: u64) -> AgentEvent {
 }
 
 #[test]
-fn a_turn_with_a_tool() {
+fn maps_turn_with_tool() {
     let end = |stop| AgentEvent::TurnEnd { stop, error: None };
     let events = vec![
         user("the weather?"),
@@ -101,7 +101,7 @@ fn a_turn_with_a_tool() {
     "#);
 }
 
-/// What is told of calls, with the time each event takes place, in seconds from the first one.
+/// Checks the payloads of tool calls. Each event has its time in seconds from the first one.
 #[track_caller]
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
     let (turns, began) = (crate::agent::process_hook::turns::TurnTracker::new(), Instant::now());
@@ -128,7 +128,7 @@ fn answered(id: &str, name: &str) -> AgentEvent {
 }
 
 #[test]
-fn a_tool_begins_when_it_runs_and_its_time_is_its_own() {
+fn tool_duration_starts_when_tool_runs() {
     check_calls(
         vec![
             (0, call("a", "slow")),
@@ -145,7 +145,7 @@ fn a_tool_begins_when_it_runs_and_its_time_is_its_own() {
 }
 
 #[test]
-fn what_is_told_of_calls_that_did_not_run() {
+fn reports_calls_that_did_not_run() {
     let rewritten = |tool: &str| AgentEvent::ToolRewritten {
         id: ToolCallId::new("a"),
         by: "gate".into(),
@@ -162,17 +162,17 @@ fn what_is_told_of_calls_that_did_not_run() {
     check_calls(vec![called(), (1, blocked.clone()), (5, result("a", "bash"))], &["skipped bash no"]);
     check_calls(vec![called(), (1, rewritten("read")), (2, blocked)], &["skipped read no"]);
     check_calls(vec![called(), (1, skipped), (5, result("a", "bash"))], &["skipped bash later"]);
-    // There is no such tool, or its arguments do not fit.
+    // The tool does not exist, or its arguments are invalid.
     check_calls(vec![called(), (5, result("a", "bash"))], &["skipped bash fog"]);
-    // The tool that runs is another one.
+    // Another tool runs in its place.
     let renamed = vec![called(), (1, rewritten("read")), (2, start("a", "read")), (4, result("a", "bash"))];
     check_calls(renamed, &["start read", "end read 2"]);
-    // A call of an extension is none of the model's.
+    // A call of an extension is not one of the model.
     check_calls(vec![(0, start("host-1", "read")), (1, end("host-1"))], &[]);
 }
 
 #[test]
-fn what_comes_between() {
+fn maps_events_between_turns() {
     let events = vec![
         user("go"),
         AgentEvent::TurnStart { step: 1 },
@@ -241,7 +241,7 @@ fn status(event: AgentEvent, expect: &str) {
 }
 
 #[test]
-fn how_a_turn_ends() {
+fn maps_end_of_turn() {
     status(AgentEvent::TurnEnd { stop: StopCause::End, error: None }, "completed");
     status(AgentEvent::TurnEnd { stop: StopCause::Error, error: None }, "error");
     status(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None }, "aborted");
@@ -250,7 +250,7 @@ fn how_a_turn_ends() {
 }
 
 #[test]
-fn a_turn_that_told_no_end_ends_with_the_next_one() {
+fn unfinished_turn_ends_with_next_turn() {
     let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
     let mut ids = Vec::new();

@@ -1,4 +1,4 @@
-//! Calls behind one that a hook answered, when the user wants something else meanwhile.
+//! Calls after one that a hook answered, when the user interrupts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ fn two_calls() -> Vec<Vec<AssistantBlock>> {
     vec![calls, vec![said("half is done")]]
 }
 
-/// A turn with two calls; while the hook answers the first one, this happens.
+/// Runs a turn with two calls; this happens while the hook answers the first one.
 async fn while_answering(happens: impl Fn(&Agent) + Send + 'static) -> (Ran, Told) {
     let slot: Arc<OnceLock<Agent>> = Arc::default();
     let agents = Arc::clone(&slot);
@@ -40,7 +40,7 @@ fn check_skipped(ran: &Ran, told: &Told, text: &str, reason: &str) {
     assert_eq!(skipped["payload"], json!({"Tool": "bash", "Reason": reason}));
     let asked: Vec<&Value> =
         told.asked("hook.before_tool").into_iter().map(|params| &params["tool"]).collect();
-    assert_eq!(asked, ["plugin"], "nobody is asked about a call that is skipped");
+    assert_eq!(asked, ["plugin"], "no query is sent for a skipped call");
     assert_eq!((ran.answer().as_str(), told.events.faults()), ("half is done", vec![]));
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn events() -> Vec<EventLine> {
     agent.chain(own).map(|event| EventLine { session: session(&event), event }).collect()
 }
 
-/// What concerns all sessions names none.
+/// Returns the session of an event; `None` for events about all sessions.
 fn session(event: &ClientEvent) -> Option<String> {
     let of_all = matches!(event, ClientEvent::Agent(AgentEvent::TrustRequired { .. }));
     (!of_all).then(|| "0199".to_owned())

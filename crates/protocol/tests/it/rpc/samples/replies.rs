@@ -1,4 +1,4 @@
-//! A reply to every command of the samples, and every way in which one fails.
+//! A reply to every command of the samples, and every kind of failure.
 
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::ExtensionFault;

@@ -1,4 +1,4 @@
-//! Attributes that a new file takes over from the one that it replaces.
+//! Copies attributes from the old file to the new one.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -9,10 +9,10 @@ use rustix::io::Errno;
 
 use crate::environment::InPlaceReason;
 
-/// Extended attributes that stand for the content; the system drops or renews them with every change of it.
+/// Extended attributes that depend on the content; the system drops or renews them with every change.
 const OF_CONTENT: [&str; 3] = ["security.capability", "security.evm", "security.ima"];
 
-/// Gives a new file the old one's owner, attributes and permissions, or says what it cannot be given.
+/// Gives a new file the old one's owner, attributes and permissions, or returns the attribute that cannot be copied.
 pub(super) fn copy_metadata(
     new: &File,
     old: &File,
@@ -24,7 +24,7 @@ pub(super) fn copy_metadata(
     if !copy_attributes(new, old)? {
         return Ok(Err(InPlaceReason::Attributes));
     }
-    // Last, because a change of owner takes bits away.
+    // The last step, because a change of owner clears permission bits.
     new.set_permissions(data.permissions())?;
     Ok(Ok(()))
 }
@@ -37,8 +37,8 @@ fn copy_owner(new: &File, old: &Metadata) -> io::Result<bool> {
     Ok(fchown(new, Some(old.uid()), Some(old.gid())).is_ok())
 }
 
-/// Makes the new file's attributes the old one's. What the system gave it by itself, such as the access list that a
-/// directory hands down, goes when the old file has it not.
+/// Makes the new file's attributes equal to the old one's. An attribute that only the new file has, such as a default
+/// access list of the directory, is removed.
 fn copy_attributes(new: &File, old: &File) -> io::Result<bool> {
     let (wanted, given) = (names(old)?, names(new)?);
     for name in given.iter().filter(|name| !wanted.contains(name)) {
@@ -69,7 +69,7 @@ fn value(file: &File, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
     read_growing(|buffer| fgetxattr(file, name, buffer))
 }
 
-/// Asks with more and more room; `None` where there is no such thing.
+/// Repeats the call with a growing buffer. Returns `None` if the attribute does not exist.
 fn read_growing(ask: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> io::Result<Option<Vec<u8>>> {
     let mut buffer = vec![0; 256];
     loop {
@@ -85,7 +85,7 @@ fn read_growing(ask: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> io::Result<O
     }
 }
 
-/// The attribute is not there, or the file system has none at all.
+/// True if the attribute does not exist, or the file system has no attributes.
 fn is_missing(error: Errno) -> bool {
     #[cfg(target_os = "linux")]
     let none = error == Errno::NODATA;

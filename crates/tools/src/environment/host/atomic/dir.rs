@@ -1,4 +1,4 @@
-//! An open directory: whatever becomes of the path to it, what is done in it is done in this one.
+//! An open directory: operations stay in it even if its path changes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -20,15 +20,15 @@ pub(super) struct DirHandle {
 }
 
 impl DirHandle {
-    /// Opens one by its path from the root of all, in which there must be no link.
+    /// Opens a directory by its absolute path, which must not contain links.
     #[cfg(target_os = "linux")]
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let top = fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Self::open_from(top, path.strip_prefix("/").map_err(io::Error::other)?)
     }
 
-    /// Opens one by its path. Going there step by step would need the right to list every directory on the way, so
-    /// links that are put into the path are followed.
+    /// Opens a directory by its path. Opening it step by step would need the right to list every directory on the
+    /// way, so links on the path are followed.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -47,7 +47,7 @@ impl DirHandle {
         Ok(Self { fd: fd.into() })
     }
 
-    /// Device and inode.
+    /// Returns the device and the inode.
     pub(super) fn id(&self) -> io::Result<(u64, u64)> {
         let data = self.fd.metadata()?;
         Ok((data.dev(), data.ino()))
@@ -60,13 +60,13 @@ impl DirHandle {
         }
     }
 
-    /// Opens a file without waiting for anybody and without following a link.
+    /// Opens a file without blocking and without following a link.
     pub(super) fn open_file(&self, name: &OsStr, access: OFlags) -> io::Result<File> {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(fs::openat(&self.fd, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file that was not there. The system takes the user's mask off the mode.
+    /// Creates a file that must not exist. The system applies the umask to the mode.
     pub(super) fn create_file(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(fs::openat(&self.fd, name, flags, mode)?.into())
@@ -79,13 +79,13 @@ impl DirHandle {
     #[cfg(target_os = "linux")]
     pub(super) fn rename_no_replace(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match fs::renameat_with(&self.fd, from, &self.fd, to, fs::RenameFlags::NOREPLACE) {
-            // Some file systems cannot promise it.
+            // Some file systems do not support the flag.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename(from, to),
             renamed => Ok(renamed?),
         }
     }
 
-    /// The same where nothing may have the name, as far as a look can tell.
+    /// Renames a file if the new name is free, with a check that is not atomic.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn rename_no_replace(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match self.stat(to)? {
@@ -102,7 +102,7 @@ impl DirHandle {
         Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
-    /// Makes sure that names survive a power cut.
+    /// Makes the names in the directory survive a power failure.
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(fs::fsync(&self.fd)?)
     }
@@ -120,7 +120,7 @@ impl DirHandle {
     }
 }
 
-/// A directory in which one may look things up and make them, but not see what there is.
+/// Opens a directory that can be searched and changed but not listed.
 #[cfg(target_os = "linux")]
 fn open_unlistable(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
     open_beneath(base, path, OFlags::PATH)
@@ -146,24 +146,24 @@ pub(super) fn kind(stat: &Stat) -> FileKind {
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// Opens what is at a path below an open directory; the empty path is the directory itself. The path had no links when it
-/// was looked up: if one has been put into it since, or it leads out of where it began, nothing is opened.
+/// Opens a path below an open directory; the empty path is the directory itself. The path had no links when it was
+/// resolved. Fails if a link was put into it since, or if it leads out of the directory.
 fn open_beneath(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-    if !is_up(Defence::Containment) {
+    if !is_up(Defense::Containment) {
         return fs::openat(base, below, access | DIRECTORY, Mode::empty());
     }
     open_in_one_call(base, below, access)
 }
 
-/// The system looks at every part of the path, and no change of it comes between.
+/// The kernel checks every component in one system call, so no change can happen in between.
 #[cfg(target_os = "linux")]
 fn open_in_one_call(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
-    // Without links there are no magic ones either; the flag says so to whoever reads a trace.
+    // `NO_SYMLINKS` implies `NO_MAGICLINKS`; the flag is set for readers of a system call trace.
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match fs::openat2(base.as_fd(), below, access | DIRECTORY, Mode::empty(), inside) {
-        // Older than the call, or in a sandbox that does not know it.
+        // The kernel is older than the call, or a sandbox blocks it.
         Err(Errno::NOSYS | Errno::PERM) => open_step_by_step(base, below, access),
         opened => opened,
     }
@@ -180,7 +180,7 @@ const WAY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const WAY: OFlags = OFlags::RDONLY;
 
-/// Opens one directory in the other: none of them may be a link, and none is the one above.
+/// Opens the directories one after the other. Links and `..` are rejected.
 fn open_step_by_step(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     let mut dir = fs::openat(base, ".", WAY | DIRECTORY, Mode::empty())?;
     for part in below.components() {
@@ -204,9 +204,9 @@ mod tests {
 
     type Opens = fn(&File, &Path, OFlags) -> Result<OwnedFd, Errno>;
 
-    /// Every way there is, and none of them leads out.
+    /// All kinds of paths, and none leads out of the directory.
     #[test]
-    fn no_link_and_nothing_above_is_followed() {
+    fn follows_no_links_and_no_parent_directories() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().join("root");
         std::fs::create_dir_all(root.join("a/b")).unwrap();

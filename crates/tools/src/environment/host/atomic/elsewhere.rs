@@ -1,4 +1,5 @@
-//! Where a new file gets its permissions and owner from its directory, and directories cannot be flushed.
+//! Writing files on systems where a new file gets its permissions and owner from its directory, and directories
+//! cannot be synced.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -8,7 +9,7 @@ use std::time::SystemTime;
 use crate::environment::host::kind;
 use crate::environment::{EnvironmentError, FileWriteOutcome};
 
-/// The state that all writers of an environment share: nothing here.
+/// The state that all writers of an environment share; empty here.
 #[derive(Debug)]
 pub(in super::super) struct SharedWriteState;
 
@@ -22,7 +23,7 @@ impl SharedWriteState {
     }
 }
 
-/// A directory that nothing is written outside of: there is no way to keep to one here.
+/// The boundary for file changes, which cannot be enforced on this system.
 #[derive(Debug)]
 pub(in super::super) enum PathBoundary {}
 
@@ -46,14 +47,17 @@ impl PathBoundary {
 }
 
 fn unsupported_error() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "files cannot be kept inside a directory on this system")
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "file access cannot be restricted to a directory on this system",
+    )
 }
 
 pub(in super::super) fn open_within(root: &PathBoundary, _: &Path) -> Result<File, EnvironmentError> {
     match *root {}
 }
 
-/// Makes every directory that is missing above `path`.
+/// Creates the missing parent directories of `path`.
 pub(in super::super) fn create_parents(
     _: Option<&PathBoundary>,
     path: &Path,
@@ -62,7 +66,7 @@ pub(in super::super) fn create_parents(
     fs::create_dir_all(dir).map_err(|error| EnvironmentError::io("create the directory", dir, error))
 }
 
-/// By which a change of a file is noticed without reading it.
+/// The metadata that reveals a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct FileStamp {
     len: u64,
@@ -74,13 +78,13 @@ impl FileStamp {
         Self { len: data.len(), changed: data.modified().ok() }
     }
 
-    /// The standard library has no stable file numbers here.
+    /// The standard library has no stable file numbers on this system.
     pub(in super::super) fn id(self) -> Option<(u64, u64)> {
         None
     }
 }
 
-/// Returns the stamp of a file without reading it; `None` when there is none.
+/// Returns the stamp of a file without reading it, or `None` if it does not exist.
 pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, EnvironmentError> {
     Ok(data(path)?.map(|data| FileStamp::from_metadata(&data)))
 }
@@ -120,7 +124,7 @@ pub(in super::super) fn replace(
     let old = data(path)?;
     if let Some(old) = &old {
         kind::require_regular_file(path, old)?;
-        // A file that may not be written must not be replaced either.
+        // A file that is not writable must not be replaced, either.
         drop(File::options().write(true).open(path).map_err(failed)?);
     }
     let mut new = tempfile::Builder::new()

@@ -1,7 +1,7 @@
-//! Overwriting a file itself, where no other can take its place.
+//! Overwrites a file in place if a new file cannot replace it.
 //!
-//! That is not atomic, so the old content and the new lie in a directory of the user's own until it is over. Whoever
-//! comes after a crash finds them there: a file that is part new and part old gets its old content back.
+//! That is not atomic, so the old and the new content are stored in a private directory until the write is complete.
+//! After a crash, the next process finds them: a partly written file gets its old content back.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -16,22 +16,22 @@ use super::temp::random_suffix;
 use crate::environment::EnvironmentError;
 use crate::environment::host::private;
 
-/// The files of a backup. The last one is written last, ends with a NUL byte, and so makes it whole.
+/// The files of a backup. The last one is written last and ends with a NUL byte, which marks the backup as complete.
 const OLD: &str = "old";
 const NEW: &str = "new";
 const PATH: &str = "path";
 
-/// Held by whoever overwrites or clears up.
+/// The lock file, held by a process that overwrites or cleans up.
 const LOCK: &str = "lock";
 
-/// The present and the future content of a file.
+/// The old and the new content of a file.
 #[derive(Clone, Copy)]
 pub(super) struct OverwriteContent<'a> {
     pub(super) old: &'a [u8],
     pub(super) new: &'a [u8],
 }
 
-/// Overwrites an open file, unless `check` objects when everything is prepared.
+/// Overwrites an open file, unless `check` fails after the preparation.
 pub(super) fn overwrite(
     state: &Path,
     path: &Path,
@@ -39,7 +39,7 @@ pub(super) fn overwrite(
     OverwriteContent { old, new }: OverwriteContent<'_>,
     check: impl FnOnce(&File) -> Result<(), EnvironmentError>,
 ) -> Result<(), EnvironmentError> {
-    let no_backup = |error| EnvironmentError::io("keep a backup in", state, error);
+    let no_backup = |error| EnvironmentError::io("write a backup to", state, error);
     let _lock = lock(state).map_err(no_backup)?;
     let backup = OverwriteBackup::create(state, path, old, new).map_err(no_backup)?;
     if let Err(changed) = check(file) {
@@ -58,7 +58,7 @@ pub(super) fn overwrite(
         Err(_) => {
             let kept = backup.dir.join(OLD);
             let reason =
-                format!("was written only in part ({error}); its old content is in {}", kept.display());
+                format!("was written only partly ({error}); its old content is in {}", kept.display());
             Err(EnvironmentError::refused(path, reason))
         }
     }
@@ -71,7 +71,7 @@ fn write_content(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A backup that can undo an overwriting.
+/// A backup that can undo an overwrite.
 struct OverwriteBackup {
     dir: PathBuf,
 }
@@ -95,10 +95,10 @@ impl OverwriteBackup {
     }
 
     fn remove(&self) {
-        // First what makes it whole: without it the rest means nothing.
+        // The completeness mark is removed first, because the rest is meaningless without it.
         let gone = fs::remove_file(self.dir.join(PATH)).and_then(|()| fs::remove_dir_all(&self.dir));
         if let Err(error) = gone {
-            tracing::warn!(dir = %self.dir.display(), %error, "backup not removed");
+            tracing::warn!(dir = %self.dir.display(), %error, "cannot remove the backup of an overwritten file");
         }
     }
 }
@@ -109,8 +109,8 @@ fn write_new_file(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the directory for backups, and waits until nobody else uses it. It must be the user's own: what lies in it
-/// is written into files.
+/// Creates the directory for backups, and waits for its lock. The directory must belong to the user, because its
+/// content is written into files.
 fn lock(state: &Path) -> io::Result<File> {
     private::create_private_dir(state)?;
     let file = open_lock(state)?;
@@ -124,15 +124,15 @@ fn open_lock(state: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Looks after what was interrupted: a file that is part new and part old gets its old content back. With a root, what is
-/// outside of it stays as it is, and so does its backup, for somebody else.
+/// Repairs files after interrupted writes: a partly written file gets its old content back. With a root, files
+/// outside of it and their backups stay, for another process.
 pub(super) fn restore(state: &Path, root: Option<&PathBoundary>) -> io::Result<()> {
     match fs::symlink_metadata(state) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         data => data?,
     };
     let lock = open_lock(state)?;
-    // Whoever has it will clear up, or is at work.
+    // Another process with the lock cleans up itself, or is writing.
     if lock.try_lock().is_err() {
         return Ok(());
     }
@@ -145,7 +145,7 @@ pub(super) fn restore(state: &Path, root: Option<&PathBoundary>) -> io::Result<(
         match undo(&backup.dir, root) {
             Ok(()) => drop(fs::remove_dir_all(&backup.dir)),
             Err(error) => {
-                tracing::warn!(backup = %backup.dir.display(), %error, "interrupted write not undone");
+                tracing::warn!(backup = %backup.dir.display(), %error, "cannot undo an interrupted write");
             }
         }
     }
@@ -157,22 +157,22 @@ fn undo(dir: &Path, root: Option<&PathBoundary>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         path => path?,
     };
-    // Without its end it was interrupted before the file was touched.
+    // Without the mark, the write was interrupted before it touched the file.
     if path.pop() != Some(0) {
         return Ok(());
     }
     let path = PathBuf::from(std::ffi::OsString::from_vec(path));
     let (old, new) = (fs::read(dir.join(OLD))?, fs::read(dir.join(NEW))?);
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::Error::other("the path names no file"));
+        return Err(io::Error::other("the path does not name a file"));
     };
     let mut file = open_dir(root, parent).map_err(io::Error::other)?.open_file(name, OFlags::RDWR)?;
     let data = file.metadata()?;
     if !data.is_file() {
-        return Err(io::Error::other("the path leads to no file any more"));
+        return Err(io::Error::other("the file no longer exists"));
     }
     if root.is_some_and(PathBoundary::is_bounded) && data.nlink() > 1 {
-        return Err(io::Error::other("it has hard links, which may be outside of where it may be written"));
+        return Err(io::Error::other("it has hard links, which may be outside of the writable directories"));
     }
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
@@ -180,21 +180,21 @@ fn undo(dir: &Path, root: Option<&PathBoundary>) -> io::Result<()> {
         OverwriteState::Whole => Ok(()),
         OverwriteState::Torn => {
             write_content(&mut file, &old)?;
-            tracing::warn!(path = %path.display(), "an interrupted write was undone");
+            tracing::warn!(path = %path.display(), "undid an interrupted write: the file has its old content");
             Ok(())
         }
-        OverwriteState::Other => Err(io::Error::other(format!("{} was changed since", path.display()))),
+        OverwriteState::Other => Err(io::Error::other(format!("{} was changed afterwards", path.display()))),
     }
 }
 
-/// The state after an interrupted overwriting.
+/// The state of a file after an interrupted overwrite.
 #[derive(Debug, PartialEq, Eq)]
 enum OverwriteState {
-    /// The old content or the new.
+    /// The file has the old content or the new.
     Whole,
-    /// The beginning of the new content, and behind it what was there before.
+    /// The file has the beginning of the new content, followed by the old content.
     Torn,
-    /// Something else: somebody has changed it since.
+    /// The file has other content: it was changed since.
     Other,
 }
 
@@ -216,9 +216,9 @@ fn classify_content(content: &[u8], old: &[u8], new: &[u8]) -> OverwriteState {
 mod tests {
     use super::*;
 
-    /// Every way in which the new content can be half there, and nothing else.
+    /// Covers every way in which the new content can be partly written.
     #[test]
-    fn what_an_interrupted_write_leaves_is_known() {
+    fn recognizes_interrupted_writes() {
         for (old, new) in [("aaaaaa", "bbb"), ("aaa", "bbbbbb"), ("abab", "aabb"), ("", "abc"), ("abc", "")] {
             for k in 0..=new.len() {
                 let torn = [&new[..k], old.get(k..).unwrap_or_default()].concat();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_others_may_write_is_not_trusted() {
+    fn rejects_directory_that_others_can_write() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
         let state = root.path().join("state");
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_file_gets_its_old_content_back_and_a_changed_one_is_left() {
+    fn restores_torn_file_and_leaves_changed_file() {
         let root = tempfile::tempdir().unwrap();
         let state = root.path().join("state");
         drop(lock(&state).unwrap());
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_of_a_root_is_left_to_somebody_else() {
+    fn leaves_files_outside_of_root() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let state = base.join("state");

@@ -1,4 +1,4 @@
-//! Where a file is to be written: an open directory, which one gets to without links, and a name in it.
+//! The location of a file to write: an open directory, reached without links, and a name in it.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -6,35 +6,35 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::dir::DirHandle;
 use crate::environment::EnvironmentError;
 
-/// The places that nothing is done outside of.
+/// The boundary of the accessible files.
 #[derive(Debug)]
 pub(in super::super) struct PathBoundary {
     own: Vec<BoundaryEntry>,
-    /// Places out of reach, even within other places.
+    /// Paths that are never accessible, even within other paths.
     never: Vec<PathBuf>,
-    /// Everything, if none are named.
+    /// The accessible paths, or `None` for all.
     allowed: Option<Vec<BoundaryEntry>>,
-    /// Files that came within reach one by one, by their resolved paths; the oldest first.
+    /// Single files that were made accessible later, by their resolved paths, the oldest first.
     admitted: Mutex<VecDeque<PathBuf>>,
-    /// The actions that are restricted: `read` or `written`.
+    /// The restricted action: `read` or `written`.
     action: &'static str,
 }
 
-/// The number of single files that stay within reach.
+/// The maximum number of single files that stay accessible.
 const ADMITTED: usize = 256;
 
-/// A directory with all below it, or a single file.
+/// A directory with its content, or a single file.
 #[derive(Debug)]
 struct BoundaryEntry {
     path: PathBuf,
-    /// The directory itself, or the one of the file.
+    /// The directory itself, or the parent of the file.
     dir: DirHandle,
     dir_path: PathBuf,
 }
@@ -52,8 +52,8 @@ impl PathBoundary {
         })
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
-    /// Returns the places in reach, as far as they exist. `done`: what is not done elsewhere, `read` or `written`.
+    #[expect(clippy::unnecessary_wraps, reason = "this fails on other systems")]
+    /// Creates the boundary of the existing paths. `done` is the restricted action: `read` or `written`.
     pub(in super::super) fn from_rules(
         within: Option<&[PathBuf]>,
         own: &[PathBuf],
@@ -71,7 +71,7 @@ impl PathBoundary {
         })
     }
 
-    /// From here on a file is within reach, wherever it lies; of many, those that came last.
+    /// Makes a file accessible, wherever it is. Only the most recent files stay accessible.
     pub(in super::super) fn admit(&self, file: &Path) {
         let Ok(path) = file.canonicalize() else { return };
         let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ impl PathBoundary {
         self.admitted.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|admitted| admitted == path)
     }
 
-    /// True if a file may have other names, which may be out of reach.
+    /// True if access is restricted: then other names of a file may be outside.
     pub(super) fn is_bounded(&self) -> bool {
         self.allowed.is_some()
     }
@@ -101,7 +101,7 @@ impl PathBoundary {
         if self.never.iter().any(|never| path.starts_with(never)) {
             return Err(EnvironmentError::outside(
                 path,
-                format!("is haft's own; nothing is {} there", self.action),
+                format!("belongs to haft and cannot be {}", self.action),
             ));
         }
         let Some(within) = &self.allowed else {
@@ -115,12 +115,12 @@ impl PathBoundary {
 
     fn outside_reason(&self, within: &[BoundaryEntry]) -> String {
         let places: Vec<_> = within.iter().map(|place| place.path.display().to_string()).collect();
-        format!("is outside of {}; nothing is {} there", places.join(" and "), self.action)
+        format!("is outside of {}, and only files in there can be {}", places.join(" and "), self.action)
     }
 }
 
 impl BoundaryEntry {
-    /// None where there is nothing.
+    /// Opens the path; `None` if it does not exist.
     fn open(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let dir_path = if path.is_dir() { path.clone() } else { path.parent()?.to_owned() };
@@ -129,7 +129,7 @@ impl BoundaryEntry {
 
     fn open_dir(&self, path: &Path) -> Result<DirHandle, EnvironmentError> {
         let Ok(below) = path.strip_prefix(&self.dir_path) else { return Err(moved_error(path)) };
-        // The paths that are looked up must lead where this writes.
+        // The resolved path must still lead to the opened directory.
         match DirHandle::open(&self.dir_path).and_then(|now| Ok(now.id()? == self.dir.id()?)) {
             Ok(true) => self.dir.open_below(below).map_err(|error| unreachable_error(path, error)),
             Ok(false) => Err(moved_error(path)),
@@ -138,7 +138,7 @@ impl BoundaryEntry {
     }
 }
 
-/// Opens the directory `parent` of something, both by their resolved paths: in the root, if there is one.
+/// Opens the directory `parent` of a path, both resolved, within the root if there is one.
 pub(super) fn open_parent(
     root: Option<&PathBoundary>,
     parent: &Path,
@@ -163,7 +163,7 @@ pub(super) struct FileLocation<'a> {
 }
 
 impl<'a> FileLocation<'a> {
-    /// `path` is resolved.
+    /// Finds the location of a resolved path.
     pub(super) fn find(root: Option<&'a PathBoundary>, path: &'a Path) -> Result<Self, EnvironmentError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(unreachable_error(path, io::ErrorKind::IsADirectory.into()));
@@ -171,10 +171,10 @@ impl<'a> FileLocation<'a> {
         Ok(Self { dir: open_parent(root, parent, path)?, name, path, root })
     }
 
-    /// Checks that the path still leads to the directory: what is written to one that was moved would be elsewhere than
-    /// the result says, and perhaps outside of the root.
+    /// Checks that the path still leads to the directory. A write to a moved directory would be in another place than
+    /// the result says, perhaps outside of the root.
     pub(super) fn check_reached(&self) -> Result<(), EnvironmentError> {
-        if !is_up(Defence::Containment) {
+        if !is_up(Defense::Containment) {
             return Ok(());
         }
         let parent = self.path.parent().unwrap_or(Path::new("/"));
@@ -187,9 +187,12 @@ impl<'a> FileLocation<'a> {
     }
 }
 
-/// Somebody has changed the way to a file since it was looked up.
+/// Returns the error for a path that was changed since it was resolved.
 fn moved_error(path: &Path) -> EnvironmentError {
-    EnvironmentError::refused(path, "a directory on the way to it was moved or replaced meanwhile; try again")
+    EnvironmentError::refused(
+        path,
+        "a directory on its path was moved or replaced in the meantime; try again",
+    )
 }
 
 fn unreachable_error(path: &Path, error: io::Error) -> EnvironmentError {
@@ -199,8 +202,7 @@ fn unreachable_error(path: &Path, error: io::Error) -> EnvironmentError {
     }
 }
 
-/// Makes every directory that is missing above `path`, in the root if there is one, and makes sure that each survives a
-/// power cut.
+/// Creates all missing parent directories of `path`, within the root if there is one, and syncs each of them.
 pub(in super::super) fn create_parents(
     root: Option<&PathBoundary>,
     path: &Path,
@@ -210,7 +212,7 @@ pub(in super::super) fn create_parents(
     for dir in missing.into_iter().rev() {
         create_dir(root, dir)?;
     }
-    // What is there and no directory is in the way.
+    // A file in the place of a directory is an error.
     match parent.metadata() {
         Ok(data) if !data.is_dir() => Err(create_dir_error(parent, Errno::EXIST.into())),
         Ok(_) => Ok(()),
@@ -223,15 +225,15 @@ fn is_missing(dir: &Path) -> bool {
 }
 
 fn create_dir(root: Option<&PathBoundary>, dir: &Path) -> Result<(), EnvironmentError> {
-    // `..` behind one that was missing is there as soon as that one is.
+    // `..` after a missing directory exists as soon as that directory does.
     let (Some(name), Some(above)) = (dir.file_name(), dir.parent()) else { return Ok(()) };
     let above = above.canonicalize().map_err(|error| create_dir_error(dir, error))?;
     let above = open_dir(root, &above)?;
     match above.create_dir(name) {
         Ok(()) => above.sync().unwrap_or_else(|error| {
-            tracing::warn!(dir = %dir.display(), %error, "directory not flushed after another was made in it");
+            tracing::warn!(dir = %dir.display(), %error, "cannot sync a directory after creating another one in it");
         }),
-        // Somebody else was faster, or there is a link that leads nowhere.
+        // Another process was faster, or there is a dangling link.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match above.stat(name) {
             Ok(Some(stat)) if FileType::from_raw_mode(stat.st_mode).is_dir() => {}
             _ => return Err(create_dir_error(dir, error)),

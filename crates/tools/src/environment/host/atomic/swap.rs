@@ -1,4 +1,4 @@
-//! One file in the place of another, on Unix.
+//! Replaces a file by another one, on Unix.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata};
@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{Mode, OFlags};
 
 use super::dir::{DirHandle, kind};
@@ -20,9 +20,9 @@ use crate::environment::{EnvironmentError, FileWriteOutcome, InPlaceReason};
 /// The state that all writers of an environment share.
 #[derive(Debug)]
 pub(in super::super) struct SharedWriteState {
-    /// For backups of what is overwritten in place.
+    /// The directory for backups of files that are overwritten in place.
     state: PathBuf,
-    /// Directories in which what crashes had left is gone.
+    /// The directories that are already cleaned up after crashes.
     swept: Mutex<HashSet<(u64, u64)>>,
     restored: Once,
 }
@@ -36,23 +36,23 @@ impl SharedWriteState {
         Self::new(self.state.clone())
     }
 
-    /// Clears up what interrupted writes have left: once, and once for each directory.
+    /// Cleans up after interrupted writes: backups once, and each directory once.
     fn clean_up(&self, root: Option<&PathBoundary>, dir: &DirHandle) {
         self.restored.call_once(|| {
             if let Err(error) = in_place::restore(&self.state, root) {
-                tracing::warn!(dir = %self.state.display(), %error, "backups not looked at");
+                tracing::warn!(dir = %self.state.display(), %error, "cannot check for backups of interrupted writes");
             }
         });
         let Ok(id) = dir.id() else { return };
         if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
             && let Err(error) = remove_abandoned(dir)
         {
-            tracing::debug!(%error, "a directory could not be looked through for temporary files");
+            tracing::debug!(%error, "cannot check a directory for temporary files");
         }
     }
 }
 
-/// By which a change of a file is noticed without reading it.
+/// The metadata that reveals a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct FileStamp {
     file: (u64, u64),
@@ -66,13 +66,13 @@ impl FileStamp {
         Self { file: (data.dev(), data.ino()), len, changed: (data.ctime(), data.ctime_nsec()) }
     }
 
-    /// Device and inode.
+    /// Returns the device and the inode.
     pub(in super::super) fn id(self) -> Option<(u64, u64)> {
         Some(self.file)
     }
 }
 
-/// Returns the stamp of a file without reading it; `None` when there is none.
+/// Returns the stamp of a file without reading it, or `None` if it does not exist.
 pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, EnvironmentError> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -82,7 +82,7 @@ pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, Env
     }
 }
 
-/// Opens a file within a root by a path with links, all of which are followed before and none then.
+/// Opens a file within a root. Links in the path are resolved first, and none is followed afterwards.
 pub(in super::super) fn open_within(root: &PathBoundary, path: &Path) -> Result<File, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let path = &path.canonicalize().map_err(failed)?;
@@ -112,8 +112,8 @@ pub(in super::super) fn read(
     Ok(Some((bytes, FileStamp::from_metadata(&data))))
 }
 
-/// `path` is resolved: if there is a symbolic link at it, it leads nowhere. `read` is what the content stood on that
-/// is to be replaced; `None` where there was nothing. With a root, nothing is written outside of it.
+/// Replaces a file. `path` is resolved: a symbolic link at it is dangling. `read` is the stamp of the content that
+/// was read; `None` if the file did not exist. With a root, nothing is written outside of it.
 pub(in super::super) fn replace(
     disk: &SharedWriteState,
     root: Option<&PathBoundary>,
@@ -128,7 +128,7 @@ pub(in super::super) fn replace(
         return target.create();
     };
     require_file_kind(path, kind(&stat))?;
-    if !is_up(Defence::AtomicWrites) {
+    if !is_up(Defense::AtomicWrites) {
         return std::fs::write(path, content)
             .map(|()| FileWriteOutcome::Replaced)
             .map_err(|error| target.write_error(error));
@@ -141,7 +141,7 @@ pub(in super::super) fn replace(
     Ok(FileWriteOutcome::InPlace(why))
 }
 
-/// A file that gets new content.
+/// A file to be written.
 struct WriteTarget<'a> {
     spot: FileLocation<'a>,
     content: &'a [u8],
@@ -150,7 +150,7 @@ struct WriteTarget<'a> {
 
 impl WriteTarget<'_> {
     fn create(&self) -> Result<FileWriteOutcome, EnvironmentError> {
-        // Whoever has removed it meanwhile has changed it.
+        // A file that was removed in the meantime has changed.
         if self.read.is_some() {
             return Err(EnvironmentError::changed(self.spot.path));
         }
@@ -165,7 +165,7 @@ impl WriteTarget<'_> {
     }
 
     fn replace_atomically(&self) -> Result<Option<InPlaceReason>, EnvironmentError> {
-        // A file that may not be written must not be replaced either, though the directory would allow it.
+        // A file that is not writable must not be replaced, either, even if the directory allows it.
         let failed = |error| self.write_error(error);
         let FileLocation { dir, name, .. } = &self.spot;
         let writable = dir.open_file(name, OFlags::WRONLY).map_err(failed)?;
@@ -197,20 +197,20 @@ impl WriteTarget<'_> {
         if self.spot.root.is_some_and(PathBoundary::is_bounded)
             && file.metadata().map_err(failed)?.nlink() > 1
         {
-            let reason = "has hard links, which may be outside of where it may be written";
+            let reason = "has hard links, which may be outside of the writable directories";
             return Err(EnvironmentError::refused(self.spot.path, reason));
         }
         let mut old = Vec::new();
         file.read_to_end(&mut old).map_err(failed)?;
         let texts = in_place::OverwriteContent { old: &old, new: self.content };
-        // The backup takes its time, and another process may have the directory for it.
+        // The backup takes time, and another process may hold the lock of its directory.
         in_place::overwrite(&disk.state, self.spot.path, &mut file, texts, |file| {
             self.check_same(&file.metadata().map_err(failed)?)?;
             self.check_unchanged()
         })
     }
 
-    /// An editor knows nothing of queues: what it wrote since the file was read would be lost.
+    /// An editor does not use the queue: its changes since the file was read would be lost.
     fn check_unchanged(&self) -> Result<(), EnvironmentError> {
         self.spot.check_reached()?;
         let now = self.spot.dir.open_file(self.spot.name, OFlags::RDONLY).and_then(|file| file.metadata());
@@ -222,10 +222,10 @@ impl WriteTarget<'_> {
         if same { Ok(()) } else { Err(EnvironmentError::changed(self.spot.path)) }
     }
 
-    /// The file is in place; that its name survives a power cut is the only thing still open.
+    /// Syncs the directory so that the name survives a power failure. The file is already in place.
     fn sync_dir(&self) {
         if let Err(error) = self.spot.dir.sync() {
-            tracing::warn!(path = %self.spot.path.display(), %error, "directory not flushed after a write");
+            tracing::warn!(path = %self.spot.path.display(), %error, "cannot sync a directory after a write");
         }
     }
 
@@ -237,7 +237,7 @@ impl WriteTarget<'_> {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return EnvironmentError::refused(
                 self.spot.path,
-                "was made by somebody else meanwhile; read it first",
+                "was created by another program in the meantime; read it first",
             );
         }
         self.write_error(error)
@@ -249,7 +249,7 @@ impl WriteTarget<'_> {
     }
 }
 
-/// The directory takes no new file, but the file may be written all the same.
+/// The directory takes no new file, but the file itself may be writable.
 fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

@@ -1,4 +1,4 @@
-//! Values that many tests need.
+//! Values that several tests use.
 
 use haft_protocol::content;
 use haft_protocol::event::AgentEvent;
