@@ -16,7 +16,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_config::{Home, TrustDecision};
 use haft_protocol::rpc::CommandFailure;
-use haft_tui::app::{BackendReply, BackendRequest};
+use haft_tui::app::{BackendReply as Reply, BackendRequest as Request};
 use haft_tui::terminal::ProgramServices;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -54,7 +54,7 @@ impl UiContext {
 
 #[async_trait]
 impl ProgramServices for UiBackend {
-    async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>) {
+    async fn answer(&self, ask: Request, answers: mpsc::Sender<Reply>) {
         // A closed interface needs no answer.
         if let Some(answer) = self.respond(ask, &answers).await {
             let _ = answers.send(answer).await;
@@ -69,13 +69,7 @@ impl ProgramServices for UiBackend {
 
 impl UiBackend {
     /// Returns the last answer to a request; `None` if the request has no answer.
-    async fn respond(
-        &self,
-        ask: BackendRequest,
-        answers: &mpsc::Sender<BackendReply>,
-    ) -> Option<BackendReply> {
-        use {BackendReply as Reply, BackendRequest as Request};
-
+    async fn respond(&self, ask: Request, answers: &mpsc::Sender<Reply>) -> Option<Reply> {
         let context = || Arc::clone(&self.context);
         Some(match ask {
             Request::Conversation { session } => {
@@ -94,10 +88,10 @@ impl UiBackend {
                 self.read_off_thread(move |context| history::append_prompt(&context.home, &prompt)).await;
                 return None;
             }
-            Request::Image { number, path } => Reply::Image(
-                number,
-                self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await,
-            ),
+            Request::Image { number, path } => {
+                let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
+                Reply::Image(number, read)
+            }
             Request::Providers => Reply::Providers(
                 self.read_off_thread(|context| settings::list_providers(&context.home)).await,
             ),
@@ -119,12 +113,11 @@ impl UiBackend {
             Request::Trust => Reply::Trust(
                 self.try_off_thread(|context| trust::describe_project(&context.home, &context.cwd)).await,
             ),
-            Request::Grant { digest } => Reply::Grant(
-                self.try_off_thread(move |context| {
-                    trust::trust_project(&context.home, &context.cwd, &digest)
-                })
-                .await,
-            ),
+            Request::Grant { digest } => {
+                let trust =
+                    move |context: &UiContext| trust::trust_project(&context.home, &context.cwd, &digest);
+                Reply::Grant(self.try_off_thread(trust).await)
+            }
             Request::Shell { number, command } => self.run_shell(number, command, answers).await,
             Request::StopShell { number } => {
                 self.shells.stop(number);

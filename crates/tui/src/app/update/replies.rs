@@ -105,8 +105,7 @@ fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayl
             state.stack.composer.completions_mut().sessions = None;
         }
         P::Moved => with_data(state, &data, handle_moved),
-        P::PreviousSessionMessage(_) | P::ShellOutput => {}
-        P::Answered | P::ErrorsOnly | P::Ignored => {}
+        P::PreviousSessionMessage(_) | P::ShellOutput | P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
 
