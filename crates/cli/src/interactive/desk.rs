@@ -70,7 +70,6 @@ impl ProgramServices for UiBackend {
 impl UiBackend {
     /// Returns the last answer to a request; `None` if the request has no answer.
     async fn respond(&self, ask: Request, answers: &mpsc::Sender<Reply>) -> Option<Reply> {
-        let context = || Arc::clone(&self.context);
         Some(match ask {
             Request::Conversation { session } => {
                 let id = session.clone();
@@ -96,13 +95,13 @@ impl UiBackend {
                 self.read_off_thread(|context| settings::list_providers(&context.home)).await,
             ),
             Request::Login { provider, key } => {
-                Reply::Login(self.spawn_task(settings::login(context(), provider, key)).await)
+                Reply::Login(self.spawn_task(settings::login(Arc::clone(&self.context), provider, key)).await)
             }
             Request::Logout { provider } => {
                 Reply::Logout(self.try_off_thread(|context| settings::logout(&context.home, provider)).await)
             }
             Request::Export { session, to } => {
-                Reply::Export(self.spawn_task(sessions::export(context(), session, to)).await)
+                Reply::Export(self.spawn_task(sessions::export(Arc::clone(&self.context), session, to)).await)
             }
             Request::Delete { session } => {
                 Reply::Delete(self.try_off_thread(move |context| sessions::delete(context, &session)).await)

@@ -32,14 +32,14 @@ impl World {
     }
 
     /// Sends a request and returns all replies.
-    async fn ask(&self, ask: BackendRequest) -> Vec<BackendReply> {
+    async fn ask(&self, ask: Request) -> Vec<Reply> {
         let (answers, mut replies) = mpsc::channel(64);
         self.desk.answer(ask, answers).await;
         std::iter::from_fn(|| replies.try_recv().ok()).collect()
     }
 
     /// Returns the debug text of the only reply, without the directory of the test.
-    async fn shown(&self, ask: BackendRequest) -> String {
+    async fn shown(&self, ask: Request) -> String {
         let answers = self.ask(ask).await;
         assert_eq!(answers.len(), 1, "{answers:?}");
         let real = self.dir.path().canonicalize().unwrap();
@@ -56,30 +56,28 @@ impl World {
 #[tokio::test]
 async fn streams_shell_output_and_returns_all_at_end() {
     let world = World::new();
-    let answers = world
-        .ask(BackendRequest::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() })
-        .await;
+    let answers =
+        world.ask(Request::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
     let (end, pieces) = answers.split_last().unwrap();
-    assert!(matches!(end, BackendReply::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
-    assert!(pieces.iter().all(|piece| matches!(piece, BackendReply::ShellOutput(7, _))), "{pieces:?}");
+    assert!(matches!(end, Reply::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
+    assert!(pieces.iter().all(|piece| matches!(piece, Reply::ShellOutput(7, _))), "{pieces:?}");
 }
 
 #[tokio::test]
 async fn stops_shell_command() {
     let world = World::new();
     let (answers, mut replies) = mpsc::channel(64);
-    let asked = world
-        .desk
-        .answer(BackendRequest::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
+    let asked =
+        world.desk.answer(Request::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
     let stopping = async {
         let begun = replies.recv().await;
-        assert!(matches!(&begun, Some(BackendReply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
-        assert_eq!(world.ask(BackendRequest::StopShell { number: 1 }).await.len(), 0);
+        assert!(matches!(&begun, Some(Reply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
+        assert_eq!(world.ask(Request::StopShell { number: 1 }).await.len(), 0);
         replies.recv().await
     };
     let ((), end) = futures::join!(asked, stopping);
     assert!(
-        matches!(&end, Some(BackendReply::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
+        matches!(&end, Some(Reply::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
         "{end:?}"
     );
 }
@@ -100,33 +98,32 @@ async fn shows_exports_and_deletes_session() {
     let world = World::new();
     let session = world.session().await;
     let id = session.id().to_string();
-    let gone = world.ask(BackendRequest::Conversation { session: id.clone() }).await;
-    let is_not_open = |answer: &BackendReply| matches!(answer, BackendReply::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
+    let gone = world.ask(Request::Conversation { session: id.clone() }).await;
+    let is_not_open = |answer: &Reply| matches!(answer, Reply::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
     assert!(is_not_open(&gone[0]), "{gone:?}");
     world.desk.context.open.add(&session);
-    let shown = world.shown(BackendRequest::Conversation { session: id.clone() }).await;
+    let shown = world.shown(Request::Conversation { session: id.clone() }).await;
     assert!(shown.ends_with("Ok([]))"), "{shown}");
-    let written =
-        world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    let written = world.shown(Request::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert_eq!(written, "Export(Ok(\"DIR/project/x.jsonl\"))");
     let text = fs::read_to_string(world.desk.context.cwd.join("x.jsonl")).unwrap();
     assert!(text.starts_with('{'), "{text}");
-    let again = world.shown(BackendRequest::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    let again = world.shown(Request::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert!(again.contains("cannot create DIR/project/x.jsonl; choose another file"), "{again}");
-    let page = world.shown(BackendRequest::Export { session: id.clone(), to: None }).await;
+    let page = world.shown(Request::Export { session: id.clone(), to: None }).await;
     assert_eq!(page, format!("Export(Ok(\"DIR/project/haft-{}.html\"))", &id[..8]));
-    let open = world.shown(BackendRequest::Delete { session: id.clone() }).await;
+    let open = world.shown(Request::Delete { session: id.clone() }).await;
     assert!(open.contains("it is open here"), "{open}");
     // The user switches to another session.
     let other = world.session().await;
     world.desk.context.open.add(&other);
-    world.shown(BackendRequest::Conversation { session: other.id().to_string() }).await;
+    world.shown(Request::Conversation { session: other.id().to_string() }).await;
     let path = session.path().unwrap();
     drop(session);
-    let renamed = world.shown(BackendRequest::Rename { session: id.clone(), name: "other".into() }).await;
+    let renamed = world.shown(Request::Rename { session: id.clone(), name: "other".into() }).await;
     assert_eq!(renamed, format!("Rename(Ok((\"{id}\", Some(\"other\"))))"));
     assert!(fs::read_to_string(&path).unwrap().contains("\"name\":\"other\""));
-    let deleted = world.shown(BackendRequest::Delete { session: id.clone() }).await;
+    let deleted = world.shown(Request::Delete { session: id.clone() }).await;
     assert_eq!((deleted, path.exists()), (format!("Delete(Ok(\"{id}\"))"), false));
 }
 
@@ -137,8 +134,8 @@ async fn trusts_exactly_the_shown_files() {
     fs::create_dir(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "base_url = 'http://evil'\n").unwrap();
     let shown = || async {
-        match world.ask(BackendRequest::Trust).await.pop() {
-            Some(BackendReply::Trust(Ok(trusted))) => trusted,
+        match world.ask(Request::Trust).await.pop() {
+            Some(Reply::Trust(Ok(trusted))) => trusted,
             other => panic!("{other:?}"),
         }
     };
@@ -148,7 +145,7 @@ async fn trusts_exactly_the_shown_files() {
         "{first:?}"
     );
     fs::write(&settings, "base_url = 'http://other'\n").unwrap();
-    let grant = |digest: String| world.shown(BackendRequest::Grant { digest });
+    let grant = |digest: String| world.shown(Request::Grant { digest });
     let refused = grant(first.digest).await;
     assert!(refused.contains("changed since it was shown, so it was not trusted"), "{refused}");
     let granted = grant(shown().await.digest).await;
@@ -160,15 +157,13 @@ async fn trusts_exactly_the_shown_files() {
 async fn writes_setting_and_returns_effective_value() {
     let world = World::new();
     let set = |name: &str, value: &str| {
-        world.shown(BackendRequest::Set { name: name.to_owned(), value: value.to_owned() })
+        world.shown(Request::Set { name: name.to_owned(), value: value.to_owned() })
     };
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot set `grant.x.net` here"));
-    let Some(BackendReply::Settings(rows)) = world.ask(BackendRequest::Settings).await.pop() else {
-        panic!("no settings")
-    };
+    let Some(Reply::Settings(rows)) = world.ask(Request::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
     assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
 }
@@ -176,15 +171,12 @@ async fn writes_setting_and_returns_effective_value() {
 #[tokio::test]
 async fn rejects_malformed_key_without_request() {
     let world = World::new();
-    let login = |key: &str| {
-        world.shown(BackendRequest::Login { provider: "anthropic".into(), key: key.to_owned().into() })
-    };
+    let login =
+        |key: &str| world.shown(Request::Login { provider: "anthropic".into(), key: key.to_owned().into() });
     assert!(login("a b").await.contains("the key contains spaces or control characters; nothing was saved"));
     assert!(login(" ").await.contains("no key given"));
-    let removed = world.shown(BackendRequest::Logout { provider: "anthropic".into() }).await;
+    let removed = world.shown(Request::Logout { provider: "anthropic".into() }).await;
     assert!(removed.contains("no key of anthropic is saved in "), "{removed}");
-    let Some(BackendReply::Providers(providers)) = world.ask(BackendRequest::Providers).await.pop() else {
-        panic!("none")
-    };
+    let Some(Reply::Providers(providers)) = world.ask(Request::Providers).await.pop() else { panic!("none") };
     assert!(providers.iter().any(|provider| provider.name == "anthropic" && !provider.stored));
 }
