@@ -74,7 +74,7 @@ impl ToolCallCandidate {
 
 /// Returns the file that holds the complete text of a truncated result.
 fn saved_output_path(text: &str) -> Option<&str> {
-    let (_, file) = text.rsplit_once("; all of it is in ")?;
+    let (_, file) = text.rsplit_once("; complete output: ")?;
     file.strip_suffix(']')
 }
 
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn finds_output_file_of_truncated_text() {
         assert_eq!(
-            saved_output_path("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"),
+            saved_output_path("a\n[truncated: 1 bytes left out; complete output: /tmp/x.txt]"),
             Some("/tmp/x.txt")
         );
         assert_eq!(saved_output_path("a"), None);

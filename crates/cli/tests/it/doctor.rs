@@ -307,7 +307,7 @@ fn reports_approved_and_unapproved_extensions() {
     write(dir.join("run.sh"), "#!/bin/sh\necho other\n");
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
-    assert!(text.contains("not what was approved") && text.contains("run.sh"), "{text}");
+    assert!(text.contains("differs from the approved version") && text.contains("run.sh"), "{text}");
 }
 
 /// An extension that was a gate is reported if its approval is lost.

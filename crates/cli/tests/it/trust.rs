@@ -126,7 +126,7 @@ fn digest_flag_requires_matching_project() {
     fs::write(world.project().join(".haft/SYSTEM.md"), "You are Mallory.").unwrap();
     let ended = world.haft(&["-p", &flag, "hi"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (12, ""), "{ended:?}");
-    assert!(ended.stderr.contains("nothing of it was used"), "{ended:?}");
+    assert!(ended.stderr.contains("so it was not used"), "{ended:?}");
     // An unset variable trusts nothing.
     assert_eq!(world.haft(&["-p", "--trust-project=", "hi"]).code, 2);
 }

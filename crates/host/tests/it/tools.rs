@@ -104,7 +104,7 @@ async fn accepts_results_of_many_megabytes() {
     assert!(text(&output).len() < 60 * 1024);
     assert_eq!(events.faults(), []);
     let shown = text(&output);
-    let (_, path) = shown.trim_end_matches(']').rsplit_once("full text: ").unwrap();
+    let (_, path) = shown.trim_end_matches(']').rsplit_once("complete output: ").unwrap();
     assert_eq!(std::fs::metadata(path).unwrap().len(), 7 * 1024 * 1024);
     let note = json!({"type": "notify", "message": "x".repeat(2 * 1024 * 1024)});
     peer.send_raw(&note.to_string().as_bytes()[..1024 * 1024 + 2]).await;

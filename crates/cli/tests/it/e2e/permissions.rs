@@ -93,7 +93,7 @@ fn rejects_manifest_with_unavailable_permission() {
     for (asked, part) in [
         (json!({"env": ["LD_PRELOAD"]}), "`permissions.env` cannot be granted: LD_PRELOAD"),
         (json!({"clipboard": true}), "`permissions.clipboard` is not known here"),
-        (json!({"host": ["root"]}), "`permissions.host` names \"root\""),
+        (json!({"host": ["root"]}), "`permissions.host` has the unknown value \"root\""),
     ] {
         let scene = Scene::new(vec![Scenario::text("Fine.")]);
         scene.named_python("weather", &asks(&asked), "mark(\"started\")\n");

@@ -179,7 +179,7 @@ fn hook_of_trusted_project_runs_beside_user_hook() {
     assert!(untrusted.stderr.contains(".haft/config.toml (sets hooks)"), "{}", untrusted.stderr);
     assert_eq!(hellos(&scene), 1);
     let trusted = scene.haft(&["-p", "--trust-project", "go"]);
-    assert!(trusted.stderr.contains("a project cannot change: gate ignored"), "{}", trusted.stderr);
+    assert!(trusted.stderr.contains("which a project cannot change; ignored: gate"), "{}", trusted.stderr);
     assert_eq!(hellos(&scene), 3);
 }
 

@@ -154,7 +154,7 @@ fn missing_key_lists_ways_to_set_it() {
     let ran = Running::start(world.command(&["-p", "--provider", "anthropic", "hi"]), None).wait();
     ran.expect(6);
     assert!(
-        ["ANTHROPIC_API_KEY", "auth.json", "--api-key"].iter().all(|way| ran.stderr.contains(way)),
+        ["ANTHROPIC_API_KEY", "haft login", "--api-key"].iter().all(|way| ran.stderr.contains(way)),
         "{}",
         ran.stderr
     );

@@ -21,7 +21,7 @@ fn imported() -> (World, String) {
         .unwrap();
     let Ended { code, stdout, stderr } = world.haft(&["session", "import", "a.zotsession", "--name", "Tabs"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("line 4: passed over"), "{stderr}");
+    assert!(stderr.contains("line 4: skipped"), "{stderr}");
     assert!(stderr.contains("imported a session of zot with 5 entries"), "{stderr}");
     (world, stdout.trim().to_owned())
 }

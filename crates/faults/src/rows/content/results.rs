@@ -135,7 +135,7 @@ fn answer(fields: &str) -> Vec<u8> {
 
 /// Returns the file that a truncated result names.
 fn saved_result_path(text: &str) -> Result<PathBuf> {
-    let (_, behind) = text.rsplit_once("full text: ").with_context(|| format!("no file in {text:?}"))?;
+    let (_, behind) = text.rsplit_once("complete output: ").with_context(|| format!("no file in {text:?}"))?;
     Ok(behind.trim_end_matches(']').into())
 }
 
@@ -194,7 +194,7 @@ async fn rejects_bad_images(world: &mut World) -> Result<()> {
     let mut large = image("image/png", PNG);
     large["pad"] = json!(PAD);
     let images = [
-        (image("image/png", "!!!"), "not standard base64"),
+        (image("image/png", "!!!"), "not valid base64"),
         (image("image/jpeg", PNG), "the declared type is image/jpeg, but the data is image/png"),
         (image("image/svg+xml", svg), "\"image/svg+xml\" is not one of"),
         (image("image/png", svg), "no PNG, JPEG, GIF or WebP"),

@@ -64,7 +64,7 @@ impl SanitizedToolResult {
         if self.omitted > 0 {
             let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
             let whole = match kept {
-                Some(path) => format!("full text: {}", path.display()),
+                Some(path) => format!("complete output: {}", path.display()),
                 None => "the full text could not be saved".to_owned(),
             };
             self.add_note(format!(
@@ -216,11 +216,11 @@ mod tests {
         let kinds = "is not one of image/png, image/jpeg, image/gif, image/webp";
         unusable("image/svg+xml", &svg, &format!("\"image/svg+xml\" {kinds}"));
         unusable("image/png\\u001b[31m", &svg, &format!("\"image/png\\u{{1b}}[31m\" {kinds}"));
-        unusable("image/png", &svg, "its bytes are no PNG, JPEG, GIF or WebP image");
+        unusable("image/png", &svg, "not a PNG, JPEG, GIF or WebP image");
         unusable("image/jpeg", &png(PNG), "the declared type is image/jpeg, but the data is image/png");
-        unusable("image/png", "-_-_", "not standard base64: Invalid symbol 45, offset 0.");
-        unusable("image/png", "", "it has no data");
-        unusable("image/png", &png(&PNG[..12]), "its header is damaged");
+        unusable("image/png", "-_-_", "the image is not valid base64: Invalid symbol 45, offset 0.");
+        unusable("image/png", "", "the image has no data");
+        unusable("image/png", &png(&PNG[..12]), "the image header is damaged");
         let bomb = [&PNG[..16], &65_535_u32.to_be_bytes(), &65_535_u32.to_be_bytes(), &PNG[24..]].concat();
         unusable("image/png", &png(&bomb), "the image is too large: 65535 by 65535 pixels");
         let mut large = PNG.to_vec();
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(output.content.len(), 1);
         let text = output.content[0].as_text().unwrap();
         assert_eq!(text.lines().count(), 2001);
-        let note = "[truncated: 5004 bytes omitted; the limit is 51200 bytes and 2000 lines; full text: \
+        let note = "[truncated: 5004 bytes omitted; the limit is 51200 bytes and 2000 lines; complete output: \
             /tmp/whole.txt]";
         assert!(text.ends_with(note), "{text}");
     }

@@ -165,15 +165,15 @@ fn skips_noise_and_accepts_reply() {
     +0.000 · log: skipped: not JSON: expected value in "\u{feff}{}"
     +0.000 · log: skipped: a frame is a JSON object in "\"text\""
     +0.000 · log: skipped: not JSON: EOF while parsing an object in "{"
-    +0.000 ! unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"id\":0,\"result\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 ! unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"id\":0,\"result\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: skipped: line is not UTF-8 in "��\0"
     +0.000 · log: unknown_id: sent a line that answers no request and is skipped: a call: a hook only replies in "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"host.notify\",\"params\":{\"text\":\"hi\"}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":2.0,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":2.0,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 = bash: {"approved":true}
     "#);
 }
