@@ -169,5 +169,5 @@ async fn names_missing_working_directory() {
     let ground = Ground::new();
     std::fs::remove_dir(ground.path("")).unwrap();
     let text = ground.error("bash", json!({"command": "true"})).await;
-    assert!(text.contains("its directory BASE/place cannot be entered"), "{text}");
+    assert!(text.contains("cannot enter its working directory BASE/place"), "{text}");
 }

@@ -106,7 +106,7 @@ async fn rejects_image_with_too_many_pixels() {
     let ground = Ground::new();
     ground.file("bomb.gif", b"GIF89a\xff\xff\xff\xff\0\0\0;");
     let text = ground.error("read", json!({"path": "bomb.gif"})).await;
-    assert_eq!(text, "bomb.gif cannot be shown: the image is too large: 65535 by 65535 pixels");
+    assert_eq!(text, "cannot show bomb.gif: the image is too large: 65535 by 65535 pixels");
 }
 
 #[tokio::test]

@@ -358,5 +358,5 @@ fn suspend_without_shell_does_nothing() {
 fn fails_without_terminal() {
     let pty = PtySetup::new("sh").args(["-c", "\"$PEER\" < /dev/null"]).env("PEER", &*PEER).spawn();
     assert_eq!(pty.wait_for_end().code, 2);
-    assert!(pty.rows()[0].starts_with("standard input is no terminal"), "{pty:?}");
+    assert!(pty.rows()[0].starts_with("standard input is not a terminal"), "{pty:?}");
 }
