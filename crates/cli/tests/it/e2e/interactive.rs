@@ -199,7 +199,7 @@ fn shows_problems_of_user_files() {
         .unwrap();
     let pty = terminal(&scene, &["hi"]);
     pty.wait_for("Hello.");
-    pty.wait_for("the default keys are used");
+    pty.wait_for("so the default keys are");
     pty.press(&["ctrl+c", "ctrl+c"]);
     ends_with(&pty, 0);
 }

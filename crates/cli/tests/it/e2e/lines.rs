@@ -50,7 +50,7 @@ fn allows_and_denies_calls() {
     std::fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = ['bash']\n").unwrap();
     let pty = dumb(&scene, &["try both"]);
     pty.wait_for("\"command\": \"echo one >one\"");
-    pty.wait_for("answer y to allow it");
+    pty.wait_for("answer y to allow");
     // An early answer is reported and ignored, so it is given again.
     let answer = |word: &str, is: &str| {
         let early = |screen: &vt100::Screen| screen.contents().matches("typed too early").count();

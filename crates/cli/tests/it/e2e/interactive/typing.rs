@@ -32,7 +32,7 @@ fn works_in_twenty_columns_and_six_rows() {
         ("/model", "Model"),
         ("/todo", "Todos"),
         ("/settings", "Settings"),
-        ("/login", "Store a"),
+        ("/login", "Save an"),
     ] {
         seat.say(command);
         seat.sees(&[shown]);
