@@ -196,7 +196,7 @@ keys! {
     /// Settings of compaction.
     Compaction as CompactionSettings {
         /// True if haft compacts the conversation when it reaches the reserve, and when the provider rejects a request as
-        /// too long. `haft session compact` works in both cases.
+        /// too long. `haft session compact` also works with `false`.
         auto: bool = "compaction.auto" {
             kind: Bool,
             default: true,
