@@ -159,7 +159,7 @@ keys! {
                 reach: TrustedProject,
             }
             /// Additional directories with extensions: each holds one extension, or one extension per subdirectory. A
-            /// relative path starts at the directory of the file that names it; `~/` is the home directory.
+            /// relative path starts at the directory of the file that names it; `~/` is your own home directory.
             extensions: Vec<String> = "extensions" {
                 kind: List("paths"),
                 unset: "none",
