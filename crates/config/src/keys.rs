@@ -159,7 +159,7 @@ keys! {
                 reach: TrustedProject,
             }
             /// Additional directories with extensions: each holds one extension, or one extension per subdirectory. A
-            /// relative path starts at the directory of the file that names it; `~/` is the home directory.
+            /// relative path starts at the directory of the file that names it; `~/` is your own home directory.
             extensions: Vec<String> = "extensions" {
                 kind: List("paths"),
                 unset: "none",
@@ -196,7 +196,7 @@ keys! {
     /// Settings of compaction.
     Compaction as CompactionSettings {
         /// True if haft compacts the conversation when it reaches the reserve, and when the provider rejects a request as
-        /// too long. `haft session compact` works in both cases.
+        /// too long. `haft session compact` also works with `false`.
         auto: bool = "compaction.auto" {
             kind: Bool,
             default: true,

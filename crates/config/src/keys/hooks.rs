@@ -153,8 +153,8 @@ keys! {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
         }
-        /// Registered tools for which the hook may answer (`respond`) without an approval; `"*"` means all tools. An answer for
-        /// a tool that only hooks define never needs an approval.
+        /// Existing tools whose results this hook may supply itself (`respond`) without an approval; `"*"` means all. A tool
+        /// that exists only through a hook needs no entry.
         vouches: Vec<String> = "hooks.processes.NAME.vouches" {
             kind: List("tools"),
             unset: "none",
