@@ -4,12 +4,12 @@ use std::path::Path;
 use std::{env, fs};
 
 use haft_sdk::protocol::message::StopCause;
-use haft_sdk::testing::Harness;
+use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    Completion, Extension, GateDecision, HostError, LifecycleEvent, Panel, PanelEvent, Response,
-    ToolCallDecision, ToolResult,
+    Completion, Extension, ExtensionConfig, GateDecision, HostError, HostInfo, LifecycleEvent, Panel,
+    PanelEvent, RawJson, Response, ToolCallDecision, ToolResult,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::subprocess::Process;
 
@@ -136,6 +136,13 @@ fn extension() -> Extension {
             }
             GateDecision::allow()
         })
+        .rewrite(["read", "ls"], |call, _host| async move {
+            let args: Value = call.tool_args.read()?;
+            match args["path"].as_str().and_then(|path| path.strip_prefix('@')) {
+                Some(path) => Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(json!({ "path": path }))),
+                None => Ok(ToolCallDecision::allow()),
+            }
+        })
         .command("board", "open the board", |_, _| async {
             Response::open_panel(
                 Panel::new("board").title("Board").lines(["one", "two"]).footer("enter closes"),
@@ -163,6 +170,8 @@ async fn fragments_work_as_documented() {
     assert!(GUIDE.contains(expect));
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
+    let read = harness.intercept_tool_call("read", json!({"path": "@a.rs"})).await;
+    assert_eq!(read, ToolCallDecision::rewrite(json!({"path": "a.rs"})));
     assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
     assert_eq!(harness.complete("board", "w").await.len(), 1);
     harness.command("board", "").await;
@@ -172,6 +181,17 @@ async fn fragments_work_as_documented() {
     assert_eq!(harness.panel("board"), None);
     harness.event(LifecycleEvent::turn_end(StopCause::End, None)).await;
     assert_eq!(harness.notes(), []);
+}
+
+#[tokio::test]
+async fn settings_and_host_calls_are_answered_in_tests() {
+    let config = ExtensionConfig::new(RawJson::parse(r#"{"units":"si"}"#).unwrap());
+    let harness = Harness::start_with(extension(), HostInfo { config, ..host_info() }).await;
+    assert_eq!(harness.command("units", "").await, Response::display("\"si\" false"));
+
+    let answer = |call: &str, _args: Value| Ok(format!("result of {call}"));
+    let harness = Harness::start_served(extension(), answer).await;
+    assert_eq!(harness.tool("note", json!({"text": "rain"})).await, ToolResult::text("noted"));
 }
 
 #[tokio::test]
