@@ -379,11 +379,11 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stage: Option<ErrorStage>,
     },
-    /// A notice of an extension.
+    /// A note of an extension.
     ExtNotify {
         /// The extension.
         extension: ExtensionName,
-        /// The level of the notice.
+        /// The level of the note.
         level: NoteLevel,
         /// The text.
         message: String,

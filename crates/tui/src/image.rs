@@ -1,6 +1,6 @@
 //! Image placement, and the text shown when the terminal cannot display images.
 //!
-//! A view reserves columns and rows for an image, with a label in the first row, and [marks](ImagePlacement::mark)
+//! A view reserves columns and rows for an image, with a label in the first row, and [marks](ImagePlacement::mark_area)
 //! the cells. The terminal part then shows the image if all its marks remain and it is decoded, and otherwise the
 //! label. So anything drawn over an image covers it and needs no knowledge of images.
 

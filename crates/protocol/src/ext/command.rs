@@ -35,7 +35,7 @@ pub struct CommandResponse {
     /// For `insert`: text for the composer.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub insert: String,
-    /// For `display`: a notice, outside the transcript.
+    /// For `display`: a note, outside the transcript.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub display: String,
     /// For `open_panel`: the panel to open.

@@ -76,7 +76,7 @@ frames! {
         PanelRender(PanelRender) = "panel_render",
         /// Asks the host to close a panel.
         PanelClose(PanelClose) = "panel_close",
-        /// Shows a notice.
+        /// Shows a note.
         Notify(Notify) = "notify",
         /// Removes all notices of this extension.
         ClearNotes(ClearNotes) = "clear_notes",

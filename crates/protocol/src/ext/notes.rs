@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::event::NoteLevel;
 
-/// Shows a notice to the user. The notice disappears at the next prompt.
+/// Shows a note to the user. The note disappears at the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notify {
     /// The level; any other value means `info`.

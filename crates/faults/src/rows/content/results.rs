@@ -135,7 +135,8 @@ fn answer(fields: &str) -> Vec<u8> {
 
 /// Returns the file that a truncated result names.
 fn saved_result_path(text: &str) -> Result<PathBuf> {
-    let (_, behind) = text.rsplit_once("complete output: ").with_context(|| format!("no file in {text:?}"))?;
+    let (_, behind) =
+        text.rsplit_once("complete output: ").with_context(|| format!("no file in {text:?}"))?;
     Ok(behind.trim_end_matches(']').into())
 }
 

@@ -188,5 +188,8 @@ fn settings_picker_shows_descriptions() {
     fake.enter("/settings");
     let screen = fake.screen();
     assert!(screen.contains("What it is for."), "{screen}");
-    assert!(screen.contains("The part of the terminal"), "the description comes from the interface: {screen}");
+    assert!(
+        screen.contains("The part of the terminal"),
+        "the description comes from the interface: {screen}"
+    );
 }
