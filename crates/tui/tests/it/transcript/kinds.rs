@@ -210,7 +210,7 @@ fn shows_commands_of_person() {
         transcript.finish_shell(1, Ok(Some(0)), now);
         transcript.start_shell(2, "false", false, now);
         transcript.finish_shell(2, Ok(Some(1)), now);
-        // The text `sleep 9` is only displayed; no command runs.
+        // sleep: the text is only displayed; no command runs
         transcript.start_shell(3, "sleep 9", false, now);
         transcript.finish_shell(3, Ok(None), now);
         transcript.start_shell(4, "x", false, now);
