@@ -1,4 +1,4 @@
-//! Tests of run handles: queueing messages, aborting, waiting, and the binding to one run.
+//! Tests of run handles: queuing messages, aborting, waiting, and the binding to one run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -35,8 +35,8 @@ pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
     let height = panels.len() as f64 * PANEL + FOOT;
     let _ = write!(
         out,
-        "<section class=\"plot\" aria-labeledby=\"usage\"><h2 id=\"usage\">Tokens and cost over the turns</h2>\
-         <div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labeledby=\"usage\">"
+        "<section class=\"plot\" aria-labelledby=\"usage\"><h2 id=\"usage\">Tokens and cost over the turns</h2>\
+         <div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"usage\">"
     );
     for (at, panel) in panels.iter().enumerate() {
         let _ = write!(out, "<g transform=\"translate(0 {})\">", at as f64 * PANEL);

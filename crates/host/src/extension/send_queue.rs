@@ -133,7 +133,7 @@ impl SendQueue {
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
-        // Usually a query: queueing it first would cost 2 % more time.
+        // Usually a query: queuing it first would cost 2 % more time.
         let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
         if left == text.len() {
             state.note_written(Some(number));
