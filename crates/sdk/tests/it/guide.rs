@@ -280,7 +280,7 @@ fn every_json_block_of_the_tutorials_is_json() {
     for page in [PYTHON, SHELL, RUST, GATE] {
         assert_eq!(blocks(page, "json").count(), 2, "a manifest and a script");
         for block in blocks(page, "json") {
-            let parsed = serde_json::from_str::<serde_json::Value>(block);
+            let parsed = serde_json::from_str::<Value>(block);
             assert!(parsed.is_ok(), "{parsed:?}: {block}");
         }
     }
